@@ -1,0 +1,1 @@
+//! The only room that draws randomness or touches private keys.

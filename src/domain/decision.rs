@@ -1,0 +1,134 @@
+//! What a machine says: facts to commit, what belongs into the same commit, and the answer.
+
+use super::{Listing, Machine, Name, Record, Secret, Timestamp};
+
+/// Facts to commit, and the answer to give once they are durable.
+pub struct Decision<M: Machine> {
+    pub events: Vec<M::Event>,
+    pub effects: Effects,
+    pub outcome: Result<M::Reply, M::Refusal>,
+}
+
+/// What else must become true in the same commit, or must be true for it to happen.
+#[derive(Default)]
+pub struct Effects {
+    pub births: Vec<Birth>,
+    pub requirements: Vec<Requirement>,
+    pub records: Vec<Record>,
+    pub dispatches: Vec<Dispatch>,
+}
+
+impl Effects {
+    /// Tells whether anything is to be written; requirements alone write nothing.
+    pub fn write_nothing(&self) -> bool {
+        self.births.is_empty() && self.records.is_empty() && self.dispatches.is_empty()
+    }
+}
+
+impl<M: Machine> Decision<M> {
+    /// Grants the command.
+    pub fn accept(events: Vec<M::Event>, reply: M::Reply) -> Self {
+        Self { events, effects: Effects::default(), outcome: Ok(reply) }
+    }
+
+    /// Refuses, and nothing changes.
+    pub fn refuse(why: M::Refusal) -> Self {
+        Self { events: Vec::new(), effects: Effects::default(), outcome: Err(why) }
+    }
+
+    /// Refuses, and what was seen is kept: the reuse of a token ends its family.
+    pub fn refuse_and_record(events: Vec<M::Event>, why: M::Refusal) -> Self {
+        Self { events, effects: Effects::default(), outcome: Err(why) }
+    }
+
+    /// Creates another entity in the same commit.
+    pub fn bearing(mut self, birth: Birth) -> Self {
+        self.effects.births.push(birth);
+        self
+    }
+
+    /// Lets the commit happen only while `requirement` holds.
+    pub fn requiring(mut self, requirement: Requirement) -> Self {
+        self.effects.requirements.push(requirement);
+        self
+    }
+
+    /// Writes to the security log in the same commit.
+    pub fn recording(mut self, record: Record) -> Self {
+        self.effects.records.push(record);
+        self
+    }
+
+    /// Leaves a message for the outside in the same commit.
+    pub fn dispatching(mut self, dispatch: Dispatch) -> Self {
+        self.effects.dispatches.push(dispatch);
+        self
+    }
+}
+
+/// Another entity's first state, as it will be stored.
+pub struct Birth {
+    pub kind: &'static str,
+    pub id: String,
+    pub state: String,
+    pub live_until: Timestamp,
+    pub forget_at: Option<Timestamp>,
+    pub names: Vec<Name>,
+    pub listings: Vec<Listing>,
+}
+
+impl Birth {
+    /// Describes the entity `id` in the state `machine`.
+    pub fn of<M: Machine>(id: impl Into<String>, machine: &M) -> Self {
+        Self {
+            kind: M::KIND,
+            id: id.into(),
+            state: serde_json::to_string(machine).expect("a machine is plain data with text keys"),
+            live_until: machine.live_until(),
+            forget_at: machine.forget_at(),
+            names: machine.names(),
+            listings: machine.listings(),
+        }
+    }
+}
+
+/// A fact about another entity that must hold in the very transaction of the commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// It exists and confers authority: its `live_until` lies ahead.
+    Live { kind: &'static str, id: String },
+    /// It is still the version that was read.
+    Unchanged { kind: &'static str, id: String, version: i64 },
+}
+
+impl Requirement {
+    pub fn live<M: Machine>(id: impl Into<String>) -> Self {
+        Self::Live { kind: M::KIND, id: id.into() }
+    }
+
+    pub fn unchanged<M: Machine>(id: impl Into<String>, version: i64) -> Self {
+        Self::Unchanged { kind: M::KIND, id: id.into(), version }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Live { kind, .. } | Self::Unchanged { kind, .. } => kind,
+        }
+    }
+
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Live { id, .. } | Self::Unchanged { id, .. } => id,
+        }
+    }
+}
+
+/// A message for the outside world, delivered at least once after the commit.
+pub struct Dispatch {
+    /// Which courier carries it: `mail`, `sms`, `webhook` …
+    pub topic: &'static str,
+    /// What the courier needs; encrypted at rest, erased on delivery.
+    pub payload: Secret,
+    /// After this it is pointless and is dropped undelivered.
+    pub expires_at: Timestamp,
+}

@@ -1,0 +1,77 @@
+//! The rules, as plain values: no input or output, no clock, no dice.
+//!
+//! A [`Machine`] is the state of one entity together with everything that may happen to it. It is
+//! driven from outside, always in the same order:
+//!
+//! 1. `decide` looks at the state, a command and the time, and says what follows: events, what
+//!    else belongs into the same commit, and the answer to give once that commit is durable;
+//! 2. `apply` folds each event into the state;
+//! 3. the projections (`live_until`, `forget_at`, `names`, `listings`) are read off the new state
+//!    and written beside it.
+//!
+//! Nothing here knows that a database or an actor exists.
+
+mod decision;
+mod projection;
+mod record;
+mod secret;
+pub mod signing_keys;
+mod time;
+
+pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
+pub use projection::{Listing, Name};
+pub use record::Record;
+pub use secret::Secret;
+pub use time::{Clock, Timestamp};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A state machine that owns one entity's rules.
+///
+/// `Default` is the entity before its first event; such an entity has no row.
+pub trait Machine:
+    Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+    /// The `kind` column under which the store keeps this machine.
+    const KIND: &'static str;
+    type Command: Send + Sync + 'static;
+    type Event: Send + Sync + 'static;
+    type Reply: Send + 'static;
+    type Refusal: Send + 'static;
+
+    /// Says what follows from `command`; a refusal may still carry events.
+    fn decide(&self, command: &Self::Command, now: Timestamp) -> Decision<Self>;
+
+    /// Folds one fact into the state; total, and never refuses.
+    fn apply(&mut self, event: &Self::Event);
+
+    /// Until when this entity confers authority on what descends from it.
+    ///
+    /// Revoked or suspended is `Timestamp::NEVER`: one query over ancestors then sees it.
+    fn live_until(&self) -> Timestamp {
+        Timestamp::FOREVER
+    }
+
+    /// When the row may be forgotten; `None` keeps it.
+    fn forget_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The names by which this entity alone may be found; a name has one holder at a time.
+    fn names(&self) -> Vec<Name> {
+        Vec::new()
+    }
+
+    /// The lists in which this entity appears.
+    fn listings(&self) -> Vec<Listing> {
+        Vec::new()
+    }
+
+    /// Whether `command`, when it changes nothing, may be answered from memory alone.
+    ///
+    /// Another node may have moved the row on. By default an answer that commits nothing is given
+    /// only after the row's version was seen to be the one it rests on.
+    fn tolerates_stale(_command: &Self::Command) -> bool {
+        false
+    }
+}

@@ -1,0 +1,66 @@
+//! Points in time as the store keeps them: milliseconds since 1970, UTC.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A point in time; the only form in which time enters a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// Before everything; as an end of life it means "already over".
+    pub const NEVER: Self = Self(0);
+    /// After everything; as an end of life it means "until something happens".
+    pub const FOREVER: Self = Self(i64::MAX);
+
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the time since `earlier`, or nothing where `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        let millis = self.0.saturating_sub(earlier.0);
+        Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+    }
+}
+
+impl std::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, after: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl std::ops::Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, before: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(before.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+/// Tells the time to whoever was lent one.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_stops_at_the_ends_instead_of_wrapping() {
+        assert_eq!(Timestamp::FOREVER + Duration::from_secs(1), Timestamp::FOREVER);
+        assert_eq!(Timestamp::NEVER.since(Timestamp::FOREVER), Duration::ZERO);
+        assert_eq!(
+            Timestamp::from_millis(1_500).since(Timestamp::from_millis(500)),
+            Duration::from_secs(1)
+        );
+    }
+}

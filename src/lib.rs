@@ -1,0 +1,17 @@
+//! Porteiro: an identity provider for people, services and agents.
+//!
+//! The rooms, in reading order, and what each may use:
+//!
+//! | room | holds | may use |
+//! |---|---|---|
+//! | [`domain`] | machines and rules | nothing of ours |
+//! | [`crypto`] | randomness, keys, signatures, sealing, password hashes | `domain` |
+//! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
+//! | [`outbound`] | the one guarded client for everything that calls out | `domain` values |
+//! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
+//!
+//! [`clock`] reads the time for all of them; `tests/kernel/architecture.rs` executes these rules.
+
+pub mod clock;
+pub mod crypto;
+pub mod domain;

@@ -1,0 +1,2 @@
+//! Porteiro.
+fn main() {}
