@@ -1,1 +1,15 @@
-//! The only room that draws randomness or touches private keys.
+//! Randomness, the keys folder, signatures, and sealing of what must be read back.
+//!
+//! Everything rests on the keys folder ([`keys`]): its signing keys become [`Signer`]s, its secret
+//! keys a [`Vault`], from which every symmetric key is derived for one purpose each. Nothing here
+//! draws by itself: randomness is lent as [`Dice`].
+
+mod mac;
+mod random;
+mod secret_key;
+mod vault;
+
+pub use mac::MacKey;
+pub use random::{Dice, SystemDice, draw, draw_text};
+pub use secret_key::SecretKey;
+pub use vault::{Unsealable, Vault};
