@@ -29,9 +29,7 @@ use serde::{Serialize, de::DeserializeOwned};
 /// A state machine that owns one entity's rules.
 ///
 /// `Default` is the entity before its first event; such an entity has no row.
-pub trait Machine:
-    Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static
-{
+pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The `kind` column under which the store keeps this machine.
     const KIND: &'static str;
     type Command: Send + Sync + 'static;

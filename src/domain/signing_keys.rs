@@ -1,1 +1,252 @@
-//! Placeholder.
+//! The installation's signing keys: which are published, and which of them signs.
+//!
+//! One entity for the whole installation, so that every node publishes the same set. A node that
+//! finds a private key in its folder has it published as `next`; once every cache of the key set
+//! must have expired it becomes `current` and signs; its predecessor is `retired` and stays
+//! published until the last token it signed has expired. A leaked key is `revoked`: it leaves the
+//! set at once. A key that has left never comes back, though its file may still lie in a folder.
+
+mod algorithm;
+
+pub use algorithm::SigningAlgorithm;
+
+use super::{Decision, Machine, Record, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The members of a JWK that give the private key away (RFC 7518 §6, RFC 8037 §2).
+const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/// Every key there ever was, in the order of publication.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SigningKeys {
+    keys: Vec<PublicKey>,
+}
+
+/// A public key as everyone may see it, and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublicKey {
+    pub kid: String,
+    pub algorithm: SigningAlgorithm,
+    pub public_jwk: Value,
+    pub published_at: Timestamp,
+    pub state: KeyState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyState {
+    /// Published so that everyone knows it before it signs.
+    Next,
+    /// Signs.
+    Current,
+    /// Signs no more; what it signed is still verified.
+    Retired { until: Timestamp },
+    /// No longer published: its last token has expired.
+    Gone,
+    /// No longer published: it leaked.
+    Revoked,
+}
+
+/// A key whose private half a node holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedKey {
+    pub kid: String,
+    pub algorithm: SigningAlgorithm,
+    pub public_jwk: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// A node found these private keys in its folder, oldest first.
+    Observe { keys: Vec<ObservedKey> },
+    /// Time has passed: whoever was published for `published_for` signs, and whoever is replaced
+    /// stays published for `retired_for`.
+    Advance { published_for: Duration, retired_for: Duration },
+    /// The private key has leaked.
+    Revoke { kid: String },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Published { key: ObservedKey, at: Timestamp },
+    Promoted { kid: String },
+    Retired { kid: String, until: Timestamp },
+    Dropped { kid: String },
+    Revoked { kid: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No key of this id was ever published.
+    UnknownKey,
+    /// It signs, and no other key of its algorithm could take its place.
+    NoSuccessor,
+    /// A private key was about to be published.
+    PrivateKeyOffered,
+}
+
+impl SigningKeys {
+    /// Lists everything that is published, in the order of publication.
+    pub fn published(&self) -> impl Iterator<Item = &PublicKey> {
+        self.keys.iter().filter(|key| !matches!(key.state, KeyState::Gone | KeyState::Revoked))
+    }
+
+    /// Returns the key that signs with `algorithm`.
+    pub fn current(&self, algorithm: SigningAlgorithm) -> Option<&PublicKey> {
+        self.of(algorithm).find(|key| key.state == KeyState::Current)
+    }
+
+    /// Tells where the key `kid` stands, if it was ever published.
+    pub fn state_of(&self, kid: &str) -> Option<KeyState> {
+        self.find(kid).map(|key| key.state)
+    }
+
+    fn find(&self, kid: &str) -> Option<&PublicKey> {
+        self.keys.iter().find(|key| key.kid == kid)
+    }
+
+    fn of(&self, algorithm: SigningAlgorithm) -> impl DoubleEndedIterator<Item = &PublicKey> {
+        self.keys.iter().filter(move |key| key.algorithm == algorithm)
+    }
+
+    fn observe(&self, keys: &[ObservedKey], now: Timestamp) -> Decision<Self> {
+        if keys.iter().any(ObservedKey::is_private) {
+            return Decision::refuse(Refusal::PrivateKeyOffered);
+        }
+        let mut after = self.clone();
+        let mut events = Vec::new();
+        for key in keys {
+            if after.find(&key.kid).is_some() {
+                continue;
+            }
+            let first = after.of(key.algorithm).next().is_none();
+            let published = Event::Published { key: key.clone(), at: now };
+            after.apply(&published);
+            events.push(published);
+            // Nobody can have cached a key set that lacks it and hold a token it signed.
+            if first {
+                events.push(Event::Promoted { kid: key.kid.clone() });
+            }
+        }
+        grant(events)
+    }
+
+    fn advance(
+        &self,
+        published_for: Duration,
+        retired_for: Duration,
+        now: Timestamp,
+    ) -> Vec<Event> {
+        let mut events = Vec::new();
+        for algorithm in SigningAlgorithm::ALL {
+            let heir =
+                self.of(algorithm).rev().take_while(|key| key.state != KeyState::Current).find(
+                    |key| key.state == KeyState::Next && key.published_at + published_for <= now,
+                );
+            let Some(signer) = heir.or_else(|| self.current(algorithm)) else { continue };
+            if signer.state == KeyState::Next {
+                events.push(Event::Promoted { kid: signer.kid.clone() });
+            }
+            // All that were overtaken go: an older key must not replace a newer one later on.
+            for key in self.of(algorithm).take_while(|key| key.kid != signer.kid) {
+                if matches!(key.state, KeyState::Next | KeyState::Current) {
+                    events.push(Event::Retired { kid: key.kid.clone(), until: now + retired_for });
+                }
+            }
+        }
+        for key in &self.keys {
+            if matches!(key.state, KeyState::Retired { until } if until <= now) {
+                events.push(Event::Dropped { kid: key.kid.clone() });
+            }
+        }
+        events
+    }
+
+    fn revoke(&self, kid: &str) -> Decision<Self> {
+        let Some(key) = self.find(kid) else { return Decision::refuse(Refusal::UnknownKey) };
+        let revoked = Event::Revoked { kid: kid.to_owned() };
+        match key.state {
+            KeyState::Revoked => grant(Vec::new()),
+            KeyState::Next | KeyState::Retired { .. } | KeyState::Gone => grant(vec![revoked]),
+            KeyState::Current => {
+                match self.of(key.algorithm).rfind(|k| k.state == KeyState::Next) {
+                    // A cache that lacks the successor is a lesser evil than a leaked key that signs.
+                    Some(next) => grant(vec![revoked, Event::Promoted { kid: next.kid.clone() }]),
+                    None => Decision::refuse(Refusal::NoSuccessor),
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, kid: &str, state: KeyState) {
+        if let Some(key) = self.keys.iter_mut().find(|key| key.kid == kid) {
+            key.state = state;
+        }
+    }
+}
+
+impl ObservedKey {
+    fn is_private(&self) -> bool {
+        PRIVATE_MEMBERS.iter().any(|member| self.public_jwk.get(member).is_some())
+    }
+}
+
+impl Event {
+    fn record(&self) -> Record {
+        match self {
+            Self::Published { key, .. } => Record::new("signing_key.published")
+                .with("kid", key.kid.as_str())
+                .with("algorithm", key.algorithm.name()),
+            Self::Promoted { kid } => Record::new("signing_key.promoted").with("kid", kid.as_str()),
+            Self::Retired { kid, until } => Record::new("signing_key.retired")
+                .with("kid", kid.as_str())
+                .with("until", until.millis()),
+            Self::Dropped { kid } => Record::new("signing_key.dropped").with("kid", kid.as_str()),
+            Self::Revoked { kid } => Record::new("signing_key.revoked").with("kid", kid.as_str()),
+        }
+    }
+}
+
+fn grant(events: Vec<Event>) -> Decision<SigningKeys> {
+    let records: Vec<Record> = events.iter().map(Event::record).collect();
+    records.into_iter().fold(Decision::accept(events, ()), Decision::recording)
+}
+
+impl Machine for SigningKeys {
+    const KIND: &'static str = "signing_keys";
+    type Command = Command;
+    type Event = Event;
+    type Reply = ();
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        match command {
+            Command::Observe { keys } => self.observe(keys, now),
+            Command::Advance { published_for, retired_for } => {
+                grant(self.advance(*published_for, *retired_for, now))
+            }
+            Command::Revoke { kid } => self.revoke(kid),
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Published { key, at } => self.keys.push(PublicKey {
+                kid: key.kid.clone(),
+                algorithm: key.algorithm,
+                public_jwk: key.public_jwk.clone(),
+                published_at: *at,
+                state: KeyState::Next,
+            }),
+            Event::Promoted { kid } => self.set(kid, KeyState::Current),
+            Event::Retired { kid, until } => self.set(kid, KeyState::Retired { until: *until }),
+            Event::Dropped { kid } => self.set(kid, KeyState::Gone),
+            Event::Revoked { kid } => self.set(kid, KeyState::Revoked),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+use super::*;
+use SigningAlgorithm::{Es256, Rs256};
+use proptest::prelude::*;
+
+const PUBLISHED_FOR: Duration = Duration::from_secs(100);
+const RETIRED_FOR: Duration = Duration::from_secs(1_000);
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds * 1_000)
+}
+
+fn key(kid: &str, algorithm: SigningAlgorithm) -> ObservedKey {
+    let public_jwk = serde_json::json!({ "kid": kid, "alg": algorithm.name() });
+    ObservedKey { kid: kid.to_owned(), algorithm, public_jwk }
+}
+
+fn observe(kids: &[&str]) -> Command {
+    Command::Observe { keys: kids.iter().map(|kid| key(kid, Es256)).collect() }
+}
+
+fn advance() -> Command {
+    Command::Advance { published_for: PUBLISHED_FOR, retired_for: RETIRED_FOR }
+}
+
+fn revoke(kid: &str) -> Command {
+    Command::Revoke { kid: kid.to_owned() }
+}
+
+impl SigningKeys {
+    /// Decides and applies; returns the names of the records, or why it was refused.
+    fn take(&mut self, command: &Command, now: Timestamp) -> Result<Vec<&'static str>, Refusal> {
+        let decision = self.decide(command, now);
+        for event in &decision.events {
+            self.apply(event);
+        }
+        let records = decision.effects.records.iter().map(|record| record.event).collect();
+        decision.outcome.map(|()| records)
+    }
+
+    fn with(kids: &[&str]) -> Self {
+        let mut keys = Self::default();
+        for kid in kids {
+            keys.take(&observe(&[kid]), at(0)).unwrap();
+        }
+        keys
+    }
+
+    fn signs(&self) -> &str {
+        &self.current(Es256).unwrap().kid
+    }
+}
+
+#[test]
+fn the_first_key_of_an_algorithm_signs_at_once() {
+    let mut keys = SigningKeys::default();
+    let found = Command::Observe { keys: vec![key("a", Es256), key("b", Rs256), key("c", Es256)] };
+    let records = keys.take(&found, at(0)).unwrap();
+    assert_eq!(records.len(), 5);
+    assert_eq!(keys.signs(), "a");
+    assert_eq!(keys.current(Rs256).unwrap().kid, "b");
+    assert_eq!(keys.state_of("c"), Some(KeyState::Next));
+    assert_eq!(keys.published().count(), 3);
+}
+
+#[test]
+fn a_later_key_signs_only_after_everyone_can_know_it() {
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    assert_eq!(keys.take(&advance(), at(99)), Ok(vec![]));
+    assert_eq!(keys.signs(), "a");
+    let records = keys.take(&advance(), at(100));
+    assert_eq!(records, Ok(vec!["signing_key.promoted", "signing_key.retired"]));
+    assert_eq!(keys.signs(), "b");
+    assert_eq!(keys.state_of("a"), Some(KeyState::Retired { until: at(1_100) }));
+}
+
+#[test]
+fn a_retired_key_is_published_until_its_last_token_has_expired() {
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    keys.take(&advance(), at(100)).unwrap();
+    assert_eq!(keys.take(&advance(), at(1_099)), Ok(vec![]));
+    assert_eq!(keys.published().count(), 2);
+    assert_eq!(keys.take(&advance(), at(1_100)), Ok(vec!["signing_key.dropped"]));
+    assert_eq!(keys.published().map(|key| key.kid.as_str()).collect::<Vec<_>>(), ["b"]);
+}
+
+#[test]
+fn a_key_that_is_gone_does_not_return_with_its_file() {
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    keys.take(&advance(), at(100)).unwrap();
+    keys.take(&advance(), at(1_100)).unwrap();
+    assert_eq!(keys.take(&observe(&["a", "b"]), at(1_200)), Ok(vec![]));
+    assert_eq!(keys.state_of("a"), Some(KeyState::Gone));
+}
+
+#[test]
+fn what_was_done_before_is_done_without_events() {
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    assert_eq!(keys.take(&observe(&["a", "b", "b"]), at(1)), Ok(vec![]));
+    assert_eq!(keys.take(&advance(), at(1)), Ok(vec![]));
+    keys.take(&revoke("b"), at(2)).unwrap();
+    assert_eq!(keys.take(&revoke("b"), at(3)), Ok(vec![]));
+}
+
+#[test]
+fn of_two_ripe_keys_the_newer_signs_and_the_older_never_follows_it() {
+    let mut keys = SigningKeys::with(&["a", "b", "c"]);
+    keys.take(&advance(), at(100)).unwrap();
+    assert_eq!(keys.signs(), "c");
+    assert!(matches!(keys.state_of("b"), Some(KeyState::Retired { .. })));
+    keys.take(&advance(), at(500)).unwrap();
+    assert_eq!(keys.signs(), "c");
+}
+
+#[test]
+fn a_revoked_key_leaves_at_once_and_its_newest_successor_signs() {
+    let mut keys = SigningKeys::with(&["a", "b", "c"]);
+    let records = keys.take(&revoke("a"), at(1));
+    assert_eq!(records, Ok(vec!["signing_key.revoked", "signing_key.promoted"]));
+    assert_eq!(keys.signs(), "c");
+    assert!(keys.published().all(|key| key.kid != "a"));
+    // `b` was overtaken and must not push `c` aside when it ripens.
+    keys.take(&advance(), at(100)).unwrap();
+    assert_eq!(keys.signs(), "c");
+}
+
+#[test]
+fn the_only_key_cannot_be_revoked_before_it_has_a_successor() {
+    let mut keys = SigningKeys::with(&["a"]);
+    assert_eq!(keys.take(&revoke("a"), at(1)), Err(Refusal::NoSuccessor));
+    assert_eq!(keys.signs(), "a");
+    assert_eq!(keys.take(&revoke("z"), at(1)), Err(Refusal::UnknownKey));
+}
+
+#[test]
+fn a_successor_of_another_algorithm_does_not_count() {
+    let mut keys = SigningKeys::with(&["a"]);
+    let found = Command::Observe { keys: vec![key("b", Rs256), key("c", Rs256)] };
+    keys.take(&found, at(0)).unwrap();
+    assert_eq!(keys.take(&revoke("a"), at(1)), Err(Refusal::NoSuccessor));
+}
+
+#[test]
+fn a_private_key_is_never_published() {
+    let mut keys = SigningKeys::default();
+    for member in PRIVATE_MEMBERS {
+        let mut leaking = key("a", Es256);
+        leaking.public_jwk[member] = "secret".into();
+        let found = Command::Observe { keys: vec![leaking] };
+        assert_eq!(keys.take(&found, at(0)), Err(Refusal::PrivateKeyOffered));
+    }
+    assert_eq!(keys, SigningKeys::default());
+}
+
+#[test]
+fn the_state_survives_the_store() {
+    let mut keys = SigningKeys::with(&["a", "b", "c"]);
+    keys.take(&revoke("a"), at(1)).unwrap();
+    keys.take(&advance(), at(100)).unwrap();
+    let stored = serde_json::to_string(&keys).unwrap();
+    assert_eq!(serde_json::from_str::<SigningKeys>(&stored).unwrap(), keys);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Observe(Vec<u8>),
+    Advance,
+    Revoke(u8),
+    Wait(u16),
+}
+
+/// Key number `n` always has the same algorithm, as its kid is a thumbprint.
+fn numbered(n: u8) -> ObservedKey {
+    key(&format!("k{n}"), SigningAlgorithm::ALL[usize::from(n % 2)])
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        prop::collection::vec(0..12_u8, 0..4).prop_map(Step::Observe),
+        Just(Step::Advance),
+        (0..12_u8).prop_map(Step::Revoke),
+        (0..700_u16).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+proptest! {
+    #[test]
+    fn through_any_history_one_key_signs_and_none_too_early_or_after_its_time(steps in steps()) {
+        let mut keys = SigningKeys::default();
+        let mut now = at(0);
+        for step in steps {
+            let before = keys.clone();
+            let (command, revoking) = match step {
+                Step::Wait(seconds) => {
+                    now = now + Duration::from_secs(seconds.into());
+                    continue;
+                }
+                Step::Observe(found) => {
+                    (Command::Observe { keys: found.into_iter().map(numbered).collect() }, false)
+                }
+                Step::Advance => (advance(), false),
+                Step::Revoke(n) => (revoke(&numbered(n).kid), true),
+            };
+            let outcome = keys.take(&command, now);
+
+            if outcome.is_ok() {
+                prop_assert_eq!(keys.take(&command, now), Ok(vec![]), "a repeated command acts once");
+            } else {
+                prop_assert_eq!(&keys, &before, "a refusal changes nothing");
+            }
+            for algorithm in SigningAlgorithm::ALL {
+                let signing = keys.of(algorithm).filter(|k| k.state == KeyState::Current).count();
+                prop_assert_eq!(signing, usize::from(keys.of(algorithm).next().is_some()));
+                let new = keys.current(algorithm).filter(|k| before.state_of(&k.kid) != Some(KeyState::Current));
+                if let Some(new) = new {
+                    let first = before.of(algorithm).next().is_none();
+                    let ripe = new.published_at + PUBLISHED_FOR <= now;
+                    prop_assert!(first || ripe || revoking, "{} signs too early", new.kid);
+                }
+            }
+            for key in &before.keys {
+                let state = keys.state_of(&key.kid);
+                match key.state {
+                    KeyState::Revoked => prop_assert_eq!(state, Some(KeyState::Revoked)),
+                    KeyState::Gone => {
+                        prop_assert!(matches!(state, Some(KeyState::Gone | KeyState::Revoked)));
+                    }
+                    KeyState::Retired { .. } => {
+                        prop_assert!(!matches!(state, Some(KeyState::Next | KeyState::Current)));
+                    }
+                    KeyState::Next | KeyState::Current => prop_assert!(state.is_some()),
+                }
+            }
+        }
+    }
+}
