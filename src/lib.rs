@@ -15,3 +15,4 @@
 pub mod clock;
 pub mod crypto;
 pub mod domain;
+pub mod outbound;

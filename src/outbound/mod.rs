@@ -1,0 +1,28 @@
+//! The one client for everything that calls out: keys, metadata documents, webhooks, messages.
+//!
+//! A URL may come from a stranger, so a request runs the same course every time:
+//!
+//! 1. the URL is looked at: scheme, no credentials, a host;
+//! 2. the host is resolved once, and every address it has is judged; a single forbidden one
+//!    refuses the name as a whole;
+//! 3. the connection goes to one of these very addresses, so a name that changes its answer in
+//!    between gains nothing;
+//! 4. one request, one answer, within limits of time and size; nothing is followed, unpacked,
+//!    retried or kept open, and no proxy is asked.
+
+mod address;
+mod client;
+mod destination;
+mod error;
+mod exchange;
+mod request;
+mod resolver;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+pub use address::is_public;
+pub use client::{Outbound, Policy};
+pub use error::{OutboundError, TrustError};
+pub use request::{Request, Response};
+pub use resolver::{Addresses, Resolver, SystemResolver};
