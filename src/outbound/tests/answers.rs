@@ -3,7 +3,12 @@
 use super::{client, loopback, peer::Peer, plain};
 use crate::outbound::{OutboundError, Request};
 use hyper::header::{HeaderName, HeaderValue};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::sync::Arc;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    task::JoinSet,
+};
 use url::Url;
 
 async fn outcome_of(answer: impl Into<Vec<u8>>) -> Result<Vec<u8>, OutboundError> {
@@ -55,6 +60,18 @@ async fn an_empty_post_says_that_it_is_empty() {
     let request = Request::post(Url::parse(&peer.url("/")).unwrap(), "").allow_plain_http();
     client(loopback()).send(request).await.unwrap();
     assert!(peer.heard()[0].contains("content-length: 0\r\n"));
+}
+
+#[tokio::test]
+async fn many_tasks_may_share_one_client() {
+    let peer = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    let client = Arc::new(client(loopback()));
+    let mut tasks = JoinSet::new();
+    for _ in 0..8 {
+        let (client, url) = (client.clone(), peer.url("/"));
+        tasks.spawn(async move { client.send(plain(&url)).await.unwrap().body });
+    }
+    assert!(tasks.join_all().await.iter().all(|body| body == b"ok"));
 }
 
 #[tokio::test]
@@ -113,15 +130,21 @@ async fn a_connection_reset_in_the_body_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_peer_that_answers_and_closes_before_it_has_read_everything_gives_a_clean_outcome() {
-    let peer = Peer::behaving(|mut stream| async move {
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").await.unwrap();
-        let mut rest = Vec::new();
-        let _ = stream.read_to_end(&mut rest).await;
-    })
-    .await;
-    let answer = client(loopback()).send(plain(&peer.url("/"))).await.unwrap();
-    assert_eq!(answer.body, b"hello");
+async fn an_answer_cut_off_while_we_still_speak_is_an_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let request = Request::post(Url::parse(&url).unwrap(), vec![b'x'; 16 << 20]);
+    let peer = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n";
+        stream.write_all(head).await.unwrap();
+        // Long enough for the client to have taken what was written.
+        stream.read_exact(&mut vec![0; 1 << 20]).await.unwrap();
+        stream.set_zero_linger().unwrap();
+    };
+    let client = client(loopback());
+    let (outcome, ()) = tokio::join!(client.send(request.allow_plain_http()), peer);
+    assert!(matches!(outcome, Err(OutboundError::Broken(_))));
 }
 
 #[tokio::test]

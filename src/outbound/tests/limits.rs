@@ -88,15 +88,28 @@ async fn an_endless_body_ends_at_the_limit() {
 
 #[tokio::test]
 async fn endless_headers_are_an_error() {
-    for piece in [b"x-more: and more\r\n".as_slice(), &[b'x'; 1024]] {
-        let peer = Peer::behaving(move |mut stream| async move {
-            stream.write_all(b"HTTP/1.1 200 OK\r\n").await.unwrap();
-            drip(stream, piece, Duration::ZERO).await;
+    for piece in ["x-more: and more\r\n".repeat(64), "x".repeat(1024)] {
+        let peer = Peer::behaving(move |mut stream| {
+            let piece = piece.clone();
+            async move {
+                stream.write_all(b"HTTP/1.1 200 OK\r\n").await.unwrap();
+                drip(stream, piece.as_bytes(), Duration::ZERO).await;
+            }
         })
         .await;
         let outcome = client(loopback()).send(plain(&peer.url("/"))).await;
         assert!(matches!(outcome, Err(OutboundError::Malformed(_))));
     }
+}
+
+#[tokio::test]
+async fn more_headers_than_anyone_needs_are_an_error_even_when_short() {
+    let answer = |count| {
+        let headers = "a: b\r\n".repeat(count);
+        format!("HTTP/1.1 200 OK\r\n{headers}content-length: 0\r\n\r\n")
+    };
+    assert!(outcome_of(answer(99)).await.is_ok());
+    assert!(matches!(outcome_of(answer(100)).await, Err(OutboundError::Malformed(_))));
 }
 
 #[tokio::test]
