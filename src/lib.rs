@@ -16,3 +16,4 @@ pub mod clock;
 pub mod crypto;
 pub mod domain;
 pub mod outbound;
+pub mod store;

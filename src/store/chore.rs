@@ -1,0 +1,193 @@
+//! What workers ask of the store between commits, each in a small transaction of its own.
+
+use super::{
+    chain::{Entry, Head, Scribe},
+    engine::Connection,
+    sql,
+    value::Value,
+};
+use crate::domain::{Record, Timestamp};
+use serde_json::json;
+
+/// A worker's errand.
+pub(super) enum Chore {
+    /// Lease up to `most` messages that are due, until `until`.
+    Lease { now: Timestamp, until: Timestamp, most: i64 },
+    /// Erase a delivered message.
+    Deliver { id: String, attempts: i64 },
+    /// Put a message off until `due`.
+    Defer { id: String, attempts: i64, due: Timestamp },
+    /// Erase a message nobody will deliver, and record that.
+    Drop { id: String, attempts: i64, topic: String, now: Timestamp },
+    /// Forget up to `most` entities whose time has come.
+    Forget { now: Timestamp, most: i64 },
+    /// Name every lane's head in the log.
+    Anchor { now: Timestamp },
+    /// Allow the log's rows from before `before` to be deleted, and record that.
+    Checkpoint { now: Timestamp, before: Timestamp },
+    /// Delete up to `most` rows of the log that a checkpoint allows to be deleted.
+    Trim { most: i64 },
+}
+
+/// What came of it.
+pub(super) enum Done {
+    Leased(Vec<Leased>),
+    /// How many rows it concerned.
+    Count(u64),
+    Heads(Vec<Head>),
+}
+
+/// A message that is ours to deliver until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    pub id: String,
+    pub topic: String,
+    pub payload: Vec<u8>,
+    /// Counts the leases; a later lease makes this one void.
+    pub attempts: i64,
+    pub expires_at: Timestamp,
+}
+
+/// Runs `chore` within the transaction that is open on `connection`.
+pub(super) async fn run(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    chore: &Chore,
+) -> sqlx::Result<(Done, Option<Head>)> {
+    match chore {
+        Chore::Lease { now, until, most } => {
+            let leased = lease(connection, *now, *until, *most).await?;
+            Ok((Done::Leased(leased), None))
+        }
+        Chore::Deliver { id, attempts } => {
+            let values = [Value::Text(id), Value::Int(*attempts)];
+            Ok((Done::Count(connection.execute(sql::OUTBOX_DONE, &values).await?), None))
+        }
+        Chore::Defer { id, attempts, due } => {
+            let values = [Value::Int(due.millis()), Value::Text(id), Value::Int(*attempts)];
+            Ok((Done::Count(connection.execute(sql::OUTBOX_DEFER, &values).await?), None))
+        }
+        Chore::Drop { id, attempts, topic, now } => {
+            let values = [Value::Text(id), Value::Int(*attempts)];
+            let dropped = connection.execute(sql::OUTBOX_DONE, &values).await?;
+            if dropped == 0 {
+                return Ok((Done::Count(0), None));
+            }
+            let record = Record::new("outbox.dropped").with("topic", topic.as_str());
+            let head = append(connection, scribe, *now, ("outbox", id), &record).await?;
+            Ok((Done::Count(dropped), head))
+        }
+        Chore::Forget { now, most } => {
+            Ok((Done::Count(forget(connection, *now, *most).await?), None))
+        }
+        Chore::Anchor { now } => {
+            let heads = heads(connection).await?;
+            let named: serde_json::Map<_, _> =
+                heads.iter().map(|head| (head.lane.clone(), named_head(head))).collect();
+            let record = Record::new("log.anchored").with("heads", named);
+            let head = append(connection, scribe, *now, ("log", "anchor"), &record).await?;
+            Ok((Done::Heads(heads), head))
+        }
+        Chore::Checkpoint { now, before } => checkpoint(connection, scribe, *now, *before).await,
+        Chore::Trim { most } => Ok((Done::Count(trim(connection, *most).await?), None)),
+    }
+}
+
+/// A head as the log's own records name it: its sequence number and its MAC.
+pub(super) fn named_head(head: &Head) -> serde_json::Value {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    json!([head.seq, URL_SAFE_NO_PAD.encode(&head.mac)])
+}
+
+async fn append(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    at: Timestamp,
+    (kind, id): (&str, &str),
+    record: &Record,
+) -> sqlx::Result<Option<Head>> {
+    scribe.append(connection, &[Entry { at, kind, id, record }]).await
+}
+
+async fn lease(
+    connection: &mut Connection,
+    now: Timestamp,
+    until: Timestamp,
+    most: i64,
+) -> sqlx::Result<Vec<Leased>> {
+    let due = [Value::Int(now.millis()), Value::Int(most)];
+    let mut leased = Vec::new();
+    for row in connection.fetch(sql::OUTBOX_DUE, &due).await? {
+        let (id, due_at, attempts) = (row.text(0)?, row.int(3)?, row.int(4)?);
+        let swap = [
+            Value::Int(until.millis()),
+            Value::Text(&id),
+            Value::Int(due_at),
+            Value::Int(attempts),
+        ];
+        if connection.execute(sql::OUTBOX_LEASE, &swap).await? == 1 {
+            let (topic, payload) = (row.text(1)?, row.bytes(2)?);
+            let expires_at = Timestamp::from_millis(row.int(5)?);
+            leased.push(Leased { id, topic, payload, attempts: attempts + 1, expires_at });
+        }
+    }
+    Ok(leased)
+}
+
+async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx::Result<u64> {
+    let mut forgotten = 0;
+    let due = [Value::Int(now.millis()), Value::Int(most)];
+    for row in connection.fetch(sql::FORGETTABLE, &due).await? {
+        let (kind, id, version) = (row.text(0)?, row.text(1)?, row.int(2)?);
+        let seen = [Value::Text(&kind), Value::Text(&id), Value::Int(version)];
+        // The version again: on PostgreSQL it may have been prolonged since it was read.
+        if connection.execute(sql::FORGET, &seen).await? == 1 {
+            connection.execute(sql::FORGET_NAMES, &seen[..2]).await?;
+            connection.execute(sql::FORGET_LISTINGS, &seen[..2]).await?;
+            forgotten += 1;
+        }
+    }
+    Ok(forgotten)
+}
+
+async fn heads(connection: &mut Connection) -> sqlx::Result<Vec<Head>> {
+    connection.fetch(sql::LANES, &[]).await?.iter().map(Head::read).collect()
+}
+
+async fn checkpoint(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    now: Timestamp,
+    before: Timestamp,
+) -> sqlx::Result<(Done, Option<Head>)> {
+    let mut ends = Vec::new();
+    for Head { lane, .. } in heads(connection).await? {
+        let asked = [Value::Text(&lane), Value::Int(before.millis())];
+        if let Some(row) = connection.fetch(sql::LOG_LAST_BEFORE, &asked).await?.first() {
+            ends.push(Head { seq: row.int(0)?, mac: row.bytes(1)?, lane });
+        }
+    }
+    if ends.is_empty() {
+        return Ok((Done::Heads(ends), None));
+    }
+    let named: serde_json::Map<_, _> =
+        ends.iter().map(|end| (end.lane.clone(), named_head(end))).collect();
+    let record = Record::new("log.checkpointed").with("heads", named);
+    let head = append(connection, scribe, now, ("log", "checkpoint"), &record).await?;
+    for end in &ends {
+        let values = [Value::Text(&end.lane), Value::Int(end.seq)];
+        connection.execute(sql::RETAIN_FROM, &values).await?;
+    }
+    Ok((Done::Heads(ends), head))
+}
+
+async fn trim(connection: &mut Connection, most: i64) -> sqlx::Result<u64> {
+    let mut trimmed = 0;
+    for row in connection.fetch(sql::RETENTION, &[]).await? {
+        let (lane, seq) = (row.text(0)?, row.int(1)?);
+        let left = most - i64::try_from(trimmed).unwrap_or(i64::MAX);
+        let values = [Value::Text(&lane), Value::Int(seq), Value::Int(left.max(0))];
+        trimmed += connection.execute(sql::TRIM_LOG, &values).await?;
+    }
+    Ok(trimmed)
+}

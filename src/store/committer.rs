@@ -1,0 +1,312 @@
+//! The group-commit loop: whatever has queued up while the last transaction ran is the next one.
+//!
+//! There is no timer: an idle store commits at once, a busy one shares each disk sync among all who
+//! wait for it. Every caller waits for its own durable commit. What went wrong is told apart:
+//!
+//! - before COMMIT the failure is *known*: nothing was written. A group is then written again one by
+//!   one, so that only the commit at fault fails;
+//! - a failed COMMIT is *unknown*, for every member of the group.
+
+use super::{
+    Rehearsal,
+    chain::{Head, Scribe},
+    chore::{self, Chore, Done},
+    commit::{Commit, CommitError},
+    engine::{Connection, Engine},
+    group,
+    rehearsal::Moment,
+    vitals::Vitals,
+};
+use crate::clock::Stopwatch;
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+/// The most commits that share one transaction.
+const GROUP: usize = 64;
+
+/// How long a connection, the statements of a transaction, or its COMMIT may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Work for a committer.
+pub(super) enum Job {
+    Commit(Box<Commit>, oneshot::Sender<Result<i64, CommitError>>),
+    Chore(Chore, oneshot::Sender<Result<Done, CommitError>>),
+    /// Finish what is queued, then end.
+    Stop,
+}
+
+type Waiting = (Box<Commit>, oneshot::Sender<Result<i64, CommitError>>);
+
+/// One writer: its queue, its connection, its lane of the log.
+pub(super) struct Committer {
+    pub(super) engine: Engine,
+    pub(super) connection: Option<Connection>,
+    pub(super) scribe: Scribe,
+    pub(super) queue: mpsc::Receiver<Job>,
+    pub(super) vitals: Arc<Vitals>,
+    pub(super) rehearsal: Arc<dyn Rehearsal>,
+}
+
+/// What a transaction is made of.
+enum Body<'a> {
+    Group(&'a [&'a Commit]),
+    Chore(&'a Chore),
+}
+
+enum Output {
+    Group(Vec<Result<i64, CommitError>>),
+    Chore(Done),
+}
+
+/// How a transaction ended without an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    /// No transaction could be begun: trying again one by one would only take longer.
+    Unreachable,
+    /// It failed before COMMIT.
+    Known,
+    /// COMMIT failed.
+    Unknown,
+}
+
+impl From<Trouble> for CommitError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unreachable | Trouble::Known => Self::Unavailable,
+            Trouble::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl Committer {
+    /// Serves the queue until it is told to stop and nothing is left in it.
+    pub(super) async fn run(mut self) {
+        let mut jobs = Vec::with_capacity(GROUP);
+        let mut waiting: Vec<Waiting> = Vec::with_capacity(GROUP);
+        loop {
+            if waiting.is_empty() {
+                if self.queue.recv_many(&mut jobs, GROUP).await == 0 {
+                    break;
+                }
+            } else {
+                while jobs.len() + waiting.len() < GROUP {
+                    let Ok(job) = self.queue.try_recv() else { break };
+                    jobs.push(job);
+                }
+            }
+            for job in jobs.drain(..) {
+                match job {
+                    Job::Commit(commit, reply) => waiting.push((commit, reply)),
+                    Job::Chore(chore, reply) => {
+                        let done = self.transact(Body::Chore(&chore)).await;
+                        let _ = reply.send(match done {
+                            Ok(Output::Chore(done)) => Ok(done),
+                            Ok(Output::Group(_)) => Err(CommitError::Unknown),
+                            Err(trouble) => Err(trouble.into()),
+                        });
+                    }
+                    Job::Stop => self.queue.close(),
+                }
+            }
+            let commits: Vec<&Commit> = waiting.iter().map(|(commit, _)| &**commit).collect();
+            let taken = group::take_disjoint(&commits, GROUP);
+            let mut rest = Vec::with_capacity(GROUP);
+            let mut now = Vec::with_capacity(taken.len());
+            for (place, job) in waiting.drain(..).enumerate() {
+                if taken.binary_search(&place).is_ok() { now.push(job) } else { rest.push(job) }
+            }
+            waiting = rest;
+            self.write_group(now).await;
+        }
+        self.leave().await;
+    }
+
+    async fn write_group(&mut self, jobs: Vec<Waiting>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let stopwatch = Stopwatch::start();
+        let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
+        let verdicts = match self.transact(Body::Group(&commits)).await {
+            Ok(Output::Group(verdicts)) => verdicts,
+            Err(Trouble::Known) if commits.len() > 1 => self.write_one_by_one(&commits).await,
+            Err(trouble) => vec![Err(trouble.into()); commits.len()],
+            Ok(Output::Chore(_)) => vec![Err(CommitError::Unknown); commits.len()],
+        };
+        self.vitals.group(stopwatch.elapsed());
+        for ((_, reply), verdict) in jobs.into_iter().zip(verdicts) {
+            self.vitals.answered(&verdict);
+            let _ = reply.send(verdict);
+        }
+    }
+
+    async fn write_one_by_one(&mut self, commits: &[&Commit]) -> Vec<Result<i64, CommitError>> {
+        self.vitals.rerun();
+        let mut verdicts = Vec::with_capacity(commits.len());
+        let mut unreachable = false;
+        for commit in commits {
+            if unreachable {
+                verdicts.push(Err(CommitError::Unavailable));
+                continue;
+            }
+            match self.transact(Body::Group(&[commit])).await {
+                Ok(Output::Group(mut only)) => verdicts.append(&mut only),
+                Ok(Output::Chore(_)) => verdicts.push(Err(CommitError::Unknown)),
+                Err(trouble) => {
+                    unreachable = trouble == Trouble::Unreachable;
+                    verdicts.push(Err(trouble.into()));
+                }
+            }
+        }
+        verdicts
+    }
+
+    /// Runs `body` as one transaction; a panic inside is survived as an unknown fate.
+    async fn transact(&mut self, body: Body<'_>) -> Result<Output, Trouble> {
+        let attempt = caught(self.attempt(body)).await;
+        let result = attempt.unwrap_or_else(|| {
+            tracing::error!("a committer panicked; its transaction's fate is unknown");
+            self.vitals.panicked();
+            Err(Trouble::Unknown)
+        });
+        if let Err(trouble) = result {
+            // What the connection and the log's head are now is not known either; find out anew.
+            self.scribe.forget();
+            if trouble == Trouble::Unknown {
+                self.connection = None;
+            }
+        }
+        result
+    }
+
+    async fn attempt(&mut self, body: Body<'_>) -> Result<Output, Trouble> {
+        self.begin().await?;
+        let connection = self.connection.as_mut().ok_or(Trouble::Unreachable)?;
+        let written = if self.rehearsal.fails(Moment::Write) {
+            Ok(Err(sqlx::Error::WorkerCrashed))
+        } else {
+            timeout(PATIENCE, run_body(connection, &mut self.scribe, &body)).await
+        };
+        let (output, head) = match written {
+            Ok(Ok(written)) => written,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a transaction failed before COMMIT; nothing was written");
+                if connection.rollback().await.is_err() {
+                    self.connection = None;
+                }
+                return Err(Trouble::Known);
+            }
+            Err(_elapsed) => {
+                // COMMIT was never sent, so the server will roll back; the connection is no use.
+                tracing::warn!("a transaction took too long before COMMIT; nothing was written");
+                self.connection = None;
+                return Err(Trouble::Known);
+            }
+        };
+        if self.rehearsal.fails(Moment::Commit) {
+            let _ = connection.rollback().await;
+            return Err(Trouble::Unknown);
+        }
+        match timeout(PATIENCE, connection.commit()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::error!(%error, "COMMIT failed; its fate is unknown");
+                let _ = connection.rollback().await;
+                return Err(Trouble::Unknown);
+            }
+            Err(_elapsed) => {
+                tracing::error!("COMMIT was not answered in time; its fate is unknown");
+                return Err(Trouble::Unknown);
+            }
+        }
+        if self.rehearsal.fails(Moment::Answer) {
+            return Err(Trouble::Unknown);
+        }
+        self.scribe.keep(head);
+        Ok(output)
+    }
+
+    /// Begins a transaction, on a new connection where the old one turns out to be dead.
+    async fn begin(&mut self) -> Result<(), Trouble> {
+        if let Some(connection) = &mut self.connection {
+            match timeout(PATIENCE, connection.begin()).await {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) => tracing::warn!(%error, "the store's connection is gone"),
+                Err(_elapsed) => tracing::warn!("the store's connection does not answer"),
+            }
+            self.connection = None;
+        }
+        let opened = timeout(PATIENCE, async {
+            let mut connection = self.engine.connect().await?;
+            connection.begin().await?;
+            Ok::<_, sqlx::Error>(connection)
+        });
+        match opened.await {
+            Ok(Ok(connection)) => {
+                self.connection = Some(connection);
+                Ok(())
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the store cannot be reached");
+                Err(Trouble::Unreachable)
+            }
+            Err(_elapsed) => {
+                tracing::error!("the store cannot be reached in time");
+                Err(Trouble::Unreachable)
+            }
+        }
+    }
+
+    async fn leave(mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        let goodbye = async {
+            if let Err(error) = self.scribe.leave(&mut connection).await {
+                tracing::debug!(%error, "the lane of the log was not given back");
+            }
+            connection.close().await;
+        };
+        if timeout(PATIENCE, goodbye).await.is_err() {
+            tracing::warn!("the store's connection did not close in time");
+        }
+    }
+}
+
+async fn run_body(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    body: &Body<'_>,
+) -> sqlx::Result<(Output, Option<Head>)> {
+    match body {
+        Body::Group(commits) => {
+            let written = group::write(connection, scribe, commits).await?;
+            Ok((Output::Group(written.verdicts), written.head))
+        }
+        Body::Chore(chore) => {
+            let (done, head) = chore::run(connection, scribe, chore).await?;
+            Ok((Output::Chore(done), head))
+        }
+    }
+}
+
+/// Polls `future` and returns nothing where it panicked.
+async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| {
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Ready(value)) => Poll::Ready(Some(value)),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(_panic) => Poll::Ready(None),
+        }
+    })
+    .await
+}

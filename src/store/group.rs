@@ -1,0 +1,359 @@
+//! Writes a group of commits inside one transaction, in a few statements for all of them.
+//!
+//! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
+//! does not harm its neighbours:
+//!
+//! 1. requirements are read, and locked where the engine has row locks;
+//! 2. new entities and names are inserted, `ON CONFLICT DO NOTHING`;
+//! 3. changed entities are swapped, `WHERE version = expected`;
+//! 4. what a losing commit had inserted is taken back;
+//! 5. released names, listings, log rows and outbox messages follow for the winners.
+//!
+//! Members of a group never touch each other's rows ([`take_disjoint`]), so their order is free and
+//! every list can be sorted: two nodes then lock in the same order and cannot deadlock.
+
+use super::{
+    chain::{Entry, Head, Scribe},
+    commit::{Commit, CommitError},
+    engine::Connection,
+    sql,
+    value::Value,
+};
+use crate::domain::{Listing, Name, Requirement, Timestamp};
+use std::collections::{HashMap, HashSet};
+
+/// What became of each commit of a group, and the log's head once the transaction is durable.
+pub(super) struct Written {
+    pub(super) verdicts: Vec<Result<i64, CommitError>>,
+    pub(super) head: Option<Head>,
+}
+
+/// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
+type Place<'a> = (&'a str, &'a str);
+
+/// Takes from the front of `waiting` the commits that touch no row another one has claimed.
+pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usize> {
+    let (mut written, mut read) = (HashSet::<Place<'a>>::new(), HashSet::<Place<'a>>::new());
+    let mut taken = Vec::new();
+    for (place, commit) in waiting.iter().enumerate() {
+        if taken.len() == most {
+            break;
+        }
+        let writes = places_written(commit);
+        let reads = || commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
+        let in_the_way = writes.iter().any(|row| written.contains(row) || read.contains(row))
+            || reads().any(|row| written.contains(&row));
+        if !in_the_way {
+            written.extend(writes);
+            read.extend(reads());
+            taken.push(place);
+        }
+    }
+    taken
+}
+
+fn places_written(commit: &Commit) -> Vec<Place<'_>> {
+    let change = &commit.change;
+    let mut places = vec![(change.kind, change.id.as_str())];
+    places.extend(commit.births.iter().map(|birth| (birth.kind, birth.id.as_str())));
+    let born = commit.births.iter().flat_map(|birth| &birth.names);
+    let named = change.names.added.iter().chain(&change.names.removed).chain(born);
+    places.extend(named.map(|name| (name.space, name.name.as_str())));
+    places
+}
+
+/// Writes `commits` within the transaction that is open on `connection`.
+pub(super) async fn write(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    commits: &[&Commit],
+) -> sqlx::Result<Written> {
+    let mut group = Group { commits, fates: vec![Ok(()); commits.len()] };
+    group.check_requirements(connection).await?;
+    let created = group.create(connection).await?;
+    let claimed = group.claim_names(connection).await?;
+    group.advance(connection).await?;
+    group.take_back(connection, &created, &claimed).await?;
+    group.release_names(connection).await?;
+    group.enlist(connection).await?;
+    let head = group.record(connection, scribe).await?;
+    group.post(connection).await?;
+    Ok(Written { verdicts: group.verdicts(), head })
+}
+
+struct Group<'a> {
+    commits: &'a [&'a Commit],
+    fates: Vec<Result<(), CommitError>>,
+}
+
+/// An entity to insert, and which commit wants it.
+struct Insert<'a> {
+    commit: usize,
+    kind: &'static str,
+    id: &'a str,
+    state: &'a str,
+    live_until: Timestamp,
+    forget_at: Option<Timestamp>,
+    /// Whether it is the commit's own entity or one it gives birth to.
+    own: bool,
+}
+
+impl<'a> Group<'a> {
+    fn standing(&self) -> impl Iterator<Item = (usize, &'a Commit)> {
+        self.commits.iter().copied().enumerate().filter(|(place, _)| self.fates[*place].is_ok())
+    }
+
+    async fn check_requirements(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
+        let facts = || self.commits.iter().flat_map(|commit| &commit.requirements);
+        let mut asked: Vec<Place<'_>> = facts().map(|fact| (fact.kind(), fact.id())).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        asked.sort_unstable();
+        asked.dedup();
+        let mut found = HashMap::new();
+        for row in connection.hold(&flatten(&asked)).await? {
+            found.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
+        }
+        for (fate, commit) in self.fates.iter_mut().zip(self.commits) {
+            let unmet = commit.requirements.iter().find(|fact| {
+                let key = (fact.kind().to_owned(), fact.id().to_owned());
+                !found.get(&key).is_some_and(|(version, live_until)| match fact {
+                    Requirement::Live { .. } => *live_until > commit.at.millis(),
+                    Requirement::Unchanged { version: expected, .. } => version == expected,
+                })
+            });
+            if let Some(fact) = unmet {
+                *fate = Err(CommitError::Unmet { kind: fact.kind() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts what is new; a place that was not free costs its commit the race.
+    async fn create(
+        &mut self,
+        connection: &mut Connection,
+    ) -> sqlx::Result<Vec<(usize, Place<'a>)>> {
+        let mut inserts = Vec::new();
+        for (commit, Commit { change, births, .. }) in self.standing() {
+            if change.expected == 0 {
+                let (live_until, forget_at) = (change.live_until, change.forget_at);
+                let (kind, id, state) = (change.kind, &*change.id, &*change.state);
+                inserts.push(Insert { commit, kind, id, state, live_until, forget_at, own: true });
+            }
+            for birth in births {
+                let (live_until, forget_at) = (birth.live_until, birth.forget_at);
+                let (kind, id, state) = (birth.kind, &*birth.id, &*birth.state);
+                inserts.push(Insert { commit, kind, id, state, live_until, forget_at, own: false });
+            }
+        }
+        inserts.sort_unstable_by_key(|insert| (insert.kind, insert.id));
+        let values: Vec<Value<'_>> = inserts
+            .iter()
+            .flat_map(|insert| {
+                [
+                    Value::Text(insert.kind),
+                    Value::Text(insert.id),
+                    Value::Int(birth_version(self.commits[insert.commit].at)),
+                    Value::Text(insert.state),
+                    Value::Int(insert.live_until.millis()),
+                    Value::OptionalInt(insert.forget_at.map(Timestamp::millis)),
+                ]
+            })
+            .collect();
+        let landed = places(&connection.fetch_batch(&sql::CREATE, &values).await?)?;
+        let mut created = Vec::new();
+        for Insert { commit, kind, id, own, .. } in inserts {
+            if landed.contains(&(kind.to_owned(), id.to_owned())) {
+                created.push((commit, (kind, id)));
+            } else if own {
+                self.fates[commit] = Err(CommitError::Conflict);
+            } else {
+                self.fates[commit] = Err(CommitError::Taken { space: kind });
+            }
+        }
+        Ok(created)
+    }
+
+    async fn claim_names(
+        &mut self,
+        connection: &mut Connection,
+    ) -> sqlx::Result<Vec<(usize, &'a Name, Place<'a>)>> {
+        let mut wanted: Vec<(usize, &'a Name, Place<'a>)> = Vec::new();
+        for (place, commit) in self.standing() {
+            let change = &commit.change;
+            let own = change.names.added.iter().map(|name| (name, (change.kind, &*change.id)));
+            let born = commit.births.iter().flat_map(|birth| {
+                birth.names.iter().map(move |name| (name, (birth.kind, birth.id.as_str())))
+            });
+            wanted.extend(own.chain(born).map(|(name, holder)| (place, name, holder)));
+        }
+        wanted.sort_unstable_by_key(|(_, name, _)| *name);
+        let values: Vec<Value<'_>> = wanted
+            .iter()
+            .flat_map(|(_, name, (kind, id))| {
+                [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
+            })
+            .collect();
+        let mut landed = places(&connection.fetch_batch(&sql::CLAIM_NAME, &values).await?)?;
+        let mut claimed = Vec::new();
+        for (commit, name, holder) in wanted {
+            // Removed and not only looked up: a name asked for twice has landed once.
+            if landed.remove(&(name.space.to_owned(), name.name.clone())) {
+                claimed.push((commit, name, holder));
+            } else {
+                self.fates[commit] = Err(CommitError::Taken { space: name.space });
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Swaps what exists; the version decides.
+    async fn advance(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
+        let mut swaps: Vec<(usize, &'a Commit)> =
+            self.standing().filter(|(_, commit)| commit.change.expected != 0).collect();
+        if swaps.is_empty() {
+            return Ok(());
+        }
+        swaps.sort_unstable_by_key(|(_, commit)| (commit.change.kind, commit.change.id.as_str()));
+        let rows: Vec<Place<'_>> =
+            swaps.iter().map(|(_, commit)| (commit.change.kind, &*commit.change.id)).collect();
+        connection.take(&flatten(&rows)).await?;
+        let values: Vec<Value<'_>> = swaps
+            .iter()
+            .flat_map(|(_, Commit { change, .. })| {
+                [
+                    Value::Text(change.kind),
+                    Value::Text(&change.id),
+                    Value::Int(change.expected),
+                    Value::Text(&change.state),
+                    Value::Int(change.live_until.millis()),
+                    Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
+                ]
+            })
+            .collect();
+        let landed = places(&connection.fetch_batch(&sql::ADVANCE, &values).await?)?;
+        for (place, commit) in swaps {
+            if !landed.contains(&(commit.change.kind.to_owned(), commit.change.id.clone())) {
+                self.fates[place] = Err(CommitError::Conflict);
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_back(
+        &self,
+        connection: &mut Connection,
+        created: &[(usize, Place<'_>)],
+        claimed: &[(usize, &Name, Place<'_>)],
+    ) -> sqlx::Result<()> {
+        for (_, (kind, id)) in created.iter().filter(|(commit, _)| self.fates[*commit].is_err()) {
+            connection.execute(sql::UNDO_CREATE, &[Value::Text(kind), Value::Text(id)]).await?;
+        }
+        for (_, name, holder) in claimed.iter().filter(|(c, ..)| self.fates[*c].is_err()) {
+            release(connection, name, *holder).await?;
+        }
+        Ok(())
+    }
+
+    async fn release_names(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        for (_, Commit { change, .. }) in self.standing() {
+            for name in &change.names.removed {
+                release(connection, name, (change.kind, &change.id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn enlist(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        let mut values = Vec::new();
+        for (_, Commit { change, births, .. }) in self.standing() {
+            for listing in &change.listings.removed {
+                let row = listing_row(listing, change.kind, &change.id);
+                connection.execute(sql::DELIST, &row).await?;
+            }
+            let own = change.listings.added.iter().map(|l| listing_row(l, change.kind, &change.id));
+            values.extend(own.flatten());
+            for birth in births {
+                let born = birth.listings.iter().map(|l| listing_row(l, birth.kind, &birth.id));
+                values.extend(born.flatten());
+            }
+        }
+        connection.fetch_batch(&sql::ENLIST, &values).await.map(drop)
+    }
+
+    async fn record(
+        &self,
+        connection: &mut Connection,
+        scribe: &mut Scribe,
+    ) -> sqlx::Result<Option<Head>> {
+        let entries: Vec<Entry<'_>> = self
+            .standing()
+            .flat_map(|(_, commit)| {
+                commit.records.iter().map(|record| Entry {
+                    at: commit.at,
+                    kind: commit.change.kind,
+                    id: &commit.change.id,
+                    record,
+                })
+            })
+            .collect();
+        scribe.append(connection, &entries).await
+    }
+
+    async fn post(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        let values: Vec<Value<'_>> = self
+            .standing()
+            .flat_map(|(_, commit)| commit.messages.iter().map(|message| (commit.at, message)))
+            .flat_map(|(at, message)| {
+                [
+                    Value::Text(&message.id),
+                    Value::Text(message.topic),
+                    Value::Bytes(&message.payload),
+                    Value::Int(at.millis()),
+                    Value::Int(0),
+                    Value::Int(message.expires_at.millis()),
+                ]
+            })
+            .collect();
+        connection.fetch_batch(&sql::POST, &values).await.map(drop)
+    }
+
+    fn verdicts(self) -> Vec<Result<i64, CommitError>> {
+        let version_of = |commit: &Commit| match commit.change.expected {
+            0 => birth_version(commit.at),
+            expected => expected + 1,
+        };
+        let commits = self.commits.iter();
+        self.fates.into_iter().zip(commits).map(|(fate, c)| fate.map(|()| version_of(c))).collect()
+    }
+}
+
+/// A row's first version is the time of its birth: one that is forgotten and born again under the
+/// same id does not repeat versions that somebody may still hold.
+fn birth_version(at: Timestamp) -> i64 {
+    at.millis().max(1)
+}
+
+fn flatten<'a>(places: &[Place<'a>]) -> Vec<Value<'a>> {
+    places.iter().flat_map(|(kind, id)| [Value::Text(kind), Value::Text(id)]).collect()
+}
+
+fn places(rows: &[super::value::Row]) -> sqlx::Result<HashSet<(String, String)>> {
+    rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
+}
+
+fn listing_row<'a>(listing: &'a Listing, kind: &'a str, id: &'a str) -> [Value<'a>; 5] {
+    let Listing { list, owner, rank } = listing;
+    [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(kind), Value::Text(id)]
+}
+
+async fn release(
+    connection: &mut Connection,
+    name: &Name,
+    (kind, id): Place<'_>,
+) -> sqlx::Result<()> {
+    let values = [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)];
+    connection.execute(sql::RELEASE_NAME, &values).await.map(drop)
+}

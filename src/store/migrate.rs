@@ -1,0 +1,143 @@
+//! Brings the schema up to this binary, forward only, one process at a time.
+//!
+//! Each migration says from which one on a binary can work with its result
+//! (`-- oldest_compatible: n`). A binary refuses a schema that says it is too old for it, and runs on
+//! a schema that is newer but compatible: that is how a new version is rolled out node by node.
+
+use super::{engine::Connection, value::Value};
+use crate::domain::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+/// One step of the schema's history.
+struct Migration {
+    version: i64,
+    name: &'static str,
+    script: &'static str,
+    /// Whether the engine file adds what the two databases spell differently: the log's triggers.
+    with_triggers: bool,
+}
+
+impl Migration {
+    const fn new(version: i64, name: &'static str, script: &'static str) -> Self {
+        Self { version, name, script, with_triggers: false }
+    }
+
+    const fn and_triggers(self) -> Self {
+        Self { with_triggers: true, ..self }
+    }
+}
+
+macro_rules! migration {
+    ($version:literal, $file:literal) => {
+        Migration::new($version, $file, include_str!(concat!("../../migrations/", $file)))
+    };
+}
+
+/// The whole history; a new migration is a new line here.
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_entities.sql"),
+    migration!(2, "0002_names_and_listings.sql"),
+    migration!(3, "0003_security_log.sql").and_triggers(),
+    migration!(4, "0004_outbox.sql"),
+];
+
+const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\
+     version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, \
+     oldest_compatible BIGINT NOT NULL, applied_at BIGINT NOT NULL)";
+const HISTORY: &str =
+    "SELECT version, name, digest, oldest_compatible FROM schema_history ORDER BY version";
+const REMEMBER: &str = "INSERT INTO schema_history \
+     (version, name, digest, oldest_compatible, applied_at) VALUES ($1, $2, $3, $4, $5)";
+
+/// Why the schema and this binary do not fit.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    #[error("the database needs a binary that knows migration {needed}; this one ends at {known}")]
+    TooNew { needed: i64, known: i64 },
+    #[error("migration {name} was changed after it had been applied")]
+    Rewritten { name: String },
+    #[error("the migrations could not be run")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Runs what is pending and returns the names of what was run.
+pub(super) async fn migrate(
+    connection: &mut Connection,
+    now: Timestamp,
+) -> Result<Vec<&'static str>, MigrateError> {
+    run(connection, MIGRATIONS, now).await
+}
+
+async fn run(
+    connection: &mut Connection,
+    migrations: &[Migration],
+    now: Timestamp,
+) -> Result<Vec<&'static str>, MigrateError> {
+    connection.begin_alone().await?;
+    match run_alone(connection, migrations, now).await {
+        Ok(applied) => {
+            connection.commit().await?;
+            Ok(applied)
+        }
+        Err(error) => {
+            connection.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+async fn run_alone(
+    connection: &mut Connection,
+    migrations: &[Migration],
+    now: Timestamp,
+) -> Result<Vec<&'static str>, MigrateError> {
+    connection.execute(CREATE_HISTORY, &[]).await?;
+    let known = migrations.last().map_or(0, |last| last.version);
+    let mut present = 0;
+    for row in connection.fetch(HISTORY, &[]).await? {
+        let needed = row.int(3)?;
+        if needed > known {
+            return Err(MigrateError::TooNew { needed, known });
+        }
+        present = row.int(0)?;
+        let ours = migrations.iter().find(|migration| migration.version == present);
+        if ours.is_some_and(|ours| row.text(2).is_ok_and(|theirs| theirs != digest(ours.script))) {
+            return Err(MigrateError::Rewritten { name: row.text(1)? });
+        }
+    }
+    let mut applied = Vec::new();
+    for migration in migrations.iter().filter(|migration| migration.version > present) {
+        connection.run_script(migration.script).await?;
+        if migration.with_triggers {
+            connection.install_triggers().await?;
+        }
+        let values = [
+            Value::Int(migration.version),
+            Value::Text(migration.name),
+            Value::Text(&digest(migration.script)),
+            Value::Int(oldest_compatible(migration)),
+            Value::Int(now.millis()),
+        ];
+        connection.execute(REMEMBER, &values).await?;
+        applied.push(migration.name);
+    }
+    Ok(applied)
+}
+
+/// Reads the header line; a migration that says nothing is compatible with itself alone.
+fn oldest_compatible(migration: &Migration) -> i64 {
+    let header = migration.script.lines().find_map(|l| l.strip_prefix("-- oldest_compatible: "));
+    header.and_then(|text| text.trim().parse().ok()).unwrap_or(migration.version)
+}
+
+fn digest(script: &str) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(script).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+#[path = "migrate_tests.rs"]
+mod tests;

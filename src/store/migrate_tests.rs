@@ -1,0 +1,77 @@
+use super::*;
+use crate::store::engine::Engine;
+
+const NOW: Timestamp = Timestamp::from_millis(1);
+
+async fn open(folder: &tempfile::TempDir) -> Connection {
+    let url = format!("sqlite://{}", folder.path().join("test.db").display());
+    Engine::parse(&url).unwrap().connect().await.unwrap()
+}
+
+fn step(version: i64, script: &'static str) -> Migration {
+    Migration::new(version, script, script)
+}
+
+#[test]
+fn the_history_is_numbered_without_gaps_and_each_says_what_it_is_compatible_with() {
+    for (place, migration) in (1..).zip(MIGRATIONS) {
+        assert_eq!(migration.version, place);
+        assert!(migration.name.starts_with(&format!("{place:04}_")));
+        assert!(migration.script.starts_with("-- "), "{} must open with why", migration.name);
+        assert!(migration.script.contains("\n-- oldest_compatible: "), "{}", migration.name);
+        assert!(oldest_compatible(migration) <= migration.version);
+    }
+    let files = std::fs::read_dir("migrations").unwrap().count();
+    assert_eq!(files, MIGRATIONS.len(), "every file in migrations/ has its line");
+}
+
+#[tokio::test]
+async fn migrations_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    assert_eq!(migrate(&mut connection, NOW).await.unwrap().len(), MIGRATIONS.len());
+    assert!(migrate(&mut connection, NOW).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_accepted_while_it_says_so_and_refused_when_it_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    let old = [step(1, "-- first\n-- oldest_compatible: 1\nCREATE TABLE a (x TEXT);")];
+    let expanded = [
+        step(1, "-- first\n-- oldest_compatible: 1\nCREATE TABLE a (x TEXT);"),
+        step(2, "-- expand\n-- oldest_compatible: 1\nALTER TABLE a ADD COLUMN y TEXT;"),
+    ];
+    let contracted = [
+        step(1, "-- first\n-- oldest_compatible: 1\nCREATE TABLE a (x TEXT);"),
+        step(2, "-- expand\n-- oldest_compatible: 1\nALTER TABLE a ADD COLUMN y TEXT;"),
+        step(3, "-- contract\n-- oldest_compatible: 2\nALTER TABLE a DROP COLUMN x;"),
+    ];
+    run(&mut connection, &expanded, NOW).await.unwrap();
+    assert!(run(&mut connection, &old, NOW).await.unwrap().is_empty());
+    run(&mut connection, &contracted, NOW).await.unwrap();
+    let refused = run(&mut connection, &old, NOW).await;
+    assert!(matches!(refused, Err(MigrateError::TooNew { needed: 2, known: 1 })));
+}
+
+#[tokio::test]
+async fn a_rewritten_migration_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    migrate(&mut connection, NOW).await.unwrap();
+    let mut changed: Vec<Migration> =
+        MIGRATIONS.iter().map(|m| step(m.version, m.script)).collect();
+    changed[0].script = "-- something else";
+    let refused = run(&mut connection, &changed, NOW).await;
+    assert!(matches!(refused, Err(MigrateError::Rewritten { .. })));
+}
+
+#[tokio::test]
+async fn a_failing_migration_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    let broken =
+        [step(1, "-- x\nCREATE TABLE a (x TEXT);"), step(2, "-- y\nCREATE TABLE a (x TEXT);")];
+    assert!(run(&mut connection, &broken, NOW).await.is_err());
+    assert_eq!(migrate(&mut connection, NOW).await.unwrap().len(), MIGRATIONS.len());
+}

@@ -1,0 +1,184 @@
+//! The truth: entities in SQLite or PostgreSQL, changed by compare-and-swap and nothing else.
+//!
+//! [`Store::commit`] is the only way in: one entity's step, whatever it creates, requires, records
+//! and sends, all of it or nothing. [`committer`] shares transactions among those who wait,
+//! [`group`] writes them, [`chain`] keeps the security log honest, [`engine`] is the only file that
+//! knows which database it talks to. The store knows text, versions and times; it knows no rule.
+
+mod chain;
+mod chore;
+mod commit;
+mod committer;
+mod engine;
+mod group;
+mod log;
+mod migrate;
+mod outbox;
+mod rehearsal;
+mod sql;
+mod value;
+mod views;
+mod vitals;
+
+pub use chain::{Chainer, Head, LogRow, Mac};
+pub use chore::Leased;
+pub use commit::{Change, Commit, CommitError, Delta, Message};
+pub use log::{Finding, Proof};
+pub use migrate::MigrateError;
+pub use rehearsal::{Moment, NothingFails, Rehearsal};
+pub use views::{Listed, Row, Standing};
+pub use vitals::{StoreReport, Vitals};
+
+use crate::domain::Timestamp;
+use chain::Scribe;
+use chore::{Chore, Done};
+use committer::{Committer, Job};
+use engine::{Engine, Readers};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Arc, Mutex},
+};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    task::JoinSet,
+};
+
+/// How many commits may wait for a committer before callers wait to hand theirs over.
+const QUEUE: usize = 1024;
+
+/// How to open a store.
+pub struct StoreOptions {
+    /// `sqlite:///path` or `postgres://user@host/database`.
+    pub url: String,
+    /// Unlike any other process's: names this writer in the security log.
+    pub node: String,
+    pub chainer: Arc<dyn Chainer>,
+    pub rehearsal: Arc<dyn Rehearsal>,
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the store's address cannot be used")]
+    Address(#[source] sqlx::Error),
+    #[error("the store cannot be reached")]
+    Unreachable(#[source] sqlx::Error),
+    #[error("the schema does not fit")]
+    Schema(#[from] MigrateError),
+}
+
+/// A read that did not succeed; asking again later may.
+#[derive(Debug, thiserror::Error)]
+#[error("the store cannot be read")]
+pub struct ReadError(#[from] sqlx::Error);
+
+/// A handle on the one store of a system; clones share it.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    readers: Readers,
+    committers: Vec<mpsc::Sender<Job>>,
+    tasks: Mutex<JoinSet<()>>,
+    vitals: Arc<Vitals>,
+    rehearsal: Arc<dyn Rehearsal>,
+    chainer: Arc<dyn Chainer>,
+    /// Woken when a commit has left a message in the outbox.
+    posted: Notify,
+}
+
+impl Store {
+    /// Opens the database, migrates it, and starts the committers.
+    pub async fn open(options: StoreOptions, now: Timestamp) -> Result<Self, OpenError> {
+        let engine = Engine::parse(&options.url).map_err(OpenError::Address)?;
+        let mut connection = engine.connect().await.map_err(OpenError::Unreachable)?;
+        let applied = migrate::migrate(&mut connection, now).await?;
+        if !applied.is_empty() {
+            tracing::info!(migrations = ?applied, "the schema was brought up to date");
+        }
+        let vitals = Arc::new(Vitals::default());
+        let (mut committers, mut tasks) = (Vec::new(), JoinSet::new());
+        let mut first = Some(connection);
+        for number in 0..engine.writers() {
+            let (sender, queue) = mpsc::channel(QUEUE);
+            let name = format!("{}.{number}", options.node);
+            let committer = Committer {
+                engine: engine.clone(),
+                connection: first.take(),
+                scribe: Scribe::new(name, options.chainer.clone()),
+                queue,
+                vitals: vitals.clone(),
+                rehearsal: options.rehearsal.clone(),
+            };
+            tasks.spawn(committer.run());
+            committers.push(sender);
+        }
+        let inner = Inner {
+            readers: engine.readers(),
+            committers,
+            tasks: Mutex::new(tasks),
+            vitals,
+            rehearsal: options.rehearsal,
+            chainer: options.chainer,
+            posted: Notify::new(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Makes `commit` durable and returns the entity's new version.
+    pub async fn commit(&self, commit: Commit) -> Result<i64, CommitError> {
+        let posts = !commit.messages.is_empty();
+        let mut hasher = DefaultHasher::new();
+        (commit.change.kind, &commit.change.id).hash(&mut hasher);
+        let count = self.inner.committers.len();
+        let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
+        let (reply, answer) = oneshot::channel();
+        let job = Job::Commit(Box::new(commit), reply);
+        // A closed queue took nothing; a lost answer may hide a commit.
+        self.inner.committers[place].send(job).await.map_err(|_| CommitError::Unavailable)?;
+        let version = answer.await.unwrap_or(Err(CommitError::Unknown))?;
+        if posts {
+            self.inner.posted.notify_one();
+        }
+        Ok(version)
+    }
+
+    /// Finishes every commit that was handed over, then closes.
+    pub async fn close(&self) {
+        for committer in &self.inner.committers {
+            let _ = committer.send(Job::Stop).await;
+        }
+        let mut tasks = {
+            let mut held =
+                self.inner.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::take(&mut *held)
+        };
+        while tasks.join_next().await.is_some() {}
+        self.inner.readers.close().await;
+    }
+
+    pub fn report(&self) -> StoreReport {
+        self.inner.vitals.report()
+    }
+
+    async fn run_chore(&self, chore: Chore) -> Result<Done, CommitError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job::Chore(chore, reply);
+        self.inner.committers[0].send(job).await.map_err(|_| CommitError::Unavailable)?;
+        answer.await.unwrap_or(Err(CommitError::Unknown))
+    }
+
+    async fn count_chore(&self, chore: Chore) -> Result<u64, CommitError> {
+        match self.run_chore(chore).await? {
+            Done::Count(count) => Ok(count),
+            Done::Leased(_) | Done::Heads(_) => Err(CommitError::Unknown),
+        }
+    }
+
+    /// Forgets up to `most` entities whose time has come and says how many there were.
+    pub async fn forget_expired(&self, now: Timestamp, most: u32) -> Result<u64, CommitError> {
+        self.count_chore(Chore::Forget { now, most: most.into() }).await
+    }
+}

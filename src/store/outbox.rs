@@ -1,0 +1,60 @@
+//! The outbox as its couriers see it: lease, deliver, put off, give up.
+
+use super::{
+    CommitError, Leased, ReadError, Store,
+    chore::{Chore, Done},
+    sql,
+};
+use crate::domain::Timestamp;
+
+impl Store {
+    /// Leases up to `most` due messages until `until`; nobody else delivers them meanwhile.
+    pub async fn lease_messages(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Leased>, CommitError> {
+        match self.run_chore(Chore::Lease { now, until, most: most.into() }).await? {
+            Done::Leased(leased) => Ok(leased),
+            Done::Count(_) | Done::Heads(_) => Err(CommitError::Unknown),
+        }
+    }
+
+    /// Erases a delivered message; false where the lease had passed to somebody else.
+    pub async fn message_delivered(&self, message: &Leased) -> Result<bool, CommitError> {
+        let (id, attempts) = (message.id.clone(), message.attempts);
+        Ok(self.count_chore(Chore::Deliver { id, attempts }).await? == 1)
+    }
+
+    /// Puts a message off until `due`.
+    pub async fn message_deferred(
+        &self,
+        message: &Leased,
+        due: Timestamp,
+    ) -> Result<bool, CommitError> {
+        let (id, attempts) = (message.id.clone(), message.attempts);
+        Ok(self.count_chore(Chore::Defer { id, attempts, due }).await? == 1)
+    }
+
+    /// Erases a message that will not be delivered, and says so in the security log.
+    pub async fn message_dropped(
+        &self,
+        message: &Leased,
+        now: Timestamp,
+    ) -> Result<bool, CommitError> {
+        let Leased { id, topic, attempts, .. } = message.clone();
+        Ok(self.count_chore(Chore::Drop { id, attempts, topic, now }).await? == 1)
+    }
+
+    /// Returns when the next message is due, if there is one.
+    pub async fn next_message_due(&self) -> Result<Option<Timestamp>, ReadError> {
+        let rows = self.fetch(sql::OUTBOX_NEXT, &[]).await?;
+        Ok(rows.first().map(|row| row.int(0)).transpose()?.map(Timestamp::from_millis))
+    }
+
+    /// Waits until a commit of this process leaves a message.
+    pub async fn message_posted(&self) {
+        self.inner.posted.notified().await;
+    }
+}

@@ -1,0 +1,224 @@
+//! Every statement, grouped by table, valid in both engines.
+//!
+//! A [`Batch`] is one statement for several rows: a commit group costs a handful of statements and
+//! not a handful for each of its commits, which is what makes a group cheap on a database that is
+//! a thread hop (SQLite) or a network round trip (PostgreSQL) away.
+
+use std::sync::LazyLock;
+
+/// How many rows the prepared forms of a batch take; any number is a sum of these.
+const SIZES: [usize; 4] = [64, 16, 4, 1];
+
+/// A statement over a list of rows, prepared for a few lengths of that list.
+pub(super) struct Batch {
+    pub(super) columns: usize,
+    texts: [&'static str; SIZES.len()],
+}
+
+impl Batch {
+    /// Builds `head ($1, $2), ($3, $4) … tail` for each size.
+    pub(super) fn new(head: &str, columns: usize, tail: &str) -> Self {
+        let text_for = |rows: usize| {
+            let tuple = |row: usize| {
+                let places: Vec<_> =
+                    (1..=columns).map(|c| format!("${}", row * columns + c)).collect();
+                format!("({})", places.join(", "))
+            };
+            let tuples: Vec<_> = (0..rows).map(tuple).collect();
+            // Leaked once a process for each statement and size: the driver wants static text.
+            &*Box::leak(format!("{head} {} {tail}", tuples.join(", ")).into_boxed_str())
+        };
+        Self { columns, texts: SIZES.map(text_for) }
+    }
+
+    /// Splits `rows` into the largest runs there is a text for.
+    pub(super) fn split(&self, mut rows: usize) -> Vec<(usize, &'static str)> {
+        let mut runs = Vec::new();
+        for (size, text) in SIZES.iter().zip(self.texts) {
+            while rows >= *size {
+                runs.push((*size, text));
+                rows -= size;
+            }
+        }
+        runs
+    }
+}
+
+// entities
+
+pub(super) const LOAD: &str = "SELECT version, state FROM entities WHERE kind = $1 AND id = $2";
+
+pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
+
+const STANDING_HEAD: &str = "WITH asked (kind, id) AS (VALUES";
+const STANDING_TAIL: &str = "\
+) SELECT e.kind, e.id, e.version, e.live_until \
+  FROM asked CROSS JOIN entities e \
+ WHERE e.kind = asked.kind AND e.id = asked.id \
+ ORDER BY e.kind, e.id";
+
+/// Versions and ends of life of several entities, in the order in which locks are taken.
+pub(super) static STANDING: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(STANDING_HEAD, 2, STANDING_TAIL));
+
+/// [`STANDING`] with an ending of the engine's own, which is where rows get locked.
+pub(super) fn standing_with(ending: &str) -> Batch {
+    Batch::new(STANDING_HEAD, 2, &format!("{STANDING_TAIL} {ending}"))
+}
+
+// Two statements and no upsert: an upsert would resurrect a row the janitor removed.
+pub(super) static CREATE: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "INSERT INTO entities (kind, id, version, state, live_until, forget_at) VALUES",
+        6,
+        "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id",
+    )
+});
+
+pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "WITH next (kind, id, expected, state, live_until, forget_at) AS (VALUES",
+        6,
+        ") UPDATE entities \
+             SET version = next.expected + 1, state = next.state, \
+                 live_until = next.live_until, forget_at = next.forget_at \
+            FROM next \
+           WHERE entities.kind = next.kind AND entities.id = next.id \
+             AND entities.version = next.expected \
+       RETURNING entities.kind, entities.id",
+    )
+});
+
+pub(super) const UNDO_CREATE: &str = "DELETE FROM entities WHERE kind = $1 AND id = $2";
+
+// names and listings
+
+pub(super) static CLAIM_NAME: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "INSERT INTO names (space, name, kind, id) VALUES",
+        4,
+        "ON CONFLICT (space, name) DO NOTHING RETURNING space, name",
+    )
+});
+
+pub(super) const RELEASE_NAME: &str =
+    "DELETE FROM names WHERE space = $1 AND name = $2 AND kind = $3 AND id = $4";
+
+pub(super) const FIND: &str = "SELECT kind, id FROM names WHERE space = $1 AND name = $2";
+
+pub(super) static ENLIST: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "INSERT INTO listings (list, owner, rank, kind, id) VALUES",
+        5,
+        "ON CONFLICT (list, owner, rank, kind, id) DO NOTHING",
+    )
+});
+
+pub(super) const DELIST: &str = "DELETE FROM listings \
+     WHERE list = $1 AND owner = $2 AND rank = $3 AND kind = $4 AND id = $5";
+
+pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state \
+      FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
+     WHERE l.list = $1 AND l.owner = $2 \
+       AND (l.rank > $3 OR (l.rank = $3 AND l.id > $4)) \
+     ORDER BY l.rank, l.id LIMIT $5";
+
+// security log
+
+pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "INSERT INTO security_log \
+         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac) VALUES",
+        10,
+        "",
+    )
+});
+
+pub(super) const FREE_LANE: &str = "SELECT lane, seq, mac FROM log_lanes \
+     WHERE held_until < $1 AND lane <> $2 ORDER BY lane LIMIT 1";
+
+pub(super) const TAKE_LANE: &str = "UPDATE log_lanes SET holder = $1, held_until = $2 \
+     WHERE lane = $3 AND seq = $4 AND held_until < $5";
+
+pub(super) const LANE_HELD_BY: &str =
+    "SELECT lane, seq, mac FROM log_lanes WHERE holder = $1 ORDER BY lane LIMIT 1";
+
+pub(super) const LANES: &str = "SELECT lane, seq, mac FROM log_lanes ORDER BY lane";
+
+pub(super) const OPEN_LANE: &str = "INSERT INTO log_lanes (lane, seq, mac, holder, held_until) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (lane) DO NOTHING";
+
+pub(super) const MOVE_LANE: &str = "UPDATE log_lanes SET seq = $1, mac = $2, held_until = $3 \
+     WHERE lane = $4 AND seq = $5 AND holder = $6";
+
+pub(super) const LEAVE_LANE: &str =
+    "UPDATE log_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2";
+
+pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \
+       FROM security_log WHERE lane = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+pub(super) const LOG_LANES_WRITTEN: &str = "SELECT DISTINCT lane FROM security_log ORDER BY lane";
+
+pub(super) const LOG_MAC: &str = "SELECT mac FROM security_log WHERE lane = $1 AND seq = $2";
+
+pub(super) const LOG_LAST_BEFORE: &str = "SELECT seq, mac FROM security_log \
+     WHERE lane = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
+
+pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq) VALUES ($1, $2) \
+     ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq WHERE log_retention.seq < excluded.seq";
+
+pub(super) const RETENTION: &str = "SELECT lane, seq FROM log_retention ORDER BY lane";
+
+pub(super) const TRIM_LOG: &str = "DELETE FROM security_log \
+     WHERE lane = $1 AND seq IN (SELECT seq FROM security_log \
+                                  WHERE lane = $1 AND seq <= $2 ORDER BY seq LIMIT $3)";
+
+// outbox
+
+pub(super) static POST: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        "INSERT INTO outbox (id, topic, payload, due_at, attempts, expires_at) VALUES",
+        6,
+        "",
+    )
+});
+
+pub(super) const OUTBOX_DUE: &str = "SELECT id, topic, payload, due_at, attempts, expires_at \
+      FROM outbox WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+
+pub(super) const OUTBOX_NEXT: &str = "SELECT due_at FROM outbox ORDER BY due_at LIMIT 1";
+
+pub(super) const OUTBOX_LEASE: &str = "UPDATE outbox SET due_at = $1, attempts = attempts + 1 \
+     WHERE id = $2 AND due_at = $3 AND attempts = $4";
+
+pub(super) const OUTBOX_DONE: &str = "DELETE FROM outbox WHERE id = $1 AND attempts = $2";
+
+pub(super) const OUTBOX_DEFER: &str =
+    "UPDATE outbox SET due_at = $1 WHERE id = $2 AND attempts = $3";
+
+// the janitor
+
+pub(super) const FORGETTABLE: &str =
+    "SELECT kind, id, version FROM entities WHERE forget_at <= $1 ORDER BY forget_at LIMIT $2";
+
+pub(super) const FORGET: &str = "DELETE FROM entities WHERE kind = $1 AND id = $2 AND version = $3";
+
+pub(super) const FORGET_NAMES: &str = "DELETE FROM names WHERE kind = $1 AND id = $2";
+
+pub(super) const FORGET_LISTINGS: &str = "DELETE FROM listings WHERE kind = $1 AND id = $2";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_split_into_runs_that_add_up() {
+        let batch = Batch::new("VALUES", 2, "");
+        for rows in 0..200 {
+            let runs = batch.split(rows);
+            assert_eq!(runs.iter().map(|(size, _)| size).sum::<usize>(), rows);
+        }
+        assert_eq!(batch.split(1)[0].1, "VALUES ($1, $2) ");
+        assert!(batch.split(4)[0].1.ends_with("($7, $8) "));
+    }
+}

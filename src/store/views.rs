@@ -1,0 +1,132 @@
+//! What can be read: one entity, the standing of several, a name's holder, a page of a list.
+
+use super::{
+    ReadError, Store,
+    rehearsal::Moment,
+    sql,
+    value::{self, Value},
+};
+use crate::domain::Timestamp;
+
+/// An entity as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub version: i64,
+    pub state: String,
+}
+
+/// Whether an entity still confers authority, and which version says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub version: i64,
+    pub live_until: Timestamp,
+}
+
+impl Standing {
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.live_until > now
+    }
+}
+
+/// An entry of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub rank: String,
+    pub kind: String,
+    pub id: String,
+    pub version: i64,
+    pub state: String,
+}
+
+impl Store {
+    pub(super) async fn fetch(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<value::Row>, ReadError> {
+        if self.inner.rehearsal.fails(Moment::Read) {
+            return Err(ReadError(sqlx::Error::WorkerCrashed));
+        }
+        Ok(self.inner.readers.fetch(sql, values).await?)
+    }
+
+    /// Reads one entity.
+    pub async fn load(&self, kind: &str, id: &str) -> Result<Option<Row>, ReadError> {
+        let rows = self.fetch(sql::LOAD, &[Value::Text(kind), Value::Text(id)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some(Row { version: row.int(0)?, state: row.text(1)? }))
+    }
+
+    /// Returns the version of an entity, 0 where there is no row.
+    pub async fn version(&self, kind: &str, id: &str) -> Result<i64, ReadError> {
+        let rows = self.fetch(sql::VERSION, &[Value::Text(kind), Value::Text(id)]).await?;
+        Ok(rows.first().map(|row| row.int(0)).transpose()?.unwrap_or(0))
+    }
+
+    /// Reads the standing of several entities in one query; `None` where there is no row.
+    ///
+    /// This is how authority is checked: a token names its ancestors, and all of them must be live.
+    pub async fn standing(
+        &self,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Option<Standing>>, ReadError> {
+        let mut found = vec![None; asked.len()];
+        let mut rest = 0;
+        for (size, text) in sql::STANDING.split(asked.len()) {
+            let run = &asked[rest..rest + size];
+            rest += size;
+            let values: Vec<Value<'_>> =
+                run.iter().flat_map(|(kind, id)| [Value::Text(kind), Value::Text(id)]).collect();
+            for row in self.fetch(text, &values).await? {
+                let (kind, id) = (row.text(0)?, row.text(1)?);
+                let live_until = Timestamp::from_millis(row.int(3)?);
+                let standing = Standing { version: row.int(2)?, live_until };
+                for (place, key) in asked.iter().enumerate() {
+                    if *key == (kind.as_str(), id.as_str()) {
+                        found[place] = Some(standing);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the kind and id of whoever holds `name` in `space`.
+    pub async fn find(
+        &self,
+        space: &str,
+        name: &str,
+    ) -> Result<Option<(String, String)>, ReadError> {
+        let rows = self.fetch(sql::FIND, &[Value::Text(space), Value::Text(name)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some((row.text(0)?, row.text(1)?)))
+    }
+
+    /// Reads a page of a list, after the entry with the rank and id given (empty: from its start).
+    pub async fn list(
+        &self,
+        list: &str,
+        owner: &str,
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<Listed>, ReadError> {
+        let values = [
+            Value::Text(list),
+            Value::Text(owner),
+            Value::Text(after.0),
+            Value::Text(after.1),
+            Value::Int(most.into()),
+        ];
+        let rows = self.fetch(sql::LIST, &values).await?;
+        let read = |row: &value::Row| {
+            Ok(Listed {
+                rank: row.text(0)?,
+                kind: row.text(1)?,
+                id: row.text(2)?,
+                version: row.int(3)?,
+                state: row.text(4)?,
+            })
+        };
+        Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+    }
+}

@@ -1,0 +1,77 @@
+//! What an operator may want to know of the committers; counters only, read without locks.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Counters of one store, since it was opened.
+#[derive(Default)]
+pub struct Vitals {
+    groups: AtomicU64,
+    commits: AtomicU64,
+    refused: AtomicU64,
+    reruns: AtomicU64,
+    failed: AtomicU64,
+    unknown: AtomicU64,
+    panics: AtomicU64,
+    micros: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreReport {
+    /// Transactions that held at least one commit.
+    pub groups: u64,
+    /// Commits that became durable.
+    pub commits: u64,
+    /// Commits that lost a race or missed a requirement.
+    pub refused: u64,
+    /// Groups that failed and were written again one by one.
+    pub reruns: u64,
+    /// Commits of which nothing was written.
+    pub failed: u64,
+    /// Commits of which nobody knows.
+    pub unknown: u64,
+    /// Panics a committer survived.
+    pub panics: u64,
+    /// Time spent in transactions, in microseconds.
+    pub micros: u64,
+}
+
+impl Vitals {
+    pub(super) fn group(&self, took: Duration) {
+        self.groups.fetch_add(1, Relaxed);
+        self.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(super) fn rerun(&self) {
+        self.reruns.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn panicked(&self) {
+        self.panics.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn answered<T>(&self, verdict: &Result<T, super::CommitError>) {
+        use super::CommitError::{Conflict, Taken, Unavailable, Unknown, Unmet};
+        let counter = match verdict {
+            Ok(_) => &self.commits,
+            Err(Conflict | Taken { .. } | Unmet { .. }) => &self.refused,
+            Err(Unavailable) => &self.failed,
+            Err(Unknown) => &self.unknown,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+
+    pub fn report(&self) -> StoreReport {
+        StoreReport {
+            groups: self.groups.load(Relaxed),
+            commits: self.commits.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+            reruns: self.reruns.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            unknown: self.unknown.load(Relaxed),
+            panics: self.panics.load(Relaxed),
+            micros: self.micros.load(Relaxed),
+        }
+    }
+}
