@@ -7,9 +7,11 @@
 mod mac;
 mod random;
 mod secret_key;
+mod signer;
 mod vault;
 
 pub use mac::MacKey;
 pub use random::{Dice, SystemDice, draw, draw_text};
 pub use secret_key::SecretKey;
+pub use signer::{SignError, Signer};
 pub use vault::{Unsealable, Vault};

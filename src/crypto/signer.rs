@@ -1,0 +1,270 @@
+//! Signing: a private key parsed once, and the public key that goes with it.
+
+use crate::domain::signing_keys::{ObservedKey, SigningAlgorithm};
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rsa::KeyPair as RsaKeyPair;
+use aws_lc_rs::signature::{
+    EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Signs with one key and one algorithm; shared between threads as it is.
+pub struct Signer {
+    key: Key,
+    algorithm: SigningAlgorithm,
+    kid: String,
+    public_jwk: Value,
+}
+
+enum Key {
+    RsaPkcs1(RsaKeyPair),
+    RsaPss(RsaKeyPair),
+    P256(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+/// Why nothing was signed.
+#[derive(Debug, thiserror::Error)]
+pub enum SignError {
+    #[error("the claims are not JSON")]
+    Claims(#[source] serde_json::Error),
+    #[error("the library did not sign")]
+    Library(#[source] aws_lc_rs::error::Unspecified),
+}
+
+/// The members over which RFC 7638 §3.2 takes the thumbprint; ordered by name, whatever
+/// `serde_json` was compiled to do with its own maps.
+type Members = BTreeMap<&'static str, String>;
+
+#[derive(Serialize)]
+struct Header<'a> {
+    typ: &'a str,
+    alg: SigningAlgorithm,
+    kid: &'a str,
+}
+
+impl Signer {
+    /// Signs with PKCS#1 v1.5 padding.
+    pub(super) fn rs256(key: RsaKeyPair) -> Self {
+        let public = rsa_public(&key);
+        Self::new(Key::RsaPkcs1(key), SigningAlgorithm::Rs256, &public)
+    }
+
+    /// Signs with PSS padding; the key should sign nothing else.
+    pub(super) fn ps256(key: RsaKeyPair) -> Self {
+        let public = rsa_public(&key);
+        Self::new(Key::RsaPss(key), SigningAlgorithm::Ps256, &public)
+    }
+
+    /// Signs with a P-256 key made or parsed for `ECDSA_P256_SHA256_FIXED_SIGNING`.
+    pub(super) fn es256(key: EcdsaKeyPair) -> Self {
+        // Uncompressed: 0x04, then both coordinates in full length (RFC 7518 §6.2.1).
+        let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+        let public = Members::from([
+            ("kty", "EC".to_owned()),
+            ("crv", "P-256".to_owned()),
+            ("x", base64url(x)),
+            ("y", base64url(y)),
+        ]);
+        Self::new(Key::P256(key), SigningAlgorithm::Es256, &public)
+    }
+
+    pub(super) fn eddsa(key: Ed25519KeyPair) -> Self {
+        let x = base64url(key.public_key().as_ref());
+        let public =
+            Members::from([("kty", "OKP".to_owned()), ("crv", "Ed25519".to_owned()), ("x", x)]);
+        Self::new(Key::Ed25519(key), SigningAlgorithm::EdDsa, &public)
+    }
+
+    fn new(key: Key, algorithm: SigningAlgorithm, required: &Members) -> Self {
+        let kid = thumbprint(required);
+        let mut public_jwk = json!(required);
+        public_jwk["kid"] = kid.as_str().into();
+        public_jwk["use"] = "sig".into();
+        public_jwk["alg"] = algorithm.name().into();
+        Self { key, algorithm, kid, public_jwk }
+    }
+
+    pub fn algorithm(&self) -> SigningAlgorithm {
+        self.algorithm
+    }
+
+    /// Returns the thumbprint of the public key (RFC 7638).
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// Returns the key as it is published.
+    pub fn public_jwk(&self) -> &Value {
+        &self.public_jwk
+    }
+
+    /// Returns the key as the installation's key set learns of it.
+    pub fn observed(&self) -> ObservedKey {
+        ObservedKey {
+            kid: self.kid.clone(),
+            algorithm: self.algorithm,
+            public_jwk: self.public_jwk.clone(),
+        }
+    }
+
+    /// Returns `claims` as a signed token in compact form (RFC 7515 §3.1).
+    pub fn sign(&self, typ: &str, claims: &impl Serialize) -> Result<String, SignError> {
+        let header = Header { typ, alg: self.algorithm, kid: &self.kid };
+        let header = serde_json::to_vec(&header).map_err(SignError::Claims)?;
+        let claims = serde_json::to_vec(claims).map_err(SignError::Claims)?;
+        let mut token = base64url(&header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(claims, &mut token);
+        let signature = self.signature(token.as_bytes()).map_err(SignError::Library)?;
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
+        Ok(token)
+    }
+
+    // The digests are signed, not the messages: only those calls ask for no source of randomness,
+    // which the library would ignore in favour of its own.
+    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
+        match &self.key {
+            Key::RsaPkcs1(key) => rsa_signature(key, &RSA_PKCS1_SHA256, message),
+            Key::RsaPss(key) => rsa_signature(key, &RSA_PSS_SHA256, message),
+            Key::P256(key) => Ok(key.sign_digest(&digest(&SHA256, message))?.as_ref().to_vec()),
+            Key::Ed25519(key) => Ok(key.try_sign(message)?.as_ref().to_vec()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Signer({} {})", self.algorithm, self.kid)
+    }
+}
+
+fn rsa_signature(
+    key: &RsaKeyPair,
+    encoding: &'static dyn RsaEncoding,
+    message: &[u8],
+) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
+    let mut signature = vec![0; key.public_modulus_len()];
+    key.sign_digest(encoding, &digest(&SHA256, message), &mut signature)?;
+    Ok(signature)
+}
+
+fn rsa_public(key: &RsaKeyPair) -> Members {
+    let public = key.public_key();
+    let n = base64url(public.modulus().big_endian_without_leading_zero());
+    let e = base64url(public.exponent().big_endian_without_leading_zero());
+    Members::from([("kty", "RSA".to_owned()), ("n", n), ("e", e)])
+}
+
+// RFC 7638 §3.3: no white space, members in lexicographic order.
+fn thumbprint(required: &Members) -> String {
+    let canonical = serde_json::to_vec(required).expect("text by text is JSON");
+    base64url(digest(&SHA256, &canonical).as_ref())
+}
+
+fn base64url(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_lc_rs::rsa::KeySize;
+    use aws_lc_rs::signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+    use jsonwebtoken::jwk::Jwk;
+    use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+
+    fn signers() -> [Signer; 4] {
+        [
+            Signer::rs256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),
+            Signer::ps256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),
+            Signer::es256(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap()),
+            Signer::eddsa(Ed25519KeyPair::generate().unwrap()),
+        ]
+    }
+
+    fn verifies(token: &str, published: &Value, algorithm: SigningAlgorithm) -> bool {
+        let jwk: Jwk = serde_json::from_value(published.clone()).unwrap();
+        let algorithm: Algorithm = algorithm.name().parse().unwrap();
+        let mut validation = Validation::new(algorithm);
+        validation.required_spec_claims.clear();
+        decode::<Value>(token, &DecodingKey::from_jwk(&jwk).unwrap(), &validation)
+            .is_ok_and(|verified| verified.claims == json!({ "sub": "ana" }))
+    }
+
+    #[test]
+    fn a_stranger_verifies_every_algorithm_with_the_published_key_alone() {
+        for signer in signers() {
+            let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
+            assert!(verifies(&token, signer.public_jwk(), signer.algorithm()), "{signer:?}");
+            let header = decode_header(&token).unwrap();
+            assert_eq!(header.typ.as_deref(), Some("at+jwt"));
+            assert_eq!(header.kid.as_deref(), Some(signer.kid()));
+        }
+    }
+
+    #[test]
+    fn a_token_with_any_other_byte_does_not_verify() {
+        let signer = Signer::eddsa(Ed25519KeyPair::generate().unwrap());
+        let token = signer.sign("JWT", &json!({ "sub": "ana" })).unwrap();
+        for at in 0..token.len() {
+            let mut altered = token.clone().into_bytes();
+            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            assert!(!verifies(&altered, signer.public_jwk(), signer.algorithm()), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_published_key_names_its_use_and_holds_nothing_private() {
+        for signer in signers() {
+            let published = signer.public_jwk().as_object().unwrap();
+            assert_eq!(published["use"], "sig");
+            assert_eq!(published["alg"], signer.algorithm().name());
+            assert_eq!(published["kid"], signer.kid());
+            let mut members: Vec<&str> = published.keys().map(String::as_str).collect();
+            members.sort_unstable();
+            let expected: &[&str] = match signer.algorithm() {
+                SigningAlgorithm::Rs256 | SigningAlgorithm::Ps256 => {
+                    &["alg", "e", "kid", "kty", "n", "use"]
+                }
+                SigningAlgorithm::Es256 => &["alg", "crv", "kid", "kty", "use", "x", "y"],
+                SigningAlgorithm::EdDsa => &["alg", "crv", "kid", "kty", "use", "x"],
+            };
+            assert_eq!(members, expected);
+        }
+    }
+
+    #[test]
+    fn the_thumbprint_is_the_one_in_rfc_7638() {
+        let n = concat!(
+            "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc",
+            "_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQ",
+            "R0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bF",
+            "TWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
+        );
+        let members =
+            [("kty", "RSA".to_owned()), ("n", n.to_owned()), ("e", "AQAB".to_owned())].into();
+        assert_eq!(thumbprint(&members), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+    }
+
+    #[test]
+    fn the_thumbprint_of_an_okp_key_is_the_one_in_rfc_8037() {
+        let members = [
+            ("kty", "OKP".to_owned()),
+            ("crv", "Ed25519".to_owned()),
+            ("x", "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo".to_owned()),
+        ];
+        assert_eq!(thumbprint(&members.into()), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+    }
+
+    #[test]
+    fn a_signer_prints_only_its_name() {
+        let signer = Signer::eddsa(Ed25519KeyPair::generate().unwrap());
+        assert_eq!(format!("{signer:?}"), format!("Signer(EdDSA {})", signer.kid()));
+    }
+}
