@@ -4,6 +4,7 @@
 //! keys a [`Vault`], from which every symmetric key is derived for one purpose each. Nothing here
 //! draws by itself: randomness is lent as [`Dice`].
 
+pub mod keys;
 mod mac;
 mod random;
 mod secret_key;

@@ -263,6 +263,12 @@ mod tests {
     }
 
     #[test]
+    fn a_signer_is_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Signer>();
+    }
+
+    #[test]
     fn a_signer_prints_only_its_name() {
         let signer = Signer::eddsa(Ed25519KeyPair::generate().unwrap());
         assert_eq!(format!("{signer:?}"), format!("Signer(EdDSA {})", signer.kid()));

@@ -1,0 +1,233 @@
+//! The keys folder as a whole: every key in it, or everything that is wrong with it.
+
+use super::Origin;
+use super::file::{self, KeyFile, KeyMaterial};
+use super::problem::{Fault, Problem};
+use crate::crypto::{SecretKey, Signer, Vault};
+use crate::domain::Timestamp;
+use crate::domain::signing_keys::{ObservedKey, SigningAlgorithm};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+const LARGEST_FILE: u64 = 64 * 1024;
+
+/// Tokens need both: ES256 for access tokens, RS256 as the default of ID tokens.
+const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
+
+/// The keys of a folder in which nothing is wrong: at least one secret key, and one signing key
+/// for each algorithm that tokens need.
+#[derive(Debug)]
+pub struct Folder {
+    signing: Vec<SigningKeyFile>,
+    secrets: Vec<SecretKeyFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SigningKeyFile {
+    pub signer: Arc<Signer>,
+    pub made_by_dev: bool,
+    pub created_at: Timestamp,
+    pub path: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+pub struct SecretKeyFile {
+    pub key: SecretKey,
+    pub made_by_dev: bool,
+    pub created_at: Timestamp,
+    pub path: PathBuf,
+}
+
+/// Whether keys that `porteiro dev` made may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DevKeys {
+    Accepted,
+    Refused,
+}
+
+impl Folder {
+    /// Loads every key, or says everything that is wrong at once.
+    ///
+    /// Dotfiles and subfolders are passed over; a symbolic link is judged by what it points to.
+    pub fn load(path: &Path, dev_keys: DevKeys) -> Result<Self, Vec<Fault>> {
+        let mut loading =
+            Loading { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };
+        match names(path) {
+            Ok((metadata, files)) => {
+                loading.judge(path, &metadata, 0o022, |mode| Problem::FolderOpenToOthers { mode });
+                for file in files {
+                    loading.read(&file);
+                }
+                loading.find_duplicates();
+                loading.find_missing(path);
+            }
+            Err(problem) => loading.faults.push(Fault::new(path, problem)),
+        }
+        loading.finish()
+    }
+
+    /// Lists the signing keys, oldest first.
+    pub fn signing(&self) -> &[SigningKeyFile] {
+        &self.signing
+    }
+
+    /// Lists the secret keys, newest first; the first is the one to seal with.
+    pub fn secrets(&self) -> &[SecretKeyFile] {
+        &self.secrets
+    }
+
+    /// Returns the signing keys as the installation's key set learns of them.
+    pub fn observed(&self) -> Vec<ObservedKey> {
+        self.signing.iter().map(|file| file.signer.observed()).collect()
+    }
+
+    /// Builds the vault of this folder's secret keys.
+    pub fn vault(&self) -> Vault {
+        let mut keys = self.secrets.iter().map(|file| file.key.clone());
+        let current = keys.next().expect("a folder without a secret key is not loaded");
+        Vault::new(current, keys.collect())
+    }
+}
+
+struct Loading {
+    dev_keys: DevKeys,
+    signing: Vec<SigningKeyFile>,
+    secrets: Vec<SecretKeyFile>,
+    faults: Vec<Fault>,
+}
+
+impl Loading {
+    fn read(&mut self, path: &Path) {
+        match contents(path) {
+            Ok(None) => {}
+            Ok(Some((metadata, contents))) => {
+                // Mode and contents are judged both, so that nothing is left for the next start.
+                self.judge(path, &metadata, 0o077, |mode| Problem::FileOpenToOthers { mode });
+                match contents.and_then(|contents| file::parse(&contents)) {
+                    Ok(key) => self.keep(path, key),
+                    Err(problem) => self.faults.push(Fault::new(path, problem)),
+                }
+            }
+            Err(error) => self.faults.push(Fault::new(path, Problem::Unreadable(error.kind()))),
+        }
+    }
+
+    fn judge(
+        &mut self,
+        path: &Path,
+        metadata: &Metadata,
+        forbidden: u32,
+        problem: impl Fn(u32) -> Problem,
+    ) {
+        let mode = metadata.mode() & 0o7777;
+        if mode & forbidden != 0 {
+            self.faults.push(Fault::new(path, problem(mode)));
+        }
+        if let Some(foreign) = foreign_owner(metadata.uid(), rustix::process::geteuid().as_raw()) {
+            self.faults.push(Fault::new(path, foreign));
+        }
+    }
+
+    fn keep(&mut self, path: &Path, file: KeyFile) {
+        let made_by_dev = file.origin == Some(Origin::Dev);
+        if made_by_dev && self.dev_keys == DevKeys::Refused {
+            self.faults.push(Fault::new(path, Problem::MadeByDev));
+        }
+        let (path, created_at) = (path.to_owned(), file.created_at);
+        match file.material {
+            KeyMaterial::Signing(signer) => {
+                self.signing.push(SigningKeyFile { signer, made_by_dev, created_at, path });
+            }
+            KeyMaterial::Secret(key) => {
+                self.secrets.push(SecretKeyFile { key, made_by_dev, created_at, path });
+            }
+        }
+    }
+
+    fn find_duplicates(&mut self) {
+        let signing = self.signing.iter().map(|file| (file.signer.kid(), &file.path));
+        let secrets = self.secrets.iter().map(|file| (file.key.kid(), &file.path));
+        let mut seen = BTreeMap::new();
+        for (kid, path) in signing.chain(secrets) {
+            let other = *seen.entry(kid).or_insert(path);
+            if other != path {
+                let problem = Problem::Duplicate { other: other.clone() };
+                self.faults.push(Fault::new(path, problem));
+            }
+        }
+    }
+
+    fn find_missing(&mut self, folder: &Path) {
+        for algorithm in NEEDED {
+            if !self.signing.iter().any(|file| file.signer.algorithm() == algorithm) {
+                self.faults.push(Fault::new(folder, Problem::NoSigningKey(algorithm)));
+            }
+        }
+        if self.secrets.is_empty() {
+            self.faults.push(Fault::new(folder, Problem::NoSecretKey));
+        }
+    }
+
+    fn finish(mut self) -> Result<Folder, Vec<Fault>> {
+        if !self.faults.is_empty() {
+            return Err(self.faults);
+        }
+        // The kid settles a tie, so that every node with the same files agrees.
+        self.signing
+            .sort_by(|a, b| (a.created_at, a.signer.kid()).cmp(&(b.created_at, b.signer.kid())));
+        self.secrets.sort_by(|a, b| (b.created_at, b.key.kid()).cmp(&(a.created_at, a.key.kid())));
+        Ok(Folder { signing: self.signing, secrets: self.secrets })
+    }
+}
+
+fn foreign_owner(owner: u32, ours: u32) -> Option<Problem> {
+    (owner != ours && owner != 0).then_some(Problem::ForeignOwner { uid: owner })
+}
+
+/// Returns what is known of the folder, and its entries in the order of their names.
+fn names(folder: &Path) -> Result<(Metadata, Vec<PathBuf>), Problem> {
+    let unreadable = |error: io::Error| Problem::Unreadable(error.kind());
+    let metadata = fs::metadata(folder).map_err(unreadable)?;
+    if !metadata.is_dir() {
+        return Err(Problem::NotAFolder);
+    }
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok((metadata, paths))
+}
+
+type Contents = Result<Zeroizing<Vec<u8>>, Problem>;
+
+/// Reads a file and what is known of the very file that was read; nothing for a subfolder.
+fn contents(path: &Path) -> io::Result<Option<(Metadata, Contents)>> {
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
+        return Ok(None);
+    }
+    // Opening a pipe would wait for its other end.
+    if !found.is_file() {
+        return Ok(Some((found, Err(Problem::NotAFile))));
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.len() > LARGEST_FILE {
+        return Ok(Some((metadata, Err(Problem::TooLarge))));
+    }
+    let mut contents = Zeroizing::new(Vec::with_capacity(64 * 1024));
+    file.take(LARGEST_FILE).read_to_end(&mut contents)?;
+    Ok(Some((metadata, Ok(contents))))
+}
+
+#[cfg(test)]
+mod tests;
