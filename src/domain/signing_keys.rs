@@ -125,7 +125,7 @@ impl SigningKeys {
             let published = Event::Published { key: key.clone(), at: now };
             after.apply(&published);
             events.push(published);
-            // Nobody can have cached a key set that lacks it and hold a token it signed.
+            // Waiting would protect nobody: until now no token of this algorithm could exist.
             if first {
                 events.push(Event::Promoted { kid: key.kid.clone() });
             }
