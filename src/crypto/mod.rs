@@ -6,6 +6,7 @@
 
 pub mod keys;
 mod mac;
+pub mod password;
 mod random;
 mod secret_key;
 mod signer;
