@@ -12,6 +12,7 @@
 //!
 //! [`clock`] reads the time for all of them; `tests/kernel/architecture.rs` executes these rules.
 
+pub mod actors;
 pub mod clock;
 pub mod crypto;
 pub mod domain;

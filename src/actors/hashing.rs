@@ -1,0 +1,326 @@
+//! The pool in which passwords are hashed: a few slow threads, and nobody waits without a permit.
+//!
+//! The pool is actix's `SyncArbiter`, on a `System` thread of its own. Three things it lacks are
+//! added here. Its queue is unbounded: a job carries one of our permits, and where none is free
+//! the caller is refused at once. A panic would end a worker for good: it is caught, and fails
+//! that caller alone. Its threads cannot be joined: each holds the end of a line that falls
+//! silent when all are gone.
+
+mod shelf;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    crypto::password::{self, Memory, PasswordCost, PasswordError, Verdict},
+    domain::Secret,
+};
+use actix::{Actor, Addr, Handler, Message, SyncArbiter, SyncContext, System};
+use shelf::Shelf;
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
+
+/// How large the pool is, and what a hash costs in it.
+#[derive(Clone, Copy, Debug)]
+pub struct HashingOptions {
+    /// Threads that hash.
+    pub workers: usize,
+    /// How many jobs may wait beyond those that run.
+    pub waiting: usize,
+    /// How long memory lies unused before it is given back.
+    pub idle: Duration,
+    pub cost: PasswordCost,
+}
+
+impl Default for HashingOptions {
+    fn default() -> Self {
+        Self {
+            workers: thread::available_parallelism().map_or(1, usize::from),
+            waiting: 16,
+            idle: Duration::from_mins(1),
+            cost: PasswordCost::default(),
+        }
+    }
+}
+
+/// Why a job has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HashingError {
+    #[error("all workers are busy")]
+    Busy,
+    #[error("the job panicked")]
+    Failed,
+    #[error("the pool has stopped")]
+    Stopped,
+    #[error("the password or its hash was rejected")]
+    Rejected(#[from] PasswordError),
+}
+
+/// What the pool is doing, and what it has done since it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vitals {
+    /// Jobs running now.
+    pub busy: u64,
+    /// Permits that nobody holds.
+    pub free: usize,
+    /// Memories that lie ready.
+    pub shelved: usize,
+    /// Jobs that ran to their end.
+    pub done: u64,
+    /// Jobs for which there was no permit.
+    pub refused: u64,
+    /// Jobs whose callers had gone before they began.
+    pub abandoned: u64,
+    pub panicked: u64,
+}
+
+#[derive(Default)]
+struct Tally {
+    busy: AtomicU64,
+    done: AtomicU64,
+    refused: AtomicU64,
+    abandoned: AtomicU64,
+    panicked: AtomicU64,
+}
+
+/// What the pool and its workers share.
+struct Common {
+    cost: PasswordCost,
+    /// Closed when the pool stops.
+    permits: Arc<Semaphore>,
+    shelf: Shelf,
+    tally: Tally,
+}
+
+/// The door of the pool.
+pub struct HashingPool {
+    common: Arc<Common>,
+    /// Jobs are sent under this lock, so that none is sent while the queue is being torn down:
+    /// it could be lost there, with its caller waiting for ever.
+    running: Mutex<Option<Running>>,
+}
+
+/// The way to the workers and to the thread of their `System`; dropping it asks them to end.
+struct Running {
+    workers: Addr<Worker>,
+    stop: oneshot::Sender<()>,
+    gone: oneshot::Receiver<()>,
+    handle: JoinHandle<()>,
+}
+
+impl HashingPool {
+    /// Starts the threads; fails where the machine gives none.
+    pub fn start(options: HashingOptions) -> io::Result<Self> {
+        let workers = options.workers.max(1);
+        let common = Arc::new(Common {
+            cost: options.cost,
+            permits: Arc::new(Semaphore::new(workers + options.waiting)),
+            shelf: Shelf::new(options.idle, options.cost),
+            tally: Tally::default(),
+        });
+        let (announce, announced) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
+        let (depart, gone) = oneshot::channel();
+        let theirs = common.clone();
+        let handle = thread::Builder::new().name("hashing-system".to_owned()).spawn(move || {
+            host(workers, &theirs, &announce, stopped);
+            let _ = depart.send(());
+        })?;
+        let workers = announced.recv().map_err(|_| io::Error::other("no thread could hash"))?;
+        let running = Mutex::new(Some(Running { workers, stop, gone, handle }));
+        Ok(Self { common, running })
+    }
+
+    /// Returns the PHC string of `password`.
+    pub async fn hash(&self, password: Secret, salt: [u8; 16]) -> Result<String, HashingError> {
+        let cost = self.common.cost;
+        let hashed = self.run(move |memory| password::hash(password.expose(), salt, cost, memory));
+        Ok(hashed.await??)
+    }
+
+    /// Compares `password` with a PHC string.
+    pub async fn verify(&self, password: Secret, phc: String) -> Result<Verdict, HashingError> {
+        let cost = self.common.cost;
+        let job =
+            move |memory: &mut Memory| password::verify(password.expose(), &phc, cost, memory);
+        Ok(self.run(job).await??)
+    }
+
+    /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
+    async fn run<W, T>(&self, work: W) -> Result<T, HashingError>
+    where
+        W: FnOnce(&mut Memory) -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let permit = self.common.permits.clone().try_acquire_owned().map_err(|why| match why {
+            TryAcquireError::Closed => HashingError::Stopped,
+            TryAcquireError::NoPermits => {
+                self.common.tally.refused.fetch_add(1, Ordering::Relaxed);
+                HashingError::Busy
+            }
+        })?;
+        let (answer, answered) = oneshot::channel();
+        if let Some(running) = &*self.running() {
+            // `do_send`, because `send` would have callers wait for each other at the mailbox.
+            running.workers.do_send(Job { work, answer, permit });
+        } else {
+            return Err(HashingError::Stopped);
+        }
+        answered.await.unwrap_or(Err(HashingError::Stopped))
+    }
+
+    pub fn vitals(&self) -> Vitals {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let Common { tally, permits, shelf, .. } = &*self.common;
+        Vitals {
+            busy: read(&tally.busy),
+            free: permits.available_permits(),
+            shelved: shelf.len(),
+            done: read(&tally.done),
+            refused: read(&tally.refused),
+            abandoned: read(&tally.abandoned),
+            panicked: read(&tally.panicked),
+        }
+    }
+
+    /// Lets running jobs finish, refuses those that wait, and returns when every thread has ended.
+    pub async fn stop(&self) {
+        self.common.permits.close();
+        let Some(Running { workers, stop, gone, handle }) = self.running().take() else { return };
+        drop((workers, stop));
+        let _ = gone.await;
+        // By now it has nothing left to do but return.
+        if handle.join().is_err() {
+            tracing::error!("the hashing system panicked");
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for HashingPool {
+    /// Asks the threads to end but does not wait: a job may take seconds, and `drop` may be
+    /// called where nothing must block.
+    fn drop(&mut self) {
+        self.common.permits.close();
+    }
+}
+
+/// The life of the `System` thread: workers, the sweeping of the shelf, and the end of both.
+fn host(
+    workers: usize,
+    common: &Arc<Common>,
+    announce: &mpsc::Sender<Addr<Worker>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let (presence, departures) = mpsc::channel();
+    let theirs = common.clone();
+    let worker = move || Worker { common: theirs.clone(), _presence: presence.clone() };
+    let system = System::new();
+    system.block_on(async {
+        let named = || thread::Builder::new().name("hashing".to_owned());
+        let address = SyncArbiter::start_with_thread_builder(workers, named, worker);
+        if announce.send(address).is_err() {
+            return;
+        }
+        tokio::select! {
+            _ = stopped => {}
+            () = common.shelf.sweep() => {}
+        }
+    });
+    // The queue goes with the system. Workers empty it, answering each job with a refusal, and end.
+    drop(system);
+    while departures.recv().is_ok() {}
+    common.shelf.clear();
+}
+
+struct Worker {
+    common: Arc<Common>,
+    _presence: mpsc::Sender<()>,
+}
+
+impl Actor for Worker {
+    type Context = SyncContext<Self>;
+
+    fn started(&mut self, _: &mut Self::Context) {
+        give_way();
+    }
+}
+
+/// Lowers the priority of this thread, so that answering requests comes before hashing.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+        let this_thread = Some(rustix::thread::gettid());
+        let lowered = getpriority_process(this_thread)
+            .and_then(|nice| setpriority_process(this_thread, (nice + 10).min(19)));
+        if let Err(error) = lowered {
+            tracing::debug!(%error, "hashing runs at ordinary priority");
+        }
+    }
+}
+
+struct Job<W, T> {
+    work: W,
+    answer: oneshot::Sender<Result<T, HashingError>>,
+    /// Held until the worker is done, whether or not anyone still waits for it.
+    permit: OwnedSemaphorePermit,
+}
+
+impl<W, T> Message for Job<W, T> {
+    type Result = ();
+}
+
+impl<W, T> Handler<Job<W, T>> for Worker
+where
+    W: FnOnce(&mut Memory) -> T + Send + 'static,
+    T: Send + 'static,
+{
+    type Result = ();
+
+    fn handle(&mut self, job: Job<W, T>, _: &mut Self::Context) {
+        let Job { work, answer, permit } = job;
+        let outcome = if answer.is_closed() {
+            self.common.tally.abandoned.fetch_add(1, Ordering::Relaxed);
+            return;
+        } else if self.common.permits.is_closed() {
+            Err(HashingError::Stopped)
+        } else {
+            self.common.run(work)
+        };
+        // First the permit: whoever has an answer may at once ask again.
+        drop(permit);
+        let _ = answer.send(outcome);
+    }
+}
+
+impl Common {
+    fn run<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> Result<T, HashingError> {
+        let mut memory = self.shelf.take();
+        self.tally.busy.fetch_add(1, Ordering::Relaxed);
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut memory)));
+        self.tally.busy.fetch_sub(1, Ordering::Relaxed);
+        if let Ok(result) = outcome {
+            self.shelf.put(memory);
+            self.tally.done.fetch_add(1, Ordering::Relaxed);
+            Ok(result)
+        } else {
+            // What was thrown may hold a secret, and the memory may be in any state: both go.
+            self.tally.panicked.fetch_add(1, Ordering::Relaxed);
+            tracing::error!("a hashing job panicked");
+            Err(HashingError::Failed)
+        }
+    }
+}

@@ -1,0 +1,252 @@
+use super::*;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use tokio::{task::JoinSet, time::sleep};
+
+const SALT: [u8; 16] = *b"sixteen of these";
+
+fn options() -> HashingOptions {
+    HashingOptions {
+        workers: 2,
+        waiting: 1,
+        idle: Duration::from_mins(10),
+        cost: PasswordCost::CHEAP,
+    }
+}
+
+fn pool(options: HashingOptions) -> Arc<HashingPool> {
+    Arc::new(HashingPool::start(options).unwrap())
+}
+
+fn secret() -> Secret {
+    Secret::new("correct horse")
+}
+
+/// Waits until `holds`; the test's own limit ends it when it never does.
+async fn until(pool: &HashingPool, holds: impl Fn(Vitals) -> bool) {
+    let waited = tokio::time::timeout(Duration::from_secs(20), async {
+        while !holds(pool.vitals()) {
+            sleep(Duration::from_millis(2)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "{:?}", pool.vitals());
+}
+
+/// A job that runs until it is let go or its holder is dropped.
+fn held() -> (Sender<()>, impl FnOnce(&mut Memory) + Send) {
+    let (release, released): (_, Receiver<()>) = channel();
+    (release, move |_: &mut Memory| {
+        let _ = released.recv();
+    })
+}
+
+type Outcomes = JoinSet<Result<(), HashingError>>;
+
+/// Occupies every worker; they work until what is returned is dropped.
+async fn occupy(pool: &Arc<HashingPool>, tasks: &mut Outcomes) -> Vec<Sender<()>> {
+    let mut releases = Vec::new();
+    for _ in 0..2 {
+        let (release, job) = held();
+        releases.push(release);
+        let pool = pool.clone();
+        tasks.spawn(async move { pool.run(job).await });
+    }
+    until(pool, |vitals| vitals.busy == 2).await;
+    releases
+}
+
+#[tokio::test]
+async fn a_password_hashed_in_the_pool_is_verified_in_the_pool() {
+    let pool = pool(options());
+    let phc = pool.hash(secret(), SALT).await.unwrap();
+    let fresh = password::hash(b"correct horse", SALT, options().cost, &mut Memory::default());
+    assert_eq!(Ok(&phc), fresh.as_ref());
+    for _ in 0..10 {
+        assert_eq!(pool.hash(secret(), SALT).await.as_ref(), Ok(&phc));
+    }
+    let verdict = pool.verify(secret(), phc.clone()).await.unwrap();
+    assert!(verdict.matches && !verdict.needs_rehash);
+    assert!(!pool.verify(Secret::new("wrong"), phc).await.unwrap().matches);
+    assert_eq!(pool.vitals().done, 13);
+}
+
+#[tokio::test]
+async fn a_hash_from_elsewhere_is_verified_and_a_hostile_one_rejected() {
+    let pool = pool(options());
+    let dear = PasswordCost { memory: 128, ..options().cost };
+    let phc = password::hash(b"correct horse", SALT, dear, &mut Memory::default()).unwrap();
+    assert!(pool.verify(secret(), phc).await.unwrap().needs_rehash);
+    assert_eq!(pool.vitals().shelved, 0, "memory of unusual size is not kept");
+
+    let hostile = "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$c29tZXNhbHRzb21lc2FsdA";
+    let outcome = pool.verify(secret(), hostile.to_owned()).await;
+    assert_eq!(outcome, Err(HashingError::Rejected(PasswordError::Unbearable)));
+    assert_eq!(pool.vitals().panicked, 0);
+}
+
+#[tokio::test]
+async fn without_a_permit_a_caller_is_refused_at_once_and_every_permit_returns() {
+    let pool = pool(options());
+    let mut tasks = JoinSet::new();
+    let releases = occupy(&pool, &mut tasks).await;
+    let (_, quick) = held();
+    let waiting = pool.clone();
+    tasks.spawn(async move { waiting.run(quick).await });
+    until(&pool, |vitals| vitals.free == 0).await;
+
+    for _ in 0..100 {
+        assert_eq!(pool.hash(secret(), SALT).await, Err(HashingError::Busy));
+    }
+    assert_eq!(pool.vitals().refused, 100);
+    drop(releases);
+    assert!(tasks.join_all().await.iter().all(Result::is_ok));
+    until(&pool, |vitals| vitals.free == 3 && vitals.busy == 0).await;
+    assert!(pool.hash(secret(), SALT).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_panic_fails_its_own_caller_and_the_pool_serves_on() {
+    let pool = pool(options());
+    pool.hash(secret(), SALT).await.unwrap();
+    assert_eq!(pool.vitals().shelved, 1);
+    for _ in 0..20 {
+        let outcome: Result<(), _> = pool.run(|_| panic!("on purpose")).await;
+        assert_eq!(outcome, Err(HashingError::Failed));
+    }
+    let vitals = pool.vitals();
+    assert_eq!((vitals.panicked, vitals.busy, vitals.free), (20, 0, 3));
+    assert_eq!(vitals.shelved, 0, "memory that saw a panic is not used again");
+    let mut tasks = JoinSet::new();
+    drop(occupy(&pool, &mut tasks).await);
+    assert!(tasks.join_all().await.iter().all(Result::is_ok), "both workers are alive");
+    assert!(pool.hash(secret(), SALT).await.is_ok());
+}
+
+#[tokio::test]
+async fn memory_is_reused_while_it_is_wanted_and_given_back_when_it_is_not() {
+    let pool = pool(HashingOptions { idle: Duration::from_millis(50), ..options() });
+    for _ in 0..2 {
+        pool.hash(secret(), SALT).await.unwrap();
+        until(&pool, |vitals| vitals.shelved == 1).await;
+        until(&pool, |vitals| vitals.shelved == 0).await;
+    }
+    let patient = self::pool(options());
+    patient.hash(secret(), SALT).await.unwrap();
+    let size = patient.run(|memory| memory.size()).await;
+    assert_eq!(size, Ok(64), "the second job is lent the memory of the first");
+    assert_eq!(patient.vitals().shelved, 1);
+}
+
+#[tokio::test]
+async fn a_job_whose_caller_left_before_it_began_is_skipped() {
+    let pool = pool(options());
+    let mut tasks = JoinSet::new();
+    let releases = occupy(&pool, &mut tasks).await;
+    let mut leaving: Outcomes = JoinSet::new();
+    let theirs = pool.clone();
+    leaving.spawn(async move { theirs.run(|_| panic!("never begun")).await });
+    until(&pool, |vitals| vitals.free == 0).await;
+    leaving.shutdown().await;
+    assert_eq!(pool.vitals().free, 0, "the permit stays until a worker has seen the job");
+
+    drop(releases);
+    until(&pool, |vitals| vitals.free == 3).await;
+    let vitals = pool.vitals();
+    assert_eq!((vitals.abandoned, vitals.panicked, vitals.done), (1, 0, 2));
+}
+
+#[tokio::test]
+async fn a_job_whose_caller_left_while_it_ran_keeps_its_permit_until_it_is_done() {
+    let pool = pool(options());
+    let mut tasks = JoinSet::new();
+    let releases = occupy(&pool, &mut tasks).await;
+    tasks.shutdown().await;
+    let vitals = pool.vitals();
+    assert_eq!((vitals.busy, vitals.free), (2, 1));
+    drop(releases);
+    until(&pool, |vitals| vitals.free == 3 && vitals.done == 2).await;
+}
+
+#[tokio::test]
+async fn stopping_finishes_what_runs_and_refuses_what_waits() {
+    let pool = pool(options());
+    let mut running = JoinSet::new();
+    let releases = occupy(&pool, &mut running).await;
+    let mut waiting = JoinSet::new();
+    let theirs = pool.clone();
+    waiting.spawn(async move { theirs.hash(secret(), SALT).await });
+    until(&pool, |vitals| vitals.free == 0).await;
+
+    let mut stopping = JoinSet::new();
+    let theirs = pool.clone();
+    stopping.spawn(async move { theirs.stop().await });
+    until(&pool, |_| pool.common.permits.is_closed()).await;
+    assert_eq!(pool.hash(secret(), SALT).await, Err(HashingError::Stopped));
+    assert!(stopping.try_join_next().is_none(), "it waits for what runs");
+
+    drop(releases);
+    stopping.join_all().await;
+    assert!(running.join_all().await.iter().all(Result::is_ok));
+    assert_eq!(waiting.join_all().await, [Err(HashingError::Stopped)]);
+    let vitals = pool.vitals();
+    assert_eq!((vitals.busy, vitals.shelved, vitals.done), (0, 0, 2));
+    pool.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_is_left_waiting_when_the_pool_stops_under_load() {
+    for _ in 0..20 {
+        let pool = pool(HashingOptions { waiting: 8, ..options() });
+        let mut tasks = JoinSet::new();
+        for _ in 0..16 {
+            let theirs = pool.clone();
+            tasks.spawn(async move {
+                while theirs.run(|_| ()).await != Err(HashingError::Stopped) {
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        until(&pool, |vitals| vitals.done > 50).await;
+        pool.stop().await;
+        tasks.join_all().await;
+        assert_eq!(pool.vitals().free, 10);
+    }
+}
+
+#[tokio::test]
+async fn a_pool_that_is_dropped_ends_by_itself_and_does_not_make_anyone_wait() {
+    let pool = HashingPool::start(options()).unwrap();
+    pool.hash(secret(), SALT).await.unwrap();
+    let common = Arc::downgrade(&pool.common);
+    let (release, job) = held();
+    let mut asking = Box::pin(pool.run(job));
+    tokio::select! {
+        biased;
+        _ = &mut asking => unreachable!("it is held"),
+        () = until(&pool, |vitals| vitals.busy == 1) => {}
+    }
+    drop(asking);
+    drop(pool);
+    assert!(common.upgrade().is_some(), "the worker is still at it");
+    drop(release);
+    while common.strong_count() > 0 {
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hash_nobody_could_bear_is_rejected_by_the_pool_as_well() {
+    let cost = PasswordCost { memory: u32::MAX, ..PasswordCost::CHEAP };
+    let pool = pool(HashingOptions { cost, ..options() });
+    let outcome = pool.hash(secret(), SALT).await;
+    assert_eq!(outcome, Err(HashingError::Rejected(PasswordError::Unbearable)));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn workers_run_at_lower_priority_than_the_rest() {
+    let pool = pool(options());
+    let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid()));
+    let ours = priority().unwrap();
+    assert_eq!(pool.run(move |_| priority().unwrap()).await, Ok((ours + 10).min(19)));
+    assert_eq!(priority().unwrap(), ours);
+}

@@ -1,0 +1,3 @@
+//! Who does the work: one owner for each thing that changes or runs.
+
+pub mod hashing;
