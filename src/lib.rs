@@ -10,7 +10,8 @@
 //! | [`outbound`] | the one guarded client for everything that calls out | `domain` values |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //!
-//! [`clock`] reads the time for all of them; `tests/kernel/architecture.rs` executes these rules.
+//! [`system`] builds them into one value, [`clock`] reads the time for all of them, and
+//! `tests/kernel/architecture.rs` executes these rules.
 
 pub mod actors;
 pub mod clock;
@@ -18,3 +19,4 @@ pub mod crypto;
 pub mod domain;
 pub mod outbound;
 pub mod store;
+pub mod system;

@@ -1,3 +1,41 @@
 //! Who does the work: one owner for each thing that changes or runs.
+//!
+//! ```text
+//! root                        restarts what dies; its budget spent, the process drains and exits
+//! ├── host of a kind          one for each kind of machine; lets idle entities rest
+//! │   └── entity              one live machine; hydrate → decide → commit → answer → rest
+//! ├── key keeper              folder and store → signers and the published key set
+//! ├── outbox                  leased messages → couriers
+//! └── janitor                 forgets what has expired, anchors the security log
+//! hashing pool                its own threads (actix), behind permits of its own
+//! ```
+//!
+//! Other rooms hold doors ([`Entities`], [`KeySnapshot`], [`hashing::HashingPool`]) and never an
+//! actor. [`tree::Tree`] plants the tree and takes it down again; nothing is global.
 
+mod entities;
+mod entity;
+mod envelope;
+mod failure;
+mod gate;
+mod guests;
 pub mod hashing;
+mod host;
+mod janitor;
+mod key_keeper;
+mod outbox;
+mod room;
+mod root;
+mod tree;
+mod troubles;
+mod vitals;
+
+pub use entities::Entities;
+pub use failure::{Answer, Failure};
+pub use janitor::JanitorHabits;
+pub use key_keeper::{INSTALLATION, KeyHabits, KeySnapshot, ReadFolder};
+pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
+pub use room::Lent;
+pub use root::RestartBudget;
+pub use tree::{Habits, StartError, Tree};
+pub use vitals::KindReport;

@@ -9,11 +9,13 @@ mod mac;
 pub mod password;
 mod random;
 mod secret_key;
+mod shared_vault;
 mod signer;
 mod vault;
 
 pub use mac::MacKey;
 pub use random::{Dice, SystemDice, draw, draw_text};
 pub use secret_key::SecretKey;
+pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};
 pub use vault::{Unsealable, Vault};

@@ -80,6 +80,12 @@ impl Store {
         self.count_chore(Chore::Trim { most: most.into() }).await
     }
 
+    /// Returns where each lane ends.
+    pub async fn log_heads(&self) -> Result<Vec<(String, i64)>, ReadError> {
+        let rows = self.fetch(sql::LANES, &[]).await?;
+        Ok(rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect::<sqlx::Result<_>>()?)
+    }
+
     /// Reads a page of one lane, after row `after`.
     pub async fn log_page(&self, lane: &str, after: i64) -> Result<Vec<LogRow>, ReadError> {
         let values = [Value::Text(lane), Value::Int(after), Value::Int(PAGE)];

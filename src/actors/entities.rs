@@ -1,0 +1,100 @@
+//! The door to all entities of one kind; the only thing other rooms hold.
+
+use super::{
+    envelope::{Delivered, Envelope},
+    failure::{Answer, Failure},
+    gate::Gate,
+    guests::NotAdmitted,
+    room::Room,
+    vitals::KindReport,
+};
+use crate::domain::Machine;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::oneshot, time::timeout};
+
+/// How often a command that came back unopened is carried to the next actor.
+const CARRIES: usize = 8;
+
+/// Asks entities of the kind `M`; clones are the same door.
+pub struct Entities<M: Machine> {
+    room: Arc<Room<M>>,
+    gate: Gate,
+    patience: Duration,
+}
+
+impl<M: Machine> Clone for Entities<M> {
+    fn clone(&self) -> Self {
+        Self { room: self.room.clone(), gate: self.gate.clone(), patience: self.patience }
+    }
+}
+
+impl<M: Machine> Entities<M> {
+    pub(super) fn new(room: Arc<Room<M>>, gate: Gate, patience: Duration) -> Self {
+        Self { room, gate, patience }
+    }
+
+    /// Asks the entity `id`; the answer is durable when it comes.
+    ///
+    /// An asker that stops waiting takes an unbegun command with it.
+    pub async fn ask(&self, id: &str, command: M::Command) -> Answer<M> {
+        self.ask_within(self.patience, id, command).await
+    }
+
+    /// Asks with a deadline of its own.
+    pub async fn ask_within(&self, patience: Duration, id: &str, command: M::Command) -> Answer<M> {
+        self.admitted(patience, id, command, false).await
+    }
+
+    /// Asks for what must not be abandoned: a revocation is carried out though nobody waits.
+    pub async fn insist(&self, id: &str, command: M::Command) -> Answer<M> {
+        self.admitted(self.patience, id, command, true).await
+    }
+
+    pub fn report(&self) -> KindReport {
+        self.room.report()
+    }
+
+    async fn admitted(
+        &self,
+        patience: Duration,
+        id: &str,
+        command: M::Command,
+        insistent: bool,
+    ) -> Answer<M> {
+        self.room.vitals.ask();
+        let Some(_place) = self.gate.enter() else {
+            self.room.vitals.shed();
+            return Err(Failure::Busy);
+        };
+        timeout(patience, self.carry(id, command, insistent)).await.unwrap_or(Err(Failure::Late))
+    }
+
+    async fn carry(&self, id: &str, mut command: M::Command, insistent: bool) -> Answer<M> {
+        for _ in 0..CARRIES {
+            let now = self.room.lent.clock.now();
+            if self.room.troubles.is_barred(id, now) {
+                return Err(Failure::Unavailable);
+            }
+            let guest = match self.room.guests.admit(id, now, |id| self.room.wake(id)) {
+                Ok(guest) => guest,
+                Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
+                Err(NotAdmitted::Full) => {
+                    self.room.vitals.shed();
+                    return Err(Failure::Busy);
+                }
+            };
+            let (port, answer) = oneshot::channel();
+            let envelope = Envelope::new(command, port, guest.clone(), insistent);
+            // An envelope that cannot be sent is dropped, and so comes back like any other.
+            drop(guest.actor.send_message(envelope));
+            match answer.await {
+                Ok(Delivered::Answered(answer)) => return answer,
+                Ok(Delivered::Returned(unbegun)) => command = unbegun,
+                Err(_closed) => return Err(Failure::Unknown),
+            }
+            // It came back unopened, so that actor takes no more commands.
+            self.room.guests.evict(id, &guest.actor.get_cell());
+        }
+        Err(Failure::Unavailable)
+    }
+}

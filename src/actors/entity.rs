@@ -1,0 +1,210 @@
+//! The shell around every machine: hydrate → decide → commit → answer → rest.
+//!
+//! One actor owns one entity on this node and takes its commands one at a time. The row's version
+//! keeps it honest against other nodes. What it promises:
+//!
+//! - the answer is sent after the commit is durable;
+//! - a conflict means reload and decide again, a few times, then [`Failure::Contended`];
+//! - an unknown commit ends the actor: the next command reads what is really there;
+//! - an answer that commits nothing rests on the row's present version, unless the machine says
+//!   that the command tolerates less.
+
+use super::{
+    envelope::Envelope,
+    failure::{Answer, Failure},
+    room::Room,
+};
+use crate::{
+    crypto::draw_text,
+    domain::{Decision, Dispatch, Effects, Machine, Timestamp},
+    store::{Change, Commit, CommitError, Delta, Message},
+};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
+use std::{marker::PhantomData, sync::Arc};
+
+/// How often a decision is made anew after losing to another node.
+const ATTEMPTS: usize = 5;
+
+/// What sealed outbox payloads are bound to, beside their id.
+pub(super) const OUTBOX_PURPOSE: &str = "outbox";
+
+pub(super) struct Entity<M>(PhantomData<fn() -> M>);
+
+impl<M> Entity<M> {
+    pub(super) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// What the actor holds: the machine as of a version, once it has been read.
+pub(super) struct State<M: Machine> {
+    id: Arc<str>,
+    room: Arc<Room<M>>,
+    myself: ActorCell,
+    held: Option<(M, i64)>,
+    /// A command has been begun and not finished: seen when the state is dropped, this is a failure.
+    busy: bool,
+}
+
+/// How a command ended.
+enum Settled<M: Machine> {
+    Answered(Answer<M>),
+    /// Memory and disk may differ; the actor must end.
+    Unknown,
+    /// The stored state cannot be read by this machine; the actor must end.
+    Poisoned(serde_json::Error),
+}
+
+impl<M: Machine> Actor for Entity<M> {
+    type Msg = Envelope<M>;
+    type State = State<M>;
+    type Arguments = (Arc<str>, Arc<Room<M>>);
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        (id, room): Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(State { id, room, myself: myself.get_cell(), held: None, busy: false })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        envelope: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some((command, port)) = envelope.open() else { return Ok(()) };
+        state.busy = true;
+        // Boxed: an actor that waits for work should not carry the working set of a commit.
+        match Box::pin(state.settle(&command)).await {
+            Settled::Answered(answer) => port.answer(answer),
+            Settled::Unknown => {
+                state.room.vitals.unknown();
+                myself.stop(Some("the fate of a commit is unknown".to_owned()));
+                port.answer(Err(Failure::Unknown));
+            }
+            Settled::Poisoned(error) => {
+                port.answer(Err(Failure::Unavailable));
+                return Err(format!("the state of {} cannot be read: {error}", state.id).into());
+            }
+        }
+        state.busy = false;
+        state.room.troubles.recovered(&state.id);
+        Ok(())
+    }
+}
+
+impl<M: Machine> Drop for State<M> {
+    /// However the actor ended, its place is free; if in the middle of a command, that is noted.
+    fn drop(&mut self) {
+        if self.busy {
+            self.room.failed(&self.id);
+        }
+        self.room.guests.evict(&self.id, &self.myself);
+    }
+}
+
+impl<M: Machine> State<M> {
+    async fn settle(&mut self, command: &M::Command) -> Settled<M> {
+        for _ in 0..ATTEMPTS {
+            let (fresh, machine, version) = match self.held.take() {
+                Some((machine, version)) => (false, machine, version),
+                None => match self.read().await {
+                    Ok((machine, version)) => (true, machine, version),
+                    Err(settled) => return settled,
+                },
+            };
+            let now = self.room.lent.clock.now();
+            let Decision { events, effects, outcome } = machine.decide(command, now);
+            let answer = outcome.map_err(Failure::Refused);
+            if events.is_empty() && effects.write_nothing() {
+                if fresh || M::tolerates_stale(command) || self.is_current(version).await {
+                    self.held = Some((machine, version));
+                    return Settled::Answered(answer);
+                }
+                continue;
+            }
+            let mut next = machine.clone();
+            for event in &events {
+                next.apply(event);
+            }
+            let commit = self.commit(&machine, &next, version, now, effects);
+            let failure = match self.room.lent.store.commit(commit).await {
+                Ok(version) => {
+                    self.held = Some((next, version));
+                    return Settled::Answered(answer);
+                }
+                Err(CommitError::Unknown) => return Settled::Unknown,
+                Err(CommitError::Conflict) => {
+                    self.room.vitals.conflict();
+                    continue;
+                }
+                Err(CommitError::Taken { space }) => Failure::Taken { space },
+                Err(CommitError::Unmet { kind }) => Failure::Unmet { kind },
+                Err(CommitError::Unavailable) => return unavailable(),
+            };
+            // Said on the strength of a version that may be past: if so, decide again.
+            if fresh || self.is_current(version).await {
+                self.held = Some((machine, version));
+                return Settled::Answered(Err(failure));
+            }
+        }
+        Settled::Answered(Err(Failure::Contended))
+    }
+
+    async fn read(&self) -> Result<(M, i64), Settled<M>> {
+        match self.room.lent.store.load(M::KIND, &self.id).await {
+            Ok(None) => Ok((M::default(), 0)),
+            Ok(Some(row)) => match serde_json::from_str(&row.state) {
+                Ok(machine) => Ok((machine, row.version)),
+                Err(error) => Err(Settled::Poisoned(error)),
+            },
+            Err(error) => {
+                tracing::warn!(kind = M::KIND, %error, "an entity could not be read");
+                Err(unavailable())
+            }
+        }
+    }
+
+    /// Tells whether `version` is what the store holds now.
+    async fn is_current(&self, version: i64) -> bool {
+        let current = self.room.lent.store.version(M::KIND, &self.id).await;
+        current.is_ok_and(|current| current == version)
+    }
+
+    fn commit(
+        &self,
+        before: &M,
+        next: &M,
+        expected: i64,
+        at: Timestamp,
+        effects: Effects,
+    ) -> Commit {
+        let change = Change {
+            kind: M::KIND,
+            id: self.id.to_string(),
+            expected,
+            state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
+            live_until: next.live_until(),
+            forget_at: next.forget_at(),
+            names: Delta::between(&before.names(), &next.names()),
+            listings: Delta::between(&before.listings(), &next.listings()),
+        };
+        let Effects { births, requirements, records, dispatches } = effects;
+        let messages = dispatches.iter().map(|dispatch| self.seal(dispatch)).collect();
+        Commit { at, change, births, requirements, records, messages }
+    }
+
+    fn seal(&self, dispatch: &Dispatch) -> Message {
+        let lent = &self.room.lent;
+        let id = draw_text(&*lent.dice, 16);
+        let content = dispatch.payload.expose();
+        let payload = lent.vault.now().seal(OUTBOX_PURPOSE, id.as_bytes(), content, &*lent.dice);
+        Message { id, topic: dispatch.topic, payload, expires_at: dispatch.expires_at }
+    }
+}
+
+fn unavailable<M: Machine>() -> Settled<M> {
+    Settled::Answered(Err(Failure::Unavailable))
+}

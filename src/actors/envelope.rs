@@ -1,0 +1,77 @@
+//! A command on its way to an entity; one that is never opened comes back.
+//!
+//! A mailbox can end with messages in it: the entity rested, panicked or was stopped. An unopened
+//! envelope then returns its command to the asker, who carries it to the next actor. So a command is
+//! begun once or not at all, and nobody fails for what a neighbour in the queue has done.
+
+use super::{failure::Answer, guests::Guest};
+use crate::domain::Machine;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// What the asker hears.
+pub(super) enum Delivered<M: Machine> {
+    Answered(Answer<M>),
+    /// It was not begun.
+    Returned(M::Command),
+}
+
+pub(super) struct Envelope<M: Machine> {
+    content: Option<(M::Command, oneshot::Sender<Delivered<M>>)>,
+    /// Carried out even when nobody waits for the answer any more.
+    insistent: bool,
+    guest: Arc<Guest<M>>,
+}
+
+impl<M: Machine> Envelope<M> {
+    pub(super) fn new(
+        command: M::Command,
+        port: oneshot::Sender<Delivered<M>>,
+        guest: Arc<Guest<M>>,
+        insistent: bool,
+    ) -> Self {
+        Self { content: Some((command, port)), insistent, guest }
+    }
+
+    /// Takes out the command to begin it, unless its asker has gone.
+    pub(super) fn open(mut self) -> Option<(M::Command, Port<M>)> {
+        let abandoned = self.content.as_ref().is_none_or(|(_, port)| port.is_closed());
+        if abandoned && !self.insistent {
+            return None;
+        }
+        let (command, port) = self.content.take()?;
+        self.guest.hold();
+        Some((command, Port { port: Some(port), guest: self.guest.clone() }))
+    }
+}
+
+impl<M: Machine> Drop for Envelope<M> {
+    fn drop(&mut self) {
+        if let Some((command, port)) = self.content.take() {
+            let _ = port.send(Delivered::Returned(command));
+        }
+        self.guest.release();
+    }
+}
+
+/// Where the answer goes; dropped without one, the asker knows that the outcome is unknown.
+///
+/// While it exists the entity counts as busy and does not rest.
+pub(super) struct Port<M: Machine> {
+    port: Option<oneshot::Sender<Delivered<M>>>,
+    guest: Arc<Guest<M>>,
+}
+
+impl<M: Machine> Port<M> {
+    pub(super) fn answer(mut self, answer: Answer<M>) {
+        if let Some(port) = self.port.take() {
+            let _ = port.send(Delivered::Answered(answer));
+        }
+    }
+}
+
+impl<M: Machine> Drop for Port<M> {
+    fn drop(&mut self) {
+        self.guest.release();
+    }
+}

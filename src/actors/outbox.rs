@@ -1,0 +1,203 @@
+//! Delivers what commits have left for the outside: at least once, with patience.
+//!
+//! A message is leased by compare-and-swap, so that nodes do not deliver it twice while all goes
+//! well; a courier that dies lets the lease run out and another one tries. What cannot be delivered
+//! is tried again, ever later, until it has expired; then it is erased and the security log says so.
+
+use super::{entity::OUTBOX_PURPOSE, room::Lent};
+use crate::{
+    crypto::{Unsealable, draw},
+    domain::Secret,
+    store::Leased,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Duration};
+use tokio::{task::JoinSet, time::timeout};
+
+/// How many deliveries are under way at once.
+const CARRIED: usize = 16;
+
+/// How long one delivery may take.
+const DELIVERY: Duration = Duration::from_secs(30);
+
+/// How long a message stays with a courier; longer than a delivery and its settling.
+const LEASE: Duration = Duration::from_mins(1);
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_mins(10);
+
+/// What a courier is handed.
+#[derive(Debug)]
+pub struct Parcel {
+    pub id: String,
+    pub payload: Secret,
+    /// 1 for the first try.
+    pub attempt: i64,
+}
+
+/// Why a parcel was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// Another try may succeed.
+    Later(String),
+    /// No try ever will.
+    Never(String),
+}
+
+pub type Delivering<'a> = Pin<Box<dyn Future<Output = Result<(), Undelivered>> + Send + 'a>>;
+
+/// Carries messages of one topic.
+pub trait Courier: Send + Sync {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a>;
+}
+
+/// The couriers by topic.
+pub type Couriers = HashMap<&'static str, Arc<dyn Courier>>;
+
+pub(super) struct Outbox;
+
+pub(super) struct OutboxArguments {
+    pub(super) lent: Arc<Lent>,
+    pub(super) couriers: Arc<Couriers>,
+    /// How often to look for messages that other nodes have left.
+    pub(super) every: Duration,
+}
+
+pub(super) struct OutboxState {
+    lent: Arc<Lent>,
+    couriers: Arc<Couriers>,
+    /// Deliveries under way, and the listener; they end with the actor.
+    errands: JoinSet<()>,
+    carried: usize,
+}
+
+pub(super) enum Message {
+    LookInside,
+    Carried,
+}
+
+impl Actor for Outbox {
+    type Msg = Message;
+    type State = OutboxState;
+    type Arguments = OutboxArguments;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        arguments: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        let OutboxArguments { lent, couriers, every } = arguments;
+        let mut errands = JoinSet::new();
+        let store = lent.store.clone();
+        errands.spawn(async move {
+            while myself.send_message(Message::LookInside).is_ok() {
+                // Whichever comes first: a message of our own, or the time to look for others'.
+                let _ = timeout(every, store.message_posted()).await;
+            }
+        });
+        Ok(OutboxState { lent, couriers, errands, carried: 0 })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        if matches!(message, Message::Carried) {
+            state.carried -= 1;
+            while state.errands.try_join_next().is_some() {}
+        }
+        state.fetch(&myself).await;
+        Ok(())
+    }
+}
+
+impl OutboxState {
+    /// Leases as much as there are hands and sets off with it.
+    async fn fetch(&mut self, myself: &ActorRef<Message>) {
+        let free = u32::try_from(CARRIED - self.carried).unwrap_or(0);
+        let now = self.lent.clock.now();
+        let due = self.lent.store.next_message_due().await;
+        if free == 0 || !due.is_ok_and(|due| due.is_some_and(|due| due <= now)) {
+            return;
+        }
+        let leased = match self.lent.store.lease_messages(now, now + LEASE, free).await {
+            Ok(leased) => leased,
+            Err(error) => {
+                tracing::warn!(%error, "the outbox could not be leased from");
+                return;
+            }
+        };
+        for message in leased {
+            self.carried += 1;
+            let (lent, couriers) = (self.lent.clone(), self.couriers.clone());
+            let done = Done(myself.clone());
+            self.errands.spawn(async move {
+                carry(&lent, &couriers, message).await;
+                drop(done);
+            });
+        }
+    }
+}
+
+/// Reports back when dropped, so that a courier's panic frees its hands too.
+struct Done(ActorRef<Message>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        let _ = self.0.send_message(Message::Carried);
+    }
+}
+
+async fn carry(lent: &Lent, couriers: &Couriers, message: Leased) {
+    let now = lent.clock.now();
+    let verdict = if message.expires_at <= now {
+        Err(Undelivered::Never("it has expired".to_owned()))
+    } else {
+        deliver(lent, couriers, &message).await
+    };
+    let (id, topic) = (&message.id, &message.topic);
+    let settled = match verdict {
+        Ok(()) => lent.store.message_delivered(&message).await,
+        Err(Undelivered::Later(why)) => {
+            tracing::warn!(id, topic, attempt = message.attempts, why, "not delivered yet");
+            let due = lent.clock.now() + pause(lent, message.attempts);
+            lent.store.message_deferred(&message, due).await
+        }
+        Err(Undelivered::Never(why)) => {
+            tracing::error!(id, topic, why, "a message is dropped undelivered");
+            lent.store.message_dropped(&message, lent.clock.now()).await
+        }
+    };
+    if let Err(error) = settled {
+        // The lease runs out and the message is delivered again: at least once, not at most.
+        tracing::warn!(id, topic, %error, "a delivery could not be settled");
+    }
+}
+
+async fn deliver(lent: &Lent, couriers: &Couriers, message: &Leased) -> Result<(), Undelivered> {
+    let Some(courier) = couriers.get(message.topic.as_str()) else {
+        return Err(Undelivered::Later("no courier for this topic here".to_owned()));
+    };
+    let opened = lent.vault.now().open(OUTBOX_PURPOSE, message.id.as_bytes(), &message.payload);
+    let payload = opened.map_err(|error| match error {
+        Unsealable::UnknownKey => {
+            Undelivered::Later("its key is not in the keys folder".to_owned())
+        }
+        Unsealable::Malformed | Unsealable::Forged => {
+            Undelivered::Never("it was not sealed by us".to_owned())
+        }
+    })?;
+    let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
+    let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
+    timeout(DELIVERY, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
+}
+
+/// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.
+fn pause(lent: &Lent, attempts: i64) -> Duration {
+    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
+    let whole = Duration::from_secs(1).saturating_mul(1 << doublings).min(LONGEST_PAUSE);
+    let [chance] = draw::<1>(&*lent.dice);
+    whole.mul_f64(1.0 - f64::from(chance) / 1024.0)
+}

@@ -1,0 +1,71 @@
+//! What all entities of one kind share, and what is lent to every kind.
+
+use super::{
+    entity::Entity,
+    envelope::Envelope,
+    guests::Guests,
+    troubles::{QUARANTINE_AFTER, Troubles},
+    vitals::{KindReport, KindVitals},
+};
+use crate::{
+    crypto::{Dice, SharedVault},
+    domain::{Clock, Machine},
+    store::Store,
+};
+use ractor::{ActorCell, ActorRef, ActorRuntime};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The means of every entity: truth, time, chance and secrecy.
+pub struct Lent {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub dice: Arc<dyn Dice>,
+    pub vault: SharedVault,
+}
+
+pub(super) struct Room<M: Machine> {
+    pub(super) lent: Arc<Lent>,
+    pub(super) guests: Guests<M>,
+    pub(super) troubles: Troubles,
+    pub(super) vitals: KindVitals,
+    /// The host that supervises the guests; nobody between its death and its successor's start.
+    host: RwLock<Option<ActorCell>>,
+}
+
+impl<M: Machine> Room<M> {
+    pub(super) fn new(lent: Arc<Lent>) -> Self {
+        Self {
+            lent,
+            guests: Guests::new(),
+            troubles: Troubles::default(),
+            vitals: KindVitals::default(),
+            host: RwLock::new(None),
+        }
+    }
+
+    pub(super) fn set_host(&self, host: Option<ActorCell>) {
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+    }
+
+    /// Starts the actor of `id` under the present host; nothing is read before its first command.
+    pub(super) fn wake(self: &Arc<Self>, id: Arc<str>) -> Option<ActorRef<Envelope<M>>> {
+        let host = self.host.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let arguments = (id, self.clone());
+        let spawned = ActorRuntime::spawn_linked_instant(None, Entity::new(), arguments, host);
+        self.vitals.woke();
+        spawned.ok().map(|(actor, _started)| actor)
+    }
+
+    /// Notes that the actor of `id` ended in the middle of a command.
+    pub(super) fn failed(&self, id: &str) {
+        let failures = self.troubles.failed(id, self.lent.clock.now());
+        self.vitals.failure();
+        if failures == QUARANTINE_AFTER {
+            tracing::error!(kind = M::KIND, id, failures, "an entity keeps failing: quarantined");
+        }
+    }
+
+    pub(super) fn report(&self) -> KindReport {
+        self.vitals.report(self.guests.count(), self.troubles.quarantined())
+    }
+}

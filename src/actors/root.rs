@@ -1,0 +1,151 @@
+//! The root supervisor: starts hosts and workers, restarts what dies, and gives up loudly.
+//!
+//! A child that keeps dying is a fault no restart will mend. Its budget spent, the root says so once
+//! and leaves it to the system to drain and exit, so that whoever runs the process takes notice.
+
+use crate::domain::{Clock, Timestamp};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
+use tokio::sync::{oneshot, watch};
+
+type Starting = Pin<Box<dyn Future<Output = Result<ActorCell, SpawnErr>> + Send>>;
+
+/// How to start a child, again and again.
+pub(super) struct Child {
+    pub(super) name: &'static str,
+    pub(super) start: Box<dyn Fn(ActorCell) -> Starting + Send + Sync>,
+}
+
+impl Child {
+    /// Describes a child that is started from a fresh actor and fresh arguments each time.
+    pub(super) fn new<A: Actor>(
+        name: &'static str,
+        make: impl Fn() -> (A, A::Arguments) + Send + Sync + 'static,
+    ) -> Self {
+        let start = move |supervisor: ActorCell| -> Starting {
+            let (actor, arguments) = make();
+            Box::pin(async move {
+                let spawned = Actor::spawn_linked(None, actor, arguments, supervisor).await;
+                spawned.map(|(actor, _ended)| actor.get_cell())
+            })
+        };
+        Self { name, start: Box::new(start) }
+    }
+}
+
+/// How many deaths of one child are borne within how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestartBudget {
+    pub restarts: usize,
+    pub within: Duration,
+}
+
+pub(super) enum Message {
+    Start(Child, oneshot::Sender<Result<(), SpawnErr>>),
+    Restart(usize),
+}
+
+pub(super) struct Root;
+
+pub(super) struct RootArguments {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) budget: RestartBudget,
+    /// Told the name of the child whose budget is spent.
+    pub(super) given_up: watch::Sender<Option<&'static str>>,
+}
+
+pub(super) struct RootState {
+    arguments: RootArguments,
+    children: Vec<Living>,
+}
+
+struct Living {
+    child: Child,
+    actor: Option<ActorId>,
+    deaths: VecDeque<Timestamp>,
+}
+
+impl Actor for Root {
+    type Msg = Message;
+    type State = RootState;
+    type Arguments = RootArguments;
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<Self::Msg>,
+        arguments: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(RootState { arguments, children: Vec::new() })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Start(child, reply) => {
+                let started = (child.start)(myself.get_cell()).await;
+                let actor = started.as_ref().ok().map(ActorCell::get_id);
+                if actor.is_some() {
+                    state.children.push(Living { child, actor, deaths: VecDeque::new() });
+                }
+                let _ = reply.send(started.map(drop));
+            }
+            Message::Restart(place) => {
+                let Some(living) = state.children.get_mut(place) else { return Ok(()) };
+                match (living.child.start)(myself.get_cell()).await {
+                    Ok(actor) => living.actor = Some(actor.get_id()),
+                    Err(error) => {
+                        tracing::error!(child = living.child.name, %error, "restart failed");
+                        state.buried(place, &myself);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        event: SupervisionEvent,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let gone = match &event {
+            SupervisionEvent::ActorFailed(who, error) => {
+                tracing::error!(%error, "a supervised actor failed");
+                who.get_id()
+            }
+            SupervisionEvent::ActorTerminated(who, ..) => who.get_id(),
+            _ => return Ok(()),
+        };
+        let place = state.children.iter().position(|living| living.actor == Some(gone));
+        if let Some(place) = place {
+            state.buried(place, &myself);
+        }
+        Ok(())
+    }
+}
+
+impl RootState {
+    /// Counts a death and arranges the restart, later each time, until the budget is spent.
+    fn buried(&mut self, place: usize, myself: &ActorRef<Message>) {
+        let RootArguments { clock, budget, given_up } = &self.arguments;
+        let now = clock.now();
+        let living = &mut self.children[place];
+        living.actor = None;
+        living.deaths.push_back(now);
+        living.deaths.retain(|death| now.since(*death) < budget.within);
+        let deaths = living.deaths.len();
+        if deaths > budget.restarts {
+            tracing::error!(child = living.child.name, deaths, "restart budget spent; giving up");
+            given_up.send_replace(Some(living.child.name));
+            return;
+        }
+        let pause = Duration::from_millis(10) * 2u32.pow(u32::try_from(deaths).unwrap_or(8).min(8));
+        tracing::warn!(child = living.child.name, deaths, "a supervised actor is restarted");
+        drop(myself.send_after(pause, move || Message::Restart(place)));
+    }
+}

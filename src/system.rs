@@ -1,0 +1,139 @@
+//! Builds store → actors and takes them down in reverse; a value, so that tests run many at once.
+
+use crate::{
+    actors::{
+        Couriers, Entities, Habits, KeySnapshot, Lent, ReadFolder, StartError, Tree,
+        hashing::{HashingOptions, HashingPool},
+    },
+    crypto::{Dice, SharedVault, draw_text, keys::Fault},
+    domain::{Clock, Machine},
+    store::{Chainer, Mac, NothingFails, OpenError, Store, StoreOptions, StoreReport},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{Notify, watch};
+
+/// What a system is built from.
+pub struct SystemOptions {
+    /// `sqlite:///path` or `postgres://user@host/database`.
+    pub store: String,
+    pub read_folder: ReadFolder,
+    pub clock: Arc<dyn Clock>,
+    pub dice: Arc<dyn Dice>,
+    pub habits: Habits,
+    pub hashing: HashingOptions,
+    pub couriers: Couriers,
+}
+
+/// Why a system did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    #[error("the keys folder cannot be used")]
+    Keys(Vec<Fault>),
+    #[error("the store cannot be used")]
+    Store(#[from] OpenError),
+    #[error("the actors cannot be started")]
+    Actors(#[from] StartError),
+    #[error("the hashing pool cannot be started")]
+    Hashing(#[from] std::io::Error),
+    #[error("no signing key could be published in time")]
+    NoKeys,
+}
+
+/// The whole house, running.
+pub struct System {
+    lent: Arc<Lent>,
+    tree: Tree,
+    keys: watch::Receiver<KeySnapshot>,
+    bell: Arc<Notify>,
+    hashing: HashingPool,
+}
+
+impl System {
+    /// Starts everything below HTTP and returns once there is a key to sign with.
+    pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
+        let folder = (options.read_folder)().map_err(SystemError::Keys)?;
+        let vault = SharedVault::new(folder.vault());
+        let store = StoreOptions {
+            url: options.store,
+            node: draw_text(&*options.dice, 16),
+            chainer: log_chain(vault.clone()),
+            rehearsal: Arc::new(NothingFails),
+        };
+        let store = Store::open(store, options.clock.now()).await?;
+        let SystemOptions { clock, dice, habits, .. } = options;
+        let lent = Arc::new(Lent { store, clock, dice, vault });
+        let hashing = HashingPool::start(options.hashing)?;
+        let tree = Tree::plant(lent.clone(), habits).await?;
+        let (mut keys, bell) = tree.keep_keys(options.read_folder).await?;
+        tree.deliver_by(options.couriers).await?;
+        tree.keep_tidy().await?;
+        let published = keys.wait_for(|snapshot| !snapshot.jwks["keys"].is_null());
+        let published = tokio::time::timeout(habits.patience, published).await;
+        if !matches!(published, Ok(Ok(_))) {
+            return Err(SystemError::NoKeys);
+        }
+        Ok(Self { lent, tree, keys, bell, hashing })
+    }
+
+    /// Hosts the entities of a kind and returns the door to them.
+    pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
+        self.tree.host().await
+    }
+
+    /// Returns the keys as they are now; later snapshots come through the same receiver.
+    pub fn keys(&self) -> watch::Receiver<KeySnapshot> {
+        self.keys.clone()
+    }
+
+    /// Has the keys folder read again now.
+    pub fn reload_keys(&self) {
+        self.bell.notify_one();
+    }
+
+    pub fn hashing(&self) -> &HashingPool {
+        &self.hashing
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.lent.store
+    }
+
+    pub fn store_report(&self) -> StoreReport {
+        self.lent.store.report()
+    }
+
+    /// Waits until something has died too often to go on, and returns its name.
+    pub async fn given_up(&self) -> &'static str {
+        self.tree.given_up().await
+    }
+
+    /// Lets nobody in, finishes what is under way, and closes the store last.
+    ///
+    /// Returns false where something was still under way when patience ran out.
+    pub async fn stop(&self, patience: Duration) -> bool {
+        let orderly = self.tree.take_down(patience).await;
+        self.hashing.stop().await;
+        self.lent.store.close().await;
+        orderly
+    }
+}
+
+/// Chains the security log with a key derived from the keys folder.
+struct LogChain(SharedVault);
+
+const LOG_PURPOSE: &str = "security log";
+
+impl Chainer for LogChain {
+    fn key(&self) -> String {
+        self.0.now().mac_key(LOG_PURPOSE).kid().to_owned()
+    }
+
+    fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac> {
+        Some(self.0.now().mac_key_by(LOG_PURPOSE, key)?.tag(parts))
+    }
+}
+
+/// Returns what chains the security log of an installation whose vault this is.
+pub fn log_chain(vault: SharedVault) -> Arc<dyn Chainer> {
+    Arc::new(LogChain(vault))
+}
