@@ -67,9 +67,11 @@ impl System {
         let (mut keys, bell) = tree.keep_keys(options.read_folder).await?;
         tree.deliver_by(options.couriers).await?;
         tree.keep_tidy().await?;
-        let published = keys.wait_for(|snapshot| !snapshot.jwks["keys"].is_null());
-        let published = tokio::time::timeout(habits.patience, published).await;
-        if !matches!(published, Ok(Ok(_))) {
+        let published = {
+            let first = keys.wait_for(|snapshot| !snapshot.jwks["keys"].is_null());
+            matches!(tokio::time::timeout(habits.patience, first).await, Ok(Ok(_)))
+        };
+        if !published {
             return Err(SystemError::NoKeys);
         }
         Ok(Self { lent, tree, keys, bell, hashing })
