@@ -11,6 +11,13 @@ use zeroize::{Zeroize, Zeroizing};
 const SALT: usize = 16;
 const OUTPUT: usize = 32;
 
+/// The least that is reserved for working memory, in blocks of a KiB.
+///
+/// glibc keeps freed memory for itself unless it was mapped, and sets the bar for mapping by what
+/// was freed before, up to 32 MiB. Above that bar memory always goes back to the machine; what is
+/// reserved and not used is never touched and costs nothing.
+const MAPPED: usize = 33 * 1024;
+
 /// What one hash costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PasswordCost {
@@ -82,7 +89,8 @@ impl Memory {
         if self.0.len() < needed {
             // A new array, because growing the old one could leave a copy of it behind.
             *self = Self::default();
-            self.0.try_reserve_exact(needed).map_err(|_| PasswordError::OutOfMemory)?;
+            let reserved = needed.max(MAPPED);
+            self.0.try_reserve_exact(reserved).map_err(|_| PasswordError::OutOfMemory)?;
             self.0.resize(needed, Block::new());
         }
         Ok(&mut self.0)

@@ -152,3 +152,34 @@ fn a_cost_we_would_not_bear_from_others_is_refused_from_ourselves() {
     assert_eq!(outcome, Err(PasswordError::Unbearable));
     assert!(PasswordCost::MOST.is_bearable() && PasswordCost::default().is_bearable());
 }
+
+/// Measures a process, so it runs itself again in one where no other test is at work.
+#[cfg(target_os = "linux")]
+#[test]
+fn dropped_memory_goes_back_to_the_machine() {
+    const ALONE: &str = "PORTEIRO_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "crypto::password::tests::dropped_memory_goes_back_to_the_machine";
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let resident_mib = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
+    };
+    let before = resident_mib();
+    // The allocator changes its habits after the first time, hence more than one.
+    for _ in 0..4 {
+        let mut memory = Memory::default();
+        memory.at_least(PasswordCost { memory: 30 * 1024, ..CHEAP }).unwrap();
+        assert!(resident_mib() > before + 25);
+    }
+    assert!(resident_mib() < before + 10, "{} MiB, {before} MiB before", resident_mib());
+}

@@ -1,14 +1,14 @@
 //! Whom the client agrees to call.
 
-use super::{HASTY, Script, client, loopback, peer::Peer, plain};
+use super::{HASTY, PATIENT, Script, client, loopback, peer::Peer, plain};
 use crate::outbound::{Outbound, OutboundError, Policy, SystemResolver};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
 
-fn guarded(resolver: Arc<Script>) -> Outbound {
-    Outbound::new(Policy { time_limit: HASTY, ..Policy::default() }, resolver).unwrap()
+fn guarded(resolver: Arc<Script>, time_limit: Duration) -> Outbound {
+    Outbound::new(Policy { time_limit, ..Policy::default() }, resolver).unwrap()
 }
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_name_that_changes_its_answer_is_asked_once_and_never_reaches_loopback
     let resolver = Script::of(&[&["2000::1"], &["127.0.0.1"]]);
     let url = format!("http://rebind.example:{}/", peer.address.port());
 
-    let outcome = guarded(resolver.clone()).send(plain(&url)).await;
+    let outcome = guarded(resolver.clone(), HASTY).send(plain(&url)).await;
     let error = outcome.err().unwrap();
     assert!(matches!(error, OutboundError::Unreachable(_) | OutboundError::TimedOut), "{error}");
     assert_eq!(resolver.questions(), 1);
@@ -48,7 +48,8 @@ async fn a_name_with_one_forbidden_address_is_refused_as_a_whole() {
         &["2000::1", "2000::2", "::ffff:10.0.0.1"],
         &["169.254.169.254"],
     ] {
-        let outcome = guarded(Script::of(&[addresses])).send(plain("http://mixed.example/")).await;
+        let client = guarded(Script::of(&[addresses]), PATIENT);
+        let outcome = client.send(plain("http://mixed.example/")).await;
         assert!(matches!(outcome, Err(OutboundError::Forbidden)), "{addresses:?}");
     }
 }
@@ -58,7 +59,7 @@ async fn loopback_is_refused_however_it_is_spelled() {
     let peer = Peer::answering(HELLO).await;
     let port = peer.address.port();
     let resolver = Script::of(&[&["2000::1"]]);
-    let client = guarded(resolver.clone());
+    let client = guarded(resolver.clone(), PATIENT);
     for host in [
         "127.0.0.1",
         "127.1",
@@ -93,7 +94,7 @@ async fn loopback_is_refused_however_it_is_spelled() {
 
 #[tokio::test]
 async fn the_name_localhost_is_resolved_and_refused() {
-    let policy = Policy { time_limit: super::PATIENT, ..Policy::default() };
+    let policy = Policy { time_limit: PATIENT, ..Policy::default() };
     let client = Outbound::new(policy, Arc::new(SystemResolver)).unwrap();
     let outcome = client.send(plain("http://localhost/")).await;
     assert!(matches!(outcome, Err(OutboundError::Forbidden)));
