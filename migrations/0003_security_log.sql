@@ -30,5 +30,6 @@ CREATE TABLE log_lanes (
 
 CREATE TABLE log_retention (
     lane TEXT NOT NULL PRIMARY KEY,
-    seq BIGINT NOT NULL
+    seq BIGINT NOT NULL,
+    mac BYTEA NOT NULL
 );

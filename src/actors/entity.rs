@@ -142,7 +142,10 @@ impl<M: Machine> State<M> {
                 }
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
                 Err(CommitError::Unmet { kind }) => Failure::Unmet { kind },
-                Err(CommitError::Unavailable) => return unavailable(),
+                Err(CommitError::Unavailable) => {
+                    self.held = Some((machine, version));
+                    return unavailable();
+                }
             };
             // Said on the strength of a version that may be past: if so, decide again.
             if fresh || self.is_current(version).await {

@@ -221,6 +221,7 @@ impl Scribe {
         let nothing: &[u8] = &[];
         let root = [ROOT.into(), 0.into(), nothing.into(), ROOT.into(), i64::MAX.into()];
         connection.execute(sql::OPEN_LANE, &root).await?;
+        connection.execute(sql::AWAIT_LANE, &[Value::Text(ROOT)]).await?;
         let rows = connection.fetch(sql::LANE_HELD_BY, &[Value::Text(ROOT)]).await?;
         let mut head = Head::read(rows.first().ok_or(sqlx::Error::RowNotFound)?)?;
         let record = Record::new("log.lane_registered").with("lane", lane.as_str());

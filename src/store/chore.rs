@@ -8,6 +8,7 @@ use super::{
 };
 use crate::domain::{Record, Timestamp};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// A worker's errand.
 pub(super) enum Chore {
@@ -160,13 +161,19 @@ async fn checkpoint(
     now: Timestamp,
     before: Timestamp,
 ) -> sqlx::Result<(Done, Option<Head>)> {
-    let mut ends = Vec::new();
+    // What an earlier checkpoint named is named again: its own row may be about to go.
+    let mut ends = BTreeMap::new();
+    for row in connection.fetch(sql::RETENTION, &[]).await? {
+        let end = Head::read(&row)?;
+        ends.insert(end.lane.clone(), end);
+    }
     for Head { lane, .. } in heads(connection).await? {
         let asked = [Value::Text(&lane), Value::Int(before.millis())];
         if let Some(row) = connection.fetch(sql::LOG_LAST_BEFORE, &asked).await?.first() {
-            ends.push(Head { seq: row.int(0)?, mac: row.bytes(1)?, lane });
+            ends.insert(lane.clone(), Head { seq: row.int(0)?, mac: row.bytes(1)?, lane });
         }
     }
+    let ends: Vec<Head> = ends.into_values().collect();
     if ends.is_empty() {
         return Ok((Done::Heads(ends), None));
     }
@@ -175,7 +182,7 @@ async fn checkpoint(
     let record = Record::new("log.checkpointed").with("heads", named);
     let head = append(connection, scribe, now, ("log", "checkpoint"), &record).await?;
     for end in &ends {
-        let values = [Value::Text(&end.lane), Value::Int(end.seq)];
+        let values = [Value::Text(&end.lane), Value::Int(end.seq), Value::Bytes(&end.mac)];
         connection.execute(sql::RETAIN_FROM, &values).await?;
     }
     Ok((Done::Heads(ends), head))

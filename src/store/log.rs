@@ -80,10 +80,15 @@ impl Store {
         self.count_chore(Chore::Trim { most: most.into() }).await
     }
 
+    async fn recorded_heads(&self) -> Result<Vec<Head>, ReadError> {
+        let rows = self.fetch(sql::LANES, &[]).await?;
+        Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
+    }
+
     /// Returns where each lane ends.
     pub async fn log_heads(&self) -> Result<Vec<(String, i64)>, ReadError> {
-        let rows = self.fetch(sql::LANES, &[]).await?;
-        Ok(rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect::<sqlx::Result<_>>()?)
+        let heads = self.recorded_heads().await?;
+        Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
     }
 
     /// Reads a page of one lane, after row `after`.
@@ -103,11 +108,8 @@ impl Store {
     pub async fn verify_log(&self, exported: &[Head]) -> Result<Proof, ReadError> {
         let mut proof = Proof::default();
         let mut testimony = Testimony::default();
-        // Heads first: rows appended while we read are then no surprise.
-        let recorded: Vec<Head> = {
-            let rows = self.fetch(sql::LANES, &[]).await?;
-            rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?
-        };
+        // Heads before rows, lanes after them: what is written while we read is then no surprise.
+        let recorded = self.recorded_heads().await?;
         for lane in self.log_lanes().await? {
             self.read_lane(&lane, &mut testimony, &mut proof).await?;
         }
@@ -127,8 +129,9 @@ impl Store {
                 }
             }
         }
-        let lanes: BTreeSet<_> = recorded.iter().map(|head| &head.lane).collect();
-        for lane in testimony.registered.keys().filter(|lane| !lanes.contains(lane)) {
+        let lanes = self.recorded_heads().await?;
+        let is_there = |lane: &String| lanes.iter().any(|head| head.lane == *lane);
+        for lane in testimony.registered.keys().filter(|lane| !is_there(lane)) {
             proof.findings.insert(Finding::Dropped { lane: lane.clone() });
         }
         proof.heads = testimony.lasts.into_values().map(|head| (head.lane, head.seq)).collect();

@@ -145,6 +145,9 @@ pub(super) const LANE_HELD_BY: &str =
 
 pub(super) const LANES: &str = "SELECT lane, seq, mac FROM log_lanes ORDER BY lane";
 
+// Changes nothing: it waits for whoever is changing the lane, in either engine.
+pub(super) const AWAIT_LANE: &str = "UPDATE log_lanes SET holder = holder WHERE lane = $1";
+
 pub(super) const OPEN_LANE: &str = "INSERT INTO log_lanes (lane, seq, mac, holder, held_until) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (lane) DO NOTHING";
 
@@ -164,10 +167,10 @@ pub(super) const LOG_MAC: &str = "SELECT mac FROM security_log WHERE lane = $1 A
 pub(super) const LOG_LAST_BEFORE: &str = "SELECT seq, mac FROM security_log \
      WHERE lane = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
 
-pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq) VALUES ($1, $2) \
-     ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq WHERE log_retention.seq < excluded.seq";
+pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq, mac) VALUES ($1, $2, $3) \
+     ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq, mac = excluded.mac";
 
-pub(super) const RETENTION: &str = "SELECT lane, seq FROM log_retention ORDER BY lane";
+pub(super) const RETENTION: &str = "SELECT lane, seq, mac FROM log_retention ORDER BY lane";
 
 pub(super) const TRIM_LOG: &str = "DELETE FROM security_log \
      WHERE lane = $1 AND seq IN (SELECT seq FROM security_log \

@@ -1,0 +1,164 @@
+//! The import rules, executed.
+
+use std::{fs, path::Path};
+
+/// What the lines of a room must not contain.
+const FORBIDDEN: &[(&str, &[&str])] = &[
+    (
+        "src/domain",
+        &[
+            "crate::actors",
+            "crate::http",
+            "crate::store",
+            "crate::crypto",
+            "crate::outbound",
+            "crate::clock",
+            "crate::system",
+            "tokio",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+            "hyper",
+            "tracing",
+            "aws_lc_rs",
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::thread",
+            "SystemTime",
+            "Instant",
+            "async fn",
+            ".await",
+        ],
+    ),
+    (
+        "src/crypto",
+        &[
+            "crate::actors",
+            "crate::http",
+            "crate::store",
+            "crate::outbound",
+            "crate::system",
+            "tokio",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+            "hyper",
+        ],
+    ),
+    (
+        "src/store",
+        &[
+            "crate::actors",
+            "crate::http",
+            "crate::crypto",
+            "crate::outbound",
+            "crate::system",
+            "ractor",
+            "actix",
+            "axum",
+            "hyper",
+            "domain::Machine",
+            "Decision",
+            "signing_keys",
+        ],
+    ),
+    (
+        "src/outbound",
+        &[
+            "crate::actors",
+            "crate::http",
+            "crate::store",
+            "crate::crypto",
+            "crate::system",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
+        "src/actors",
+        &["crate::http", "crate::system", "axum", "askama", "sqlx", "SELECT ", "UPDATE "],
+    ),
+    ("src/http", &["sqlx", "ractor", "ActorRef", "SELECT "]),
+];
+
+/// Words that belong to one file alone.
+const AT_HOME: &[(&str, &str)] = &[
+    ("PRAGMA", "src/store/engine.rs"),
+    ("FOR SHARE", "src/store/engine.rs"),
+    ("plpgsql", "src/store/engine.rs"),
+    ("BEGIN IMMEDIATE", "src/store/engine.rs"),
+    ("SystemTime::now", "src/clock.rs"),
+    ("Instant::now", "src/clock.rs"),
+    ("AssertSqlSafe", "nowhere"),
+];
+
+#[test]
+fn every_room_imports_only_what_it_may() {
+    let mut read = 0;
+    for (room, forbidden) in FORBIDDEN {
+        visit(Path::new(room), &mut |path, line| {
+            read += 1;
+            for word in *forbidden {
+                assert!(!line.contains(word), "{} must not use {word}: {line}", path.display());
+            }
+        });
+    }
+    assert!(read > 1_000, "the rooms were found");
+}
+
+#[test]
+fn what_belongs_to_one_file_stays_there() {
+    visit(Path::new("src"), &mut |path, line| {
+        for (word, home) in AT_HOME {
+            let at_home = path == Path::new(home);
+            assert!(at_home || !line.contains(word), "{word} lives in {home}: {}", path.display());
+        }
+    });
+}
+
+#[test]
+fn actix_is_used_by_the_hashing_pool_alone() {
+    visit(Path::new("src"), &mut |path, line| {
+        let hashing = path.starts_with("src/actors/hashing") || path.ends_with("hashing.rs");
+        assert!(hashing || !line.contains("actix::"), "{}: {line}", path.display());
+    });
+}
+
+#[test]
+fn no_room_has_a_global_that_changes() {
+    visit(Path::new("src"), &mut |path, line| {
+        let global = line.trim_start();
+        let global = global.strip_prefix("pub(super) ").unwrap_or(global);
+        let changes = ["Mutex", "RwLock", "Atomic", "OnceLock", "Cell"];
+        let bad = global.starts_with("static ") && changes.iter().any(|c| global.contains(c));
+        assert!(!bad, "{}: {line}", path.display());
+    });
+}
+
+/// Calls `look` with every line of code below `folder`, without comments and tests.
+fn visit(folder: &Path, look: &mut impl FnMut(&Path, &str)) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            visit(&path, look);
+            continue;
+        }
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_code = path.extension().is_some_and(|e| e == "rs");
+        let is_test = name.contains("tests") || path.components().any(|c| c.as_os_str() == "tests");
+        if !is_code || is_test {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines() {
+            look(&path, line.split("//").next().unwrap_or_default());
+        }
+    }
+}

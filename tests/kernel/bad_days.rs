@@ -1,0 +1,235 @@
+//! The store fails: known, unknown, for a while, or for want of room.
+
+use crate::{
+    ledger::Command,
+    support::{Node, World, eventually},
+};
+use porteiro::{actors::Failure, store::Moment};
+use std::time::Duration;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+#[tokio::test]
+async fn a_commit_that_failed_before_commit_is_known_not_to_have_happened() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    node.script.fail_next(Moment::Write, 1);
+    let answer = node.append("a", 2).await;
+    assert_eq!(answer, Err(Failure::Unavailable));
+    assert!(!answer.unwrap_err().may_have_happened());
+    assert_eq!(node.entries("a").await, [1]);
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    assert_eq!(node.ledgers.report().woken, 1, "a known failure costs nobody his actor");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_commit_of_unknown_fate_the_next_command_sees_what_is_true() {
+    for (moment, truth) in [(Moment::Commit, vec![1]), (Moment::Answer, vec![1, 2])] {
+        let world = World::new().await;
+        let node = world.node().await;
+        node.append("a", 1).await.unwrap();
+        node.script.fail_next(moment, 1);
+        let answer = node.append("a", 2).await;
+        assert_eq!(answer, Err(Failure::Unknown), "{moment:?}");
+        assert!(answer.unwrap_err().may_have_happened());
+        assert_eq!(node.entries("a").await, truth, "{moment:?}");
+        let report = node.ledgers.report();
+        assert_eq!((report.unknown, report.woken), (1, 2), "the actor ended");
+        assert_eq!(report.failures, 0, "and is not blamed for the store");
+        node.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_fate_is_unknown_for_the_whole_group_and_applied_at_most_once() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.script.fail_next(Moment::Answer, 3);
+    let mut askers = JoinSet::new();
+    for number in 0..50u64 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move {
+            let id = format!("l{number}");
+            for _ in 0..10 {
+                match ledgers.ask(&id, Command::AppendAndRecord(1)).await {
+                    Ok(_) | Err(Failure::Refused(_)) => return true,
+                    Err(Failure::Unknown) => {}
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+            false
+        });
+    }
+    assert!(askers.join_all().await.into_iter().all(|done| done));
+    let mut stranger = world.stranger().await;
+    assert_eq!(stranger.count("entities").await, 50);
+    assert_eq!(stranger.count("security_log WHERE event = 'ledger.appended'").await, 50);
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_fails_asks_without_harm_and_serves_when_it_is_back() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    node.script.fail_next(Moment::Read, u64::MAX);
+    node.script.fail_next(Moment::Write, u64::MAX);
+    assert_eq!(node.append("b", 1).await, Err(Failure::Unavailable));
+    assert_eq!(node.append("a", 2).await, Err(Failure::Unavailable));
+    assert_eq!(node.ledgers.ask("a", Command::Glance).await.unwrap(), [1], "memory still answers");
+    node.script.clear();
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    assert_eq!(node.append("b", 1).await.unwrap(), [1]);
+    assert_eq!(node.ledgers.report().failures, 0, "nobody is quarantined for the store's sake");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_verified_as_current_is_not_answered() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    node.script.fail_next(Moment::Read, u64::MAX);
+    assert_eq!(node.ledgers.ask("a", Command::Read).await, Err(Failure::Unavailable));
+    node.script.clear();
+    assert_eq!(node.entries("a").await, [1]);
+    node.stop().await;
+}
+
+/// A network between us and PostgreSQL that can be cut.
+struct Cable {
+    port: u16,
+    cut: tokio::sync::watch::Sender<bool>,
+    _carrying: JoinSet<()>,
+}
+
+impl Cable {
+    async fn to(server: &str) -> Self {
+        let address = server.split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (cut, is_cut) = tokio::sync::watch::channel(false);
+        let mut carrying = JoinSet::new();
+        carrying.spawn(async move {
+            let mut lines = JoinSet::new();
+            loop {
+                let (mut near, _) = listener.accept().await.unwrap();
+                let (address, mut is_cut) = (address.clone(), is_cut.clone());
+                if *is_cut.borrow() {
+                    continue;
+                }
+                lines.spawn(async move {
+                    let mut far = TcpStream::connect(address).await.unwrap();
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                        _ = is_cut.wait_for(|cut| *cut) => {}
+                    }
+                });
+            }
+        });
+        Self { port, cut, _carrying: carrying }
+    }
+}
+
+#[tokio::test]
+async fn postgresql_may_go_away_in_the_middle_and_come_back_and_nothing_acknowledged_is_lost() {
+    let world = World::new().await;
+    if !world.is_postgres() {
+        println!("skipped: there is no network between us and SQLite");
+        return;
+    }
+    let cable = Cable::to(&world.url).await;
+    let (before, after) = world.url.split_once("127.0.0.1:").unwrap();
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    let node = Node::start(&world, &format!("{before}127.0.0.1:{}{after}", cable.port)).await;
+    let mut askers = JoinSet::new();
+    for number in 0..16u64 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move {
+            let id = format!("l{number}");
+            let (mut acknowledged, mut perhaps) = (Vec::new(), Vec::new());
+            for entry in 0..200 {
+                match ledgers.ask(&id, Command::Append(entry)).await {
+                    Ok(_) => acknowledged.push(entry),
+                    Err(Failure::Unknown | Failure::Late) => perhaps.push(entry),
+                    Err(Failure::Unavailable | Failure::Busy) => {
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+            (id, acknowledged, perhaps)
+        });
+    }
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        cable.cut.send_replace(true);
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        cable.cut.send_replace(false);
+    }
+    let books = askers.join_all().await;
+    eventually("the store to be back", async || node.append("last", 1).await.is_ok()).await;
+    for (id, acknowledged, perhaps) in books {
+        let stored = node.entries(&id).await;
+        let mut seen = stored.clone();
+        seen.dedup();
+        assert_eq!(seen.len(), stored.len(), "nothing is applied twice");
+        assert!(acknowledged.iter().all(|entry| stored.contains(entry)), "nothing is lost");
+        let explained = |entry: &u64| acknowledged.contains(entry) || perhaps.contains(entry);
+        assert!(stored.iter().all(explained), "nothing appears that was said not to have happened");
+    }
+    assert!(node.store.report().failed + node.store.report().unknown > 0, "the cuts were felt");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_loses_nothing_and_serves_again_when_there_is_room() {
+    let world = World::new().await;
+    if world.is_postgres() {
+        println!("skipped: filling PostgreSQL's disk would stop the server of the other tests");
+        return;
+    }
+    // A file system of our own that really is full, where we may mount one.
+    let folder = world.folder().join("small");
+    std::fs::create_dir(&folder).unwrap();
+    let mount = |arguments: &[&str]| {
+        let status = std::process::Command::new("mount").args(arguments).arg(&folder).output();
+        status.is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        println!("skipped: a small file system cannot be mounted without privileges");
+        return;
+    }
+    let url = format!("sqlite://{}", folder.join("porteiro.db").display());
+    let node = Node::start(&world, &url).await;
+    let ballast = "x".repeat(20_000);
+    let expires_at = porteiro::domain::Timestamp::FOREVER;
+    let mut acknowledged = Vec::new();
+    let mut refused = 0;
+    for entry in 0..200 {
+        let text = ballast.clone();
+        let post = Command::AppendAndPost { entry, topic: "mail", text, expires_at };
+        match node.ledgers.ask("a", post).await {
+            Ok(_) => acknowledged.push(entry),
+            Err(Failure::Unavailable | Failure::Unknown) => refused += 1,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert!(refused > 0 && !acknowledged.is_empty(), "{refused} refused");
+    let stored = node.ledgers.ask("a", Command::Read).await.unwrap();
+    assert!(acknowledged.iter().all(|entry| stored.contains(entry)), "nothing is lost");
+    assert!(mount(&["-o", "remount,size=50m"]));
+    eventually("room", async || node.append("a", 1_000).await.is_ok()).await;
+    let stored = node.entries("a").await;
+    assert!(acknowledged.iter().all(|entry| stored.contains(entry)), "nothing is lost");
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+    let unmounted = std::process::Command::new("umount").arg(&folder).status().unwrap();
+    assert!(unmounted.success());
+}

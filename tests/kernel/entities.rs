@@ -1,0 +1,214 @@
+//! What the shell and the host promise on a good day.
+
+use crate::{
+    ledger::{Command, Refusal},
+    support::{World, eventually, refused},
+};
+use porteiro::actors::Failure;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_restart() {
+    let world = World::new().await;
+    let node = world.node().await;
+    assert_eq!(node.append("a", 1).await.unwrap(), [1]);
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    node.stop().await;
+
+    let node = world.node().await;
+    assert_eq!(node.entries("a").await, [1, 2]);
+    assert!(node.entries("b").await.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_may_commit() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let answer = node.ledgers.ask("a", Command::RefuseAndKeep(1)).await;
+    assert_eq!(refused(&answer), Some(Refusal::OnPrinciple));
+    node.stop().await;
+    let node = world.node().await;
+    assert_eq!(node.entries("a").await, [1]);
+    let recorded = "security_log WHERE event = 'ledger.appended'";
+    assert_eq!(world.stranger().await.count(recorded).await, 1);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_hundred_simultaneous_askers_each_get_their_own_turn() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let mut askers = JoinSet::new();
+    for entry in 0..100 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move { ledgers.ask("a", Command::Append(entry)).await });
+    }
+    let mut lengths: Vec<usize> =
+        askers.join_all().await.into_iter().map(|answer| answer.unwrap().len()).collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths, (1..=100).collect::<Vec<_>>());
+    assert_eq!(node.ledgers.report().woken, 1, "one owner served them all");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn an_idle_entity_rests_and_wakes_with_its_state() {
+    let mut world = World::new().await;
+    world.habits.idle = Duration::from_millis(40);
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    assert_eq!(node.ledgers.report().awake, 1);
+    world.clock.advance(Duration::from_secs(1));
+    eventually("rest", async || node.ledgers.report().awake == 0).await;
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    assert_eq!(node.ledgers.report().woken, 2);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn commands_that_meet_a_resting_entity_are_handed_over_and_none_is_lost() {
+    let mut world = World::new().await;
+    world.habits.idle = Duration::from_millis(4);
+    let node = world.node().await;
+    let mut askers = JoinSet::new();
+    for asker in 0..8u64 {
+        let (ledgers, clock) = (node.ledgers.clone(), world.clock.clone());
+        askers.spawn(async move {
+            for number in 0..60 {
+                ledgers.ask("a", Command::Append(asker * 1_000 + number)).await.unwrap();
+                // Everybody looks idle to the host all the time.
+                clock.advance(Duration::from_millis(10));
+                if number % 7 == 0 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+        });
+    }
+    askers.join_all().await;
+    assert_eq!(node.entries("a").await.len(), 8 * 60);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_without_events_is_not_older_than_the_row() {
+    let world = World::new().await;
+    let (one, other) = (world.node().await, world.node().await);
+    one.append("a", 1).await.unwrap();
+    assert_eq!(other.entries("a").await, [1]);
+    one.append("a", 2).await.unwrap();
+    // The other node's actor holds [1]; neither its reply nor its refusal may rest on that.
+    assert_eq!(other.entries("a").await, [1, 2]);
+    one.append("a", 3).await.unwrap();
+    let answer = other.append("a", 3).await;
+    assert_eq!(refused(&answer), Some(Refusal::AlreadyThere));
+    one.ledgers.ask("a", Command::Close).await.unwrap();
+    assert_eq!(refused(&other.append("a", 9).await), Some(Refusal::Closed));
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_may_say_that_it_tolerates_an_older_answer() {
+    let world = World::new().await;
+    let (one, other) = (world.node().await, world.node().await);
+    one.append("a", 1).await.unwrap();
+    assert_eq!(one.ledgers.ask("a", Command::Glance).await.unwrap(), [1]);
+    other.append("a", 2).await.unwrap();
+    assert_eq!(one.ledgers.ask("a", Command::Glance).await.unwrap(), [1]);
+    assert_eq!(one.entries("a").await, [1, 2]);
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn two_nodes_that_race_for_one_entity_both_get_through_and_nothing_is_doubled() {
+    let world = World::new().await;
+    let nodes = [world.node().await, world.node().await];
+    let mut askers = JoinSet::new();
+    for entry in 0..60u64 {
+        let ledgers = nodes[usize::try_from(entry % 2).unwrap()].ledgers.clone();
+        askers.spawn(async move {
+            loop {
+                match ledgers.ask("a", Command::Append(entry)).await {
+                    Ok(_) => return,
+                    Err(Failure::Contended) => {}
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+        });
+    }
+    askers.join_all().await;
+    let mut entries = nodes[0].entries("a").await;
+    entries.sort_unstable();
+    assert_eq!(entries, (0..60).collect::<Vec<_>>());
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_asker_that_left_takes_its_unbegun_command_with_it_but_an_insistent_one_does_not() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 0).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.hold("a").await;
+    let short = Duration::from_millis(50);
+    let ledgers = node.ledgers.clone();
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { ledgers.ask("a", Command::Append(1)).await });
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    let late = node.ledgers.ask_within(short, "a", Command::Append(2)).await;
+    assert_eq!(late, Err(Failure::Late));
+    let insisting = node.ledgers.insist("a", Command::Append(3));
+    assert!(tokio::time::timeout(short, insisting).await.is_err());
+    stranger.let_go().await;
+    waiting.join_all().await.pop().unwrap().unwrap();
+    assert_eq!(node.entries("a").await, [0, 1, 3]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn more_than_may_wait_is_turned_away_at_once() {
+    let mut world = World::new().await;
+    world.habits.most_asks = 40;
+    let node = world.node().await;
+    let mut stranger = world.stranger().await;
+    node.append("a", 0).await.unwrap();
+    stranger.hold("a").await;
+    let mut askers = JoinSet::new();
+    for entry in 1..=1_000 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move { ledgers.ask("a", Command::Append(entry)).await });
+    }
+    eventually("shedding", async || node.ledgers.report().shed >= 960).await;
+    stranger.let_go().await;
+    let answers = askers.join_all().await;
+    let busy = answers.iter().filter(|answer| **answer == Err(Failure::Busy)).count();
+    assert_eq!((busy, answers.iter().filter(|answer| answer.is_ok()).count()), (960, 40));
+    assert_eq!(node.entries("a").await.len(), 41);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn one_entity_cannot_hoard_all_places() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 0).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.hold("a").await;
+    let mut askers = JoinSet::new();
+    for entry in 1..=1_000 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move { ledgers.ask("a", Command::Append(entry)).await });
+    }
+    eventually("shedding", async || node.ledgers.report().shed > 0).await;
+    assert!(node.ledgers.ask("b", Command::Glance).await.unwrap().is_empty());
+    stranger.let_go().await;
+    let answers = askers.join_all().await;
+    assert!(answers.contains(&Err(Failure::Busy)));
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(_) | Err(Failure::Busy))));
+    node.stop().await;
+}

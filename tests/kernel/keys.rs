@@ -1,0 +1,132 @@
+//! The whole system: keys from a folder, their states in the store, passwords in the pool.
+
+use crate::support::{World, eventually};
+use porteiro::{
+    actors::hashing::HashingOptions,
+    crypto::{
+        SystemDice,
+        keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        password::PasswordCost,
+    },
+    domain::{Clock as _, Secret, signing_keys::SigningAlgorithm},
+    system::{System, SystemError, SystemOptions},
+};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+
+fn generator<'a>(folder: &'a std::path::Path, world: &World) -> Generator<'a> {
+    let created_at = world.clock.now();
+    Generator { folder, origin: Origin::Generate, created_at, dice: &SystemDice }
+}
+
+fn options(world: &World, folder: PathBuf) -> SystemOptions {
+    SystemOptions {
+        store: world.url.clone(),
+        read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
+        clock: world.clock.clone(),
+        dice: Arc::new(SystemDice),
+        habits: world.habits,
+        hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
+        couriers: HashMap::new(),
+    }
+}
+
+fn kid(system: &System, algorithm: SigningAlgorithm) -> String {
+    system.keys().borrow().signer(algorithm).unwrap().kid().to_owned()
+}
+
+fn published(system: &System) -> Vec<String> {
+    let keys = system.keys();
+    let snapshot = keys.borrow();
+    let set = snapshot.jwks["keys"].as_array().unwrap();
+    set.iter().map(|jwk| jwk["kid"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_system_signs_hashes_and_ends_in_order() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let system = System::start(options(&world, folder)).await.unwrap();
+    for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa] {
+        let keys = system.keys();
+        let signer = keys.borrow().signer(algorithm).unwrap().clone();
+        let token = signer.sign("JWT", &serde_json::json!({ "sub": "ana" })).unwrap();
+        assert_eq!(token.split('.').count(), 3);
+        assert!(published(&system).contains(&signer.kid().to_owned()));
+    }
+    let shown = system.keys().borrow().jwks.to_string();
+    assert!(!shown.contains("\"d\""), "no private half is published");
+    let hash = system.hashing().hash(Secret::new("correct horse"), [1; 16]).await.unwrap();
+    assert!(system.hashing().verify(Secret::new("correct horse"), hash).await.unwrap().matches);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_new_key_is_published_before_it_signs_and_the_old_one_verifies_for_a_while() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let system = System::start(options(&world, folder.clone())).await.unwrap();
+    let es256 = SigningAlgorithm::Es256;
+    let old = kid(&system, es256);
+    world.clock.advance(Duration::from_secs(1));
+    let new = generator(&folder, &world).generate(Purpose::Signing(es256)).unwrap().kid;
+    system.reload_keys();
+    eventually("publication", async || published(&system).contains(&new)).await;
+    assert_eq!(kid(&system, es256), old, "not yet");
+    world.clock.advance(world.habits.keys.published_for);
+    eventually("promotion", async || kid(&system, es256) == new).await;
+    assert!(published(&system).contains(&old), "what the old one signed still verifies");
+    world.clock.advance(world.habits.keys.retired_for);
+    eventually("retirement", async || !published(&system).contains(&old)).await;
+    assert_eq!(kid(&system, es256), new, "though its file is still there");
+    assert!(system.store().verify_log(&[]).await.unwrap().findings.is_empty());
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn two_nodes_with_one_folder_publish_the_same_set() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let one = System::start(options(&world, folder.clone())).await.unwrap();
+    let other = System::start(options(&world, folder)).await.unwrap();
+    assert_eq!(published(&one), published(&other));
+    for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa] {
+        assert_eq!(kid(&one, algorithm), kid(&other, algorithm));
+    }
+    assert!(one.stop(Duration::from_secs(5)).await);
+    assert!(other.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_folder_that_turns_bad_changes_nothing_until_it_is_good_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    let keys = generator(&folder, &world).generate_all().unwrap();
+    let system = System::start(options(&world, folder)).await.unwrap();
+    let before = published(&system);
+    let chmod = |mode| {
+        std::fs::set_permissions(&keys[0].path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    chmod(0o644);
+    system.reload_keys();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(published(&system), before);
+    assert!(system.keys().borrow().signer(SigningAlgorithm::Rs256).is_some());
+    chmod(0o600);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_system_without_usable_keys_does_not_start_and_touches_no_store() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    std::fs::create_dir(&folder).unwrap();
+    let mut options = options(&world, folder);
+    let database = world.folder().join("untouched.db");
+    options.store = format!("sqlite://{}", database.display());
+    assert!(matches!(System::start(options).await, Err(SystemError::Keys(_))));
+    assert!(!database.exists());
+}

@@ -1,0 +1,159 @@
+//! The machine these tests drive: an account book of numbers, with one command for every thing a
+//! decision can ask for.
+
+use porteiro::domain::{
+    Birth, Decision, Dispatch, Listing, Machine, Name, Record, Requirement, Secret, Timestamp,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    pub entries: Vec<u64>,
+    name: Option<String>,
+    owner: Option<String>,
+    closed: bool,
+    forget_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    Append(u64),
+    /// Appends while the other fact holds.
+    AppendIf(u64, Requirement),
+    /// Appends and opens another book with one entry in it, named as asked.
+    AppendAndBear {
+        entry: u64,
+        child: String,
+        name: Option<String>,
+    },
+    /// Appends and takes a name, giving up the one held.
+    AppendAndName(u64, Option<String>),
+    /// Joins a list of that owner.
+    Join(String),
+    /// Refuses, but keeps the entry and records it: a refusal may commit.
+    RefuseAndKeep(u64),
+    /// Appends and writes to the security log.
+    AppendAndRecord(u64),
+    /// Appends and leaves a message.
+    AppendAndPost {
+        entry: u64,
+        topic: &'static str,
+        text: String,
+        expires_at: Timestamp,
+    },
+    Close,
+    ForgetAt(Timestamp),
+    Read,
+    /// Reads what is in memory, however old.
+    Glance,
+    Panic,
+}
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Appended(u64),
+    Named(Option<String>),
+    Joined(String),
+    Closed,
+    Dated(Timestamp),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    AlreadyThere,
+    Closed,
+    OnPrinciple,
+}
+
+impl Machine for Ledger {
+    const KIND: &'static str = "ledger";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Vec<u64>;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
+        let entry = match command {
+            Command::Read | Command::Glance => {
+                return Decision::accept(vec![], self.entries.clone());
+            }
+            Command::Panic => panic!("a ledger was told to panic"),
+            Command::Close => return Decision::accept(vec![Event::Closed], vec![]),
+            Command::ForgetAt(at) => return Decision::accept(vec![Event::Dated(*at)], vec![]),
+            Command::Join(owner) => {
+                return Decision::accept(vec![Event::Joined(owner.clone())], vec![]);
+            }
+            Command::Append(entry)
+            | Command::AppendIf(entry, _)
+            | Command::AppendAndBear { entry, .. }
+            | Command::AppendAndName(entry, _)
+            | Command::RefuseAndKeep(entry)
+            | Command::AppendAndRecord(entry)
+            | Command::AppendAndPost { entry, .. } => *entry,
+        };
+        if self.closed {
+            return Decision::refuse(Refusal::Closed);
+        }
+        if self.entries.contains(&entry) {
+            return Decision::refuse(Refusal::AlreadyThere);
+        }
+        let appended = vec![Event::Appended(entry)];
+        let after: Vec<u64> = self.entries.iter().copied().chain([entry]).collect();
+        let record = || Record::new("ledger.appended").with("entry", entry);
+        match command {
+            Command::RefuseAndKeep(_) => {
+                Decision::refuse_and_record(appended, Refusal::OnPrinciple).recording(record())
+            }
+            Command::AppendIf(_, fact) => Decision::accept(appended, after).requiring(fact.clone()),
+            Command::AppendAndBear { child, name, .. } => {
+                let book = Ledger { entries: vec![entry], name: name.clone(), ..Self::default() };
+                Decision::accept(appended, after).bearing(Birth::of(child.clone(), &book))
+            }
+            Command::AppendAndName(_, name) => {
+                Decision::accept(vec![Event::Appended(entry), Event::Named(name.clone())], after)
+            }
+            Command::AppendAndRecord(_) => {
+                Decision::accept(appended, after).recording(record().in_organization("org-1"))
+            }
+            Command::AppendAndPost { topic, text, expires_at, .. } => {
+                Decision::accept(appended, after).dispatching(Dispatch {
+                    topic,
+                    payload: Secret::new(text.as_bytes()),
+                    expires_at: *expires_at,
+                })
+            }
+            _ => Decision::accept(appended, after),
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Appended(entry) => self.entries.push(*entry),
+            Event::Named(name) => self.name.clone_from(name),
+            Event::Joined(owner) => self.owner = Some(owner.clone()),
+            Event::Closed => self.closed = true,
+            Event::Dated(at) => self.forget_at = Some(*at),
+        }
+    }
+
+    fn live_until(&self) -> Timestamp {
+        if self.closed { Timestamp::NEVER } else { Timestamp::FOREVER }
+    }
+
+    fn forget_at(&self) -> Option<Timestamp> {
+        self.forget_at
+    }
+
+    fn names(&self) -> Vec<Name> {
+        self.name.iter().map(|name| Name::new("ledger_name", name)).collect()
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let rank = format!("{:04}", self.entries.len());
+        self.owner.iter().map(|owner| Listing::new("ledgers", owner, &rank)).collect()
+    }
+
+    fn tolerates_stale(command: &Command) -> bool {
+        matches!(command, Command::Glance)
+    }
+}

@@ -1,0 +1,24 @@
+//! The kernel as a whole: actors over a store that is real, on either engine.
+//!
+//! With `PORTEIRO_TEST_POSTGRES` set every test runs on that server, each in a schema of its own;
+//! without it each has an SQLite file of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests wait for child processes on blocking threads"
+)]
+
+mod architecture;
+mod bad_days;
+mod commits;
+mod entities;
+mod history;
+mod janitor;
+mod keys;
+mod ledger;
+mod outbox;
+mod processes;
+mod security_log;
+mod supervision;
+mod support;

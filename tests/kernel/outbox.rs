@@ -1,0 +1,199 @@
+//! Messages for the outside: written with the commit, delivered at least once, erased.
+
+use crate::{
+    ledger::Command,
+    support::{World, eventually},
+};
+use porteiro::{
+    actors::{Courier, Couriers, Delivering, Failure, Parcel, Undelivered},
+    domain::{Clock as _, Timestamp},
+    store::Moment,
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+/// Remembers what it carried; fails the first so many times.
+#[derive(Default)]
+struct Postman {
+    carried: Mutex<Vec<String>>,
+    failures: AtomicU64,
+    hopeless: bool,
+    panics: bool,
+}
+
+impl Postman {
+    fn carried(&self) -> Vec<String> {
+        self.carried.lock().unwrap().clone()
+    }
+}
+
+impl Courier for Postman {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+        Box::pin(async move {
+            let text = String::from_utf8(parcel.payload.expose().to_vec()).unwrap();
+            let left = self.failures.load(SeqCst);
+            if left > 0 {
+                self.failures.store(left - 1, SeqCst);
+                assert!(!self.panics, "the postman was told to panic");
+                let why = "the letter box is jammed".to_owned();
+                return Err(if self.hopeless {
+                    Undelivered::Never(why)
+                } else {
+                    Undelivered::Later(why)
+                });
+            }
+            self.carried.lock().unwrap().push(text);
+            Ok(())
+        })
+    }
+}
+
+fn couriers(postman: &Arc<Postman>) -> Couriers {
+    HashMap::from([("mail", postman.clone() as Arc<dyn Courier>)])
+}
+
+fn post(entry: u64, expires_at: Timestamp) -> Command {
+    Command::AppendAndPost { entry, topic: "mail", text: format!("code {entry}"), expires_at }
+}
+
+const FAR: Timestamp = Timestamp::FOREVER;
+
+#[tokio::test]
+async fn a_message_is_delivered_and_erased() {
+    let world = World::new().await;
+    let postman = Arc::new(Postman::default());
+    let node = world.node().await.with_couriers(couriers(&postman)).await;
+    for entry in 0..40 {
+        node.ledgers.ask("a", post(entry, FAR)).await.unwrap();
+    }
+    let mut stranger = world.stranger().await;
+    eventually("delivery", async || stranger.count("outbox").await == 0).await;
+    let mut carried = postman.carried();
+    carried.sort();
+    let mut expected: Vec<_> = (0..40).map(|entry| format!("code {entry}")).collect();
+    expected.sort();
+    assert_eq!(carried, expected);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn at_rest_a_message_cannot_be_read() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.ledgers.ask("a", post(123_456, FAR)).await.unwrap();
+    let stored = world.stranger().await.bytes("SELECT payload FROM outbox").await;
+    assert_eq!(stored.len(), 1);
+    let shown = String::from_utf8_lossy(&stored[0]);
+    assert!(!shown.contains("123456") && !shown.contains("code"));
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_commit_that_did_not_happen_sends_nothing() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.script.fail_next(Moment::Write, 1);
+    assert_eq!(node.ledgers.ask("a", post(1, FAR)).await, Err(Failure::Unavailable));
+    node.script.fail_next(Moment::Commit, 1);
+    assert_eq!(node.ledgers.ask("a", post(2, FAR)).await, Err(Failure::Unknown));
+    assert_eq!(world.stranger().await.count("outbox").await, 0);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_could_not_be_delivered_is_tried_again_later() {
+    let world = World::new().await;
+    let postman = Arc::new(Postman { failures: 3.into(), ..Postman::default() });
+    let node = world.node().await.with_couriers(couriers(&postman)).await;
+    node.ledgers.ask("a", post(1, FAR)).await.unwrap();
+    eventually("a first try", async || postman.failures.load(SeqCst) == 2).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(postman.failures.load(SeqCst), 2, "not before its time");
+    eventually("delivery", async || {
+        world.clock.advance(Duration::from_secs(1));
+        postman.carried().len() == 1
+    })
+    .await;
+    let mut stranger = world.stranger().await;
+    eventually("erasure", async || stranger.count("outbox").await == 0).await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_courier_that_panics_loses_no_message() {
+    let world = World::new().await;
+    let postman = Arc::new(Postman { failures: 40.into(), panics: true, ..Postman::default() });
+    let node = world.node().await.with_couriers(couriers(&postman)).await;
+    for entry in 0..3 {
+        node.ledgers.ask("a", post(entry, FAR)).await.unwrap();
+    }
+    eventually("delivery", async || {
+        world.clock.advance(Duration::from_mins(2));
+        postman.carried().len() == 3
+    })
+    .await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_hopeless_or_expired_is_erased_and_recorded() {
+    let world = World::new().await;
+    let postman = Arc::new(Postman { failures: 1.into(), hopeless: true, ..Postman::default() });
+    let node = world.node().await;
+    let late = world.clock.now() + Duration::from_secs(1);
+    node.ledgers.ask("a", post(1, FAR)).await.unwrap();
+    node.ledgers.ask("a", post(2, late)).await.unwrap();
+    world.clock.advance(Duration::from_secs(2));
+    let node = node.with_couriers(couriers(&postman)).await;
+    let mut stranger = world.stranger().await;
+    eventually("erasure", async || stranger.count("outbox").await == 0).await;
+    assert_eq!(stranger.count("security_log WHERE event = 'outbox.dropped'").await, 2);
+    assert!(postman.carried().is_empty());
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_whose_courier_died_is_delivered_by_another_when_the_lease_is_over() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.ledgers.ask("a", post(1, FAR)).await.unwrap();
+    let now = world.clock.now();
+    let leased = node.store.lease_messages(now, now + Duration::from_mins(1), 10).await.unwrap();
+    assert_eq!(leased.len(), 1, "somebody took it and was never seen again");
+    assert!(node.store.lease_messages(now, now, 10).await.unwrap().is_empty());
+    let postman = Arc::new(Postman::default());
+    let node = node.with_couriers(couriers(&postman)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(postman.carried().is_empty(), "the lease still holds");
+    world.clock.advance(Duration::from_mins(1));
+    eventually("delivery", async || postman.carried().len() == 1).await;
+    assert!(!node.store.message_delivered(&leased[0]).await.unwrap(), "the old lease is void");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn two_nodes_do_not_deliver_the_same_message_while_all_goes_well() {
+    let world = World::new().await;
+    let postman = Arc::new(Postman::default());
+    let one = world.node().await.with_couriers(couriers(&postman)).await;
+    let other = world.node().await.with_couriers(couriers(&postman)).await;
+    for entry in 0..60 {
+        let node = if entry % 2 == 0 { &one } else { &other };
+        node.ledgers.ask(&format!("l{entry}"), post(entry, FAR)).await.unwrap();
+    }
+    let mut stranger = world.stranger().await;
+    eventually("delivery", async || stranger.count("outbox").await == 0).await;
+    let mut carried = postman.carried();
+    carried.sort();
+    carried.dedup();
+    assert_eq!((carried.len(), postman.carried().len()), (60, 60));
+    one.stop().await;
+    other.stop().await;
+}

@@ -1,0 +1,286 @@
+//! A world for each test: its own database, its own clock, its own bad days.
+
+use crate::ledger::{Command, Ledger, Refusal};
+use porteiro::{
+    actors::{
+        Answer, Couriers, Entities, Failure, Habits, JanitorHabits, KeyHabits, Lent, RestartBudget,
+        Tree,
+    },
+    crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
+    domain::{Clock, Timestamp},
+    store::{Moment, Rehearsal, Store, StoreOptions},
+    system::log_chain,
+};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+/// A clock that moves when told to; and that can be made to panic whoever looks at it next.
+pub struct TestClock {
+    now: AtomicI64,
+    broken: AtomicBool,
+}
+
+impl TestClock {
+    pub fn advance(&self, by: Duration) {
+        self.now.fetch_add(i64::try_from(by.as_millis()).unwrap(), SeqCst);
+    }
+
+    pub fn panic_next_reader(&self) {
+        self.broken.store(true, SeqCst);
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(SeqCst)
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        assert!(!self.broken.swap(false, SeqCst), "the clock was told to panic");
+        Timestamp::from_millis(self.now.load(SeqCst))
+    }
+}
+
+/// Fails the next so many moments of a sort.
+#[derive(Default)]
+pub struct Script {
+    planned: Mutex<Vec<(Moment, u64)>>,
+}
+
+impl Script {
+    pub fn fail_next(&self, moment: Moment, times: u64) {
+        self.planned.lock().unwrap().push((moment, times));
+    }
+
+    pub fn clear(&self) {
+        self.planned.lock().unwrap().clear();
+    }
+}
+
+impl Rehearsal for Script {
+    fn fails(&self, moment: Moment) -> bool {
+        let mut planned = self.planned.lock().unwrap();
+        let plan = planned.iter_mut().find(|(m, left)| *m == moment && *left > 0);
+        plan.map(|plan| plan.1 -= 1).is_some()
+    }
+}
+
+pub struct World {
+    pub url: String,
+    pub clock: Arc<TestClock>,
+    pub habits: Habits,
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = match std::env::var("PORTEIRO_TEST_POSTGRES") {
+            Ok(server) => new_schema(&server).await,
+            Err(_) => format!("sqlite://{}", folder.path().join("porteiro.db").display()),
+        };
+        Self::at(url, folder)
+    }
+
+    /// A world on a database that exists already.
+    pub fn joining(url: String) -> Self {
+        Self::at(url, tempfile::tempdir().unwrap())
+    }
+
+    fn at(url: String, folder: tempfile::TempDir) -> Self {
+        let clock = TestClock { now: 1_800_000_000_000.into(), broken: false.into() };
+        Self { url, clock: Arc::new(clock), habits: habits(), folder }
+    }
+
+    pub fn is_postgres(&self) -> bool {
+        self.url.starts_with("postgres")
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    /// Starts a node of its own on this world's database.
+    pub async fn node(&self) -> Node {
+        Node::start(self, &self.url).await
+    }
+
+    /// A connection of a stranger who goes round the kernel.
+    pub async fn stranger(&self) -> Stranger {
+        Stranger::at(&self.url).await
+    }
+}
+
+/// Habits for tests: short waits, nothing that acts by itself except what a test starts.
+fn habits() -> Habits {
+    Habits {
+        idle: Duration::from_mins(5),
+        patience: Duration::from_secs(20),
+        most_asks: 4_096,
+        restarts: RestartBudget { restarts: 3, within: Duration::from_mins(1) },
+        outbox_every: Duration::from_millis(20),
+        janitor: JanitorHabits {
+            every: Duration::from_millis(10),
+            anchor_every: Duration::from_hours(1),
+            keep_log: None,
+        },
+        keys: KeyHabits {
+            every: Duration::from_millis(20),
+            published_for: Duration::from_mins(10),
+            retired_for: Duration::from_hours(1),
+        },
+    }
+}
+
+pub struct Node {
+    pub store: Store,
+    pub tree: Tree,
+    pub ledgers: Entities<Ledger>,
+    pub script: Arc<Script>,
+}
+
+impl Node {
+    pub async fn start(world: &World, url: &str) -> Self {
+        let script = Arc::new(Script::default());
+        let vault = SharedVault::new(vault());
+        let options = StoreOptions {
+            url: url.to_owned(),
+            node: draw_text(&SystemDice, 16),
+            chainer: log_chain(vault.clone()),
+            rehearsal: script.clone(),
+        };
+        let store = Store::open(options, world.clock.now()).await.unwrap();
+        let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
+        let lent = Arc::new(Lent { store: store.clone(), clock, dice, vault });
+        let tree = Tree::plant(lent, world.habits).await.unwrap();
+        let ledgers = tree.host::<Ledger>().await.unwrap();
+        Self { store, tree, ledgers, script }
+    }
+
+    pub async fn with_couriers(self, couriers: Couriers) -> Self {
+        self.tree.deliver_by(couriers).await.unwrap();
+        self
+    }
+
+    pub async fn append(&self, id: &str, entry: u64) -> Answer<Ledger> {
+        self.ledgers.ask(id, Command::Append(entry)).await
+    }
+
+    pub async fn entries(&self, id: &str) -> Vec<u64> {
+        self.ledgers.ask(id, Command::Read).await.unwrap()
+    }
+
+    pub async fn stop(self) {
+        assert!(self.tree.take_down(Duration::from_secs(10)).await, "the tree came down in order");
+        self.store.close().await;
+    }
+}
+
+/// Every node of a test derives the same keys, as nodes that share a keys folder do.
+pub fn vault() -> Vault {
+    Vault::new(SecretKey::new(&[7; 32]), vec![])
+}
+
+/// Polls until `condition` holds; a condition that never comes is a failure, not a hang.
+pub async fn eventually(what: &'static str, mut condition: impl AsyncFnMut() -> bool) {
+    for _ in 0..2_000 {
+        if condition().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("{what} never came");
+}
+
+/// Makes a schema and returns the server's address with that schema as its search path.
+async fn new_schema(server: &str) -> String {
+    let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
+    let mut connection = PgConnection::connect(server).await.unwrap();
+    let create = AssertSqlSafe(format!("CREATE SCHEMA t{name}"));
+    sqlx::query(create).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    format!("{server}?options=-csearch_path%3Dt{name}")
+}
+
+/// Somebody with a database client.
+pub enum Stranger {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+impl Stranger {
+    pub async fn at(url: &str) -> Self {
+        if url.starts_with("postgres") {
+            Self::Postgres(PgConnection::connect(url).await.unwrap())
+        } else {
+            Self::Sqlite(SqliteConnection::connect(url).await.unwrap())
+        }
+    }
+
+    pub async fn run(&mut self, sql: impl Into<String>) -> Result<u64, sqlx::Error> {
+        let sql = AssertSqlSafe(sql.into());
+        Ok(match self {
+            Self::Sqlite(c) => sqlx::query(sql).execute(c).await?.rows_affected(),
+            Self::Postgres(c) => sqlx::query(sql).execute(c).await?.rows_affected(),
+        })
+    }
+
+    pub async fn count(&mut self, table: &str) -> i64 {
+        let sql = AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        match self {
+            Self::Sqlite(c) => sqlx::query_scalar(sql).fetch_one(c).await.unwrap(),
+            Self::Postgres(c) => sqlx::query_scalar(sql).fetch_one(c).await.unwrap(),
+        }
+    }
+
+    pub async fn bytes(&mut self, sql: &str) -> Vec<Vec<u8>> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        match self {
+            Self::Sqlite(c) => sqlx::query_scalar(sql).fetch_all(c).await.unwrap(),
+            Self::Postgres(c) => sqlx::query_scalar(sql).fetch_all(c).await.unwrap(),
+        }
+    }
+
+    /// Holds a row so that whoever wants to change it waits.
+    pub async fn hold(&mut self, id: &str) {
+        self.run("BEGIN").await.unwrap();
+        let held = format!("UPDATE entities SET version = version WHERE id = '{id}'");
+        assert_eq!(self.run(held).await.unwrap(), 1);
+    }
+
+    /// Holds the whole table, so that every writer waits.
+    pub async fn hold_everything(&mut self) {
+        if matches!(self, Self::Postgres(_)) {
+            self.run("BEGIN").await.unwrap();
+            self.run("LOCK TABLE entities IN EXCLUSIVE MODE").await.unwrap();
+        } else {
+            self.run("BEGIN IMMEDIATE").await.unwrap();
+        }
+    }
+
+    pub async fn let_go(&mut self) {
+        self.run("ROLLBACK").await.unwrap();
+    }
+
+    /// Removes what keeps the security log append-only, as someone who owns the database could.
+    pub async fn disarm(&mut self) {
+        let on = if matches!(self, Self::Postgres(_)) { " ON security_log" } else { "" };
+        for trigger in ["security_log_keeps_rows", "security_log_keeps_all_rows"] {
+            self.run(format!("DROP TRIGGER {trigger}{on}")).await.unwrap();
+        }
+    }
+}
+
+pub fn refused(answer: &Answer<Ledger>) -> Option<Refusal> {
+    match answer {
+        Err(Failure::Refused(why)) => Some(*why),
+        _ => None,
+    }
+}
