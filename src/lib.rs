@@ -13,6 +13,8 @@
 //! [`system`] builds them into one value, [`clock`] reads the time for all of them, and
 //! `tests/kernel/architecture.rs` executes these rules.
 
+#![forbid(unsafe_code)]
+
 pub mod actors;
 pub mod clock;
 pub mod crypto;
