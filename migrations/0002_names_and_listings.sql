@@ -16,7 +16,7 @@ CREATE TABLE listings (
     rank TEXT NOT NULL,
     kind TEXT NOT NULL,
     id TEXT NOT NULL,
-    PRIMARY KEY (list, owner, rank, kind, id)
+    PRIMARY KEY (list, owner, rank, id, kind)
 );
 
 CREATE INDEX listings_by_entity ON listings (kind, id);

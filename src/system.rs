@@ -115,8 +115,8 @@ impl System {
     pub async fn stop(&self, patience: Duration) -> bool {
         let orderly = self.tree.take_down(patience).await;
         self.hashing.stop().await;
-        self.lent.store.close().await;
-        orderly
+        let closed = tokio::time::timeout(patience, self.lent.store.close()).await.is_ok();
+        orderly && closed
     }
 }
 

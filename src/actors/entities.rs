@@ -1,9 +1,9 @@
 //! The door to all entities of one kind; the only thing other rooms hold.
 
 use super::{
-    envelope::{Delivered, Envelope},
+    envelope::{Content, Delivered, Envelope},
     failure::{Answer, Failure},
-    gate::Gate,
+    gate::{Gate, Place},
     guests::NotAdmitted,
     room::Room,
     vitals::KindReport,
@@ -11,6 +11,9 @@ use super::{
 use crate::domain::Machine;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::timeout};
+
+/// How long something insisted on may take.
+const INSISTENCE: Duration = Duration::from_mins(1);
 
 /// How often a command that came back unopened is carried to the next actor.
 const CARRIES: usize = 8;
@@ -42,39 +45,35 @@ impl<M: Machine> Entities<M> {
 
     /// Asks with a deadline of its own.
     pub async fn ask_within(&self, patience: Duration, id: &str, command: M::Command) -> Answer<M> {
-        self.admitted(patience, id, command, false).await
+        self.room.vitals.ask();
+        let Some(place) = self.gate.enter() else {
+            self.room.vitals.shed();
+            return Err(Failure::Busy);
+        };
+        timeout(patience, self.carry(id, command, place)).await.unwrap_or(Err(Failure::Late))
     }
 
     /// Asks for what must not be abandoned: a revocation is carried out though nobody waits.
     pub async fn insist(&self, id: &str, command: M::Command) -> Answer<M> {
-        self.admitted(self.patience, id, command, true).await
+        let (door, id) = (self.clone(), id.to_owned());
+        let (tell, told) = oneshot::channel();
+        self.gate.run(async move {
+            let _ = tell.send(door.ask_within(INSISTENCE, &id, command).await);
+        });
+        told.await.unwrap_or(Err(Failure::Unknown))
     }
 
     pub fn report(&self) -> KindReport {
         self.room.report()
     }
 
-    async fn admitted(
-        &self,
-        patience: Duration,
-        id: &str,
-        command: M::Command,
-        insistent: bool,
-    ) -> Answer<M> {
-        self.room.vitals.ask();
-        let Some(_place) = self.gate.enter() else {
-            self.room.vitals.shed();
-            return Err(Failure::Busy);
-        };
-        timeout(patience, self.carry(id, command, insistent)).await.unwrap_or(Err(Failure::Late))
-    }
-
-    async fn carry(&self, id: &str, mut command: M::Command, insistent: bool) -> Answer<M> {
+    async fn carry(&self, id: &str, mut command: M::Command, mut place: Place) -> Answer<M> {
+        // Only at the door: what was let in does not suffer for a neighbour in the queue.
+        if self.room.troubles.is_barred(id, self.room.lent.clock.now()) {
+            return Err(Failure::Unavailable);
+        }
         for _ in 0..CARRIES {
             let now = self.room.lent.clock.now();
-            if self.room.troubles.is_barred(id, now) {
-                return Err(Failure::Unavailable);
-            }
             let guest = match self.room.guests.admit(id, now, |id| self.room.wake(id)) {
                 Ok(guest) => guest,
                 Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
@@ -84,12 +83,12 @@ impl<M: Machine> Entities<M> {
                 }
             };
             let (port, answer) = oneshot::channel();
-            let envelope = Envelope::new(command, port, guest.clone(), insistent);
+            let envelope = Envelope::new(Content { command, place, port }, guest.clone());
             // An envelope that cannot be sent is dropped, and so comes back like any other.
             drop(guest.actor.send_message(envelope));
             match answer.await {
                 Ok(Delivered::Answered(answer)) => return answer,
-                Ok(Delivered::Returned(unbegun)) => command = unbegun,
+                Ok(Delivered::Returned(unbegun, kept)) => (command, place) = (unbegun, kept),
                 Err(_closed) => return Err(Failure::Unknown),
             }
             // It came back unopened, so that actor takes no more commands.

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     crypto::draw_text,
-    domain::{Decision, Dispatch, Effects, Machine, Timestamp},
-    store::{Change, Commit, CommitError, Delta, Message},
+    domain::{Decision, Dispatch, Effects, Machine, Requirement, Timestamp},
+    store::{Change, Commit, CommitError, Delta, Message, Standing},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use std::{marker::PhantomData, sync::Arc};
@@ -54,6 +54,9 @@ enum Settled<M: Machine> {
     /// The stored state cannot be read by this machine; the actor must end.
     Poisoned(serde_json::Error),
 }
+
+/// What is held cannot be shown to be what is stored.
+struct Stale;
 
 impl<M: Machine> Actor for Entity<M> {
     type Msg = Envelope<M>;
@@ -119,11 +122,18 @@ impl<M: Machine> State<M> {
             let Decision { events, effects, outcome } = machine.decide(command, now);
             let answer = outcome.map_err(Failure::Refused);
             if events.is_empty() && effects.write_nothing() {
-                if fresh || M::tolerates_stale(command) || self.is_current(version).await {
-                    self.held = Some((machine, version));
-                    return Settled::Answered(answer);
-                }
-                continue;
+                let trusted = fresh || M::tolerates_stale(command);
+                let unmet = if trusted && effects.requirements.is_empty() {
+                    None
+                } else {
+                    match self.check(version, &effects.requirements, now).await {
+                        Ok(unmet) => unmet,
+                        Err(Stale) => continue,
+                    }
+                };
+                self.held = Some((machine, version));
+                let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
+                return Settled::Answered(unmet.unwrap_or(answer));
             }
             let mut next = machine.clone();
             for event in &events {
@@ -148,7 +158,7 @@ impl<M: Machine> State<M> {
                 }
             };
             // Said on the strength of a version that may be past: if so, decide again.
-            if fresh || self.is_current(version).await {
+            if self.check(version, &[], now).await.is_ok() {
                 self.held = Some((machine, version));
                 return Settled::Answered(Err(failure));
             }
@@ -170,10 +180,28 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Tells whether `version` is what the store holds now.
-    async fn is_current(&self, version: i64) -> bool {
-        let current = self.room.lent.store.version(M::KIND, &self.id).await;
-        current.is_ok_and(|current| current == version)
+    /// Checks, in one query, that `version` is what the store holds now, and returns the kind of a
+    /// requirement that does not hold, if there is one.
+    async fn check(
+        &self,
+        version: i64,
+        requirements: &[Requirement],
+        now: Timestamp,
+    ) -> Result<Option<&'static str>, Stale> {
+        let mut asked = vec![(M::KIND, &*self.id)];
+        asked.extend(requirements.iter().map(|fact| (fact.kind(), fact.id())));
+        let found = self.room.lent.store.standing(&asked).await.map_err(|_| Stale)?;
+        if found[0].map_or(0, |standing| standing.version) != version {
+            return Err(Stale);
+        }
+        let holds = |fact: &Requirement, standing: Option<Standing>| match fact {
+            Requirement::Live { .. } => standing.is_some_and(|standing| standing.is_live(now)),
+            Requirement::Unchanged { version, .. } => {
+                standing.is_some_and(|standing| standing.version == *version)
+            }
+        };
+        let mut facts = requirements.iter().zip(&found[1..]);
+        Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))
     }
 
     fn commit(

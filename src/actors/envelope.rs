@@ -4,7 +4,7 @@
 //! envelope then returns its command to the asker, who carries it to the next actor. So a command is
 //! begun once or not at all, and nobody fails for what a neighbour in the queue has done.
 
-use super::{failure::Answer, guests::Guest};
+use super::{failure::Answer, gate::Place, guests::Guest};
 use crate::domain::Machine;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -13,42 +13,41 @@ use tokio::sync::oneshot;
 pub(super) enum Delivered<M: Machine> {
     Answered(Answer<M>),
     /// It was not begun.
-    Returned(M::Command),
+    Returned(M::Command, Place),
 }
 
 pub(super) struct Envelope<M: Machine> {
-    content: Option<(M::Command, oneshot::Sender<Delivered<M>>)>,
-    /// Carried out even when nobody waits for the answer any more.
-    insistent: bool,
+    content: Option<Content<M>>,
     guest: Arc<Guest<M>>,
 }
 
+/// What an unopened envelope holds.
+pub(super) struct Content<M: Machine> {
+    pub(super) command: M::Command,
+    pub(super) place: Place,
+    pub(super) port: oneshot::Sender<Delivered<M>>,
+}
+
 impl<M: Machine> Envelope<M> {
-    pub(super) fn new(
-        command: M::Command,
-        port: oneshot::Sender<Delivered<M>>,
-        guest: Arc<Guest<M>>,
-        insistent: bool,
-    ) -> Self {
-        Self { content: Some((command, port)), insistent, guest }
+    pub(super) fn new(content: Content<M>, guest: Arc<Guest<M>>) -> Self {
+        Self { content: Some(content), guest }
     }
 
     /// Takes out the command to begin it, unless its asker has gone.
     pub(super) fn open(mut self) -> Option<(M::Command, Port<M>)> {
-        let abandoned = self.content.as_ref().is_none_or(|(_, port)| port.is_closed());
-        if abandoned && !self.insistent {
+        let Content { command, place, port } = self.content.take()?;
+        if port.is_closed() {
             return None;
         }
-        let (command, port) = self.content.take()?;
         self.guest.hold();
-        Some((command, Port { port: Some(port), guest: self.guest.clone() }))
+        Some((command, Port { port: Some(port), _place: place, guest: self.guest.clone() }))
     }
 }
 
 impl<M: Machine> Drop for Envelope<M> {
     fn drop(&mut self) {
-        if let Some((command, port)) = self.content.take() {
-            let _ = port.send(Delivered::Returned(command));
+        if let Some(Content { command, place, port }) = self.content.take() {
+            let _ = port.send(Delivered::Returned(command, place));
         }
         self.guest.release();
     }
@@ -59,6 +58,8 @@ impl<M: Machine> Drop for Envelope<M> {
 /// While it exists the entity counts as busy and does not rest.
 pub(super) struct Port<M: Machine> {
     port: Option<oneshot::Sender<Delivered<M>>>,
+    /// Given back when the command has ended, however it ended.
+    _place: Place,
     guest: Arc<Guest<M>>,
 }
 

@@ -1,29 +1,47 @@
 //! How much may be going on at once. Mailboxes have no bound, so admission has one.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
     time::timeout,
 };
 
-/// Counts the asks under way in one system; closes for good when the system stops.
+/// A place inside; it belongs to the command and not to the asker, who may leave before it is done.
+pub(super) type Place = OwnedSemaphorePermit;
+
+/// Counts the commands under way in one system; closes for good when the system stops.
 #[derive(Clone)]
 pub(super) struct Gate {
     places: Arc<Semaphore>,
     most: u32,
+    /// What is carried out though nobody may be waiting for it any more.
+    errands: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Gate {
     pub(super) fn new(most: u32) -> Self {
-        Self { places: Arc::new(Semaphore::new(most as usize)), most }
+        let places = Arc::new(Semaphore::new(most as usize));
+        Self { places, most, errands: Arc::default() }
     }
 
-    /// Enters if there is room; the permit is the way out.
-    pub(super) fn enter(&self) -> Option<SemaphorePermit<'_>> {
-        self.places.try_acquire().ok()
+    /// Enters if there is room.
+    pub(super) fn enter(&self) -> Option<Place> {
+        self.places.clone().try_acquire_owned().ok()
     }
 
-    /// Lets nobody in any more and waits for those inside; false where they did not leave in time.
+    /// Runs `errand` to its end, whether or not the caller waits for it.
+    pub(super) fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
+        let mut errands = self.errands.lock().unwrap_or_else(PoisonError::into_inner);
+        while errands.try_join_next().is_some() {}
+        errands.spawn(errand);
+    }
+
+    /// Lets nobody in any more and waits for what is inside; false where it did not end in time.
     pub(super) async fn close(&self, patience: Duration) -> bool {
         // A waiter for all places is served before anybody who comes later.
         let all_left = timeout(patience, self.places.acquire_many(self.most)).await;

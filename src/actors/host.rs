@@ -2,7 +2,7 @@
 
 use super::room::Room;
 use crate::domain::Machine;
-use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 pub(super) struct Host<M>(PhantomData<fn() -> M>);
@@ -16,6 +16,7 @@ impl<M> Host<M> {
 pub(super) struct HostState<M: Machine> {
     room: Arc<Room<M>>,
     idle: Duration,
+    myself: ActorCell,
 }
 
 /// Look for guests that may rest.
@@ -31,20 +32,21 @@ impl<M: Machine> Actor for Host<M> {
         myself: ActorRef<Self::Msg>,
         (room, idle): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        room.set_host(Some(myself.get_cell()));
-        drop(myself.send_interval(idle / 4, || LookRound));
-        Ok(HostState { room, idle })
+        room.welcome_host(myself.get_cell());
+        drop(myself.send_after(idle / 4, || LookRound));
+        Ok(HostState { room, idle, myself: myself.get_cell() })
     }
 
     async fn handle(
         &self,
-        _myself: ActorRef<Self::Msg>,
+        myself: ActorRef<Self::Msg>,
         LookRound: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let now = state.room.lent.clock.now();
         state.room.vitals.rested(state.room.guests.rest(now, state.idle));
         state.room.troubles.tidy(now);
+        drop(myself.send_after(state.idle / 4, || LookRound));
         Ok(())
     }
 
@@ -65,6 +67,6 @@ impl<M: Machine> Actor for Host<M> {
 impl<M: Machine> Drop for HostState<M> {
     /// Nobody is woken under a host that is gone.
     fn drop(&mut self) {
-        self.room.set_host(None);
+        self.room.miss_host(&self.myself);
     }
 }

@@ -125,7 +125,9 @@ impl KeeperState {
         let KeeperArguments { lent, habits, keys, published, .. } = &self.arguments;
         let Some(folder) = &self.folder else { return Err("the folder was never read") };
         let observe = Command::Observe { keys: folder.observed() };
-        let KeyHabits { published_for, retired_for, .. } = *habits;
+        let KeyHabits { published_for, retired_for, every } = *habits;
+        // Other nodes sign with the former key until they have looked round themselves.
+        let retired_for = retired_for + every * 2;
         keys.ask(INSTALLATION, observe).await.map_err(|_| "they could not be published")?;
         let advance = Command::Advance { published_for, retired_for };
         keys.ask(INSTALLATION, advance).await.map_err(|_| "they could not be moved on")?;

@@ -117,9 +117,12 @@ impl OutboxState {
     /// Leases as much as there are hands and sets off with it.
     async fn fetch(&mut self, myself: &ActorRef<Message>) {
         let free = u32::try_from(CARRIED - self.carried).unwrap_or(0);
+        if free == 0 {
+            return;
+        }
         let now = self.lent.clock.now();
         let due = self.lent.store.next_message_due().await;
-        if free == 0 || !due.is_ok_and(|due| due.is_some_and(|due| due <= now)) {
+        if !due.is_ok_and(|due| due.is_some_and(|due| due <= now)) {
             return;
         }
         let leased = match self.lent.store.lease_messages(now, now + LEASE, free).await {

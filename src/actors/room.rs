@@ -43,8 +43,14 @@ impl<M: Machine> Room<M> {
         }
     }
 
-    pub(super) fn set_host(&self, host: Option<ActorCell>) {
-        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+    pub(super) fn welcome_host(&self, host: ActorCell) {
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// Forgets a host that is gone, unless its successor is already there.
+    pub(super) fn miss_host(&self, gone: &ActorCell) {
+        let mut host = self.host.write().unwrap_or_else(PoisonError::into_inner);
+        host.take_if(|host| host.get_id() == gone.get_id());
     }
 
     /// Starts the actor of `id` under the present host; nothing is read before its first command.

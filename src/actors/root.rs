@@ -43,6 +43,8 @@ pub struct RestartBudget {
 pub(super) enum Message {
     Start(Child, oneshot::Sender<Result<(), SpawnErr>>),
     Restart(usize),
+    /// What ends from now on is meant to.
+    Closing(oneshot::Sender<()>),
 }
 
 pub(super) struct Root;
@@ -57,6 +59,7 @@ pub(super) struct RootArguments {
 pub(super) struct RootState {
     arguments: RootArguments,
     children: Vec<Living>,
+    closing: bool,
 }
 
 struct Living {
@@ -75,7 +78,7 @@ impl Actor for Root {
         _myself: ActorRef<Self::Msg>,
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(RootState { arguments, children: Vec::new() })
+        Ok(RootState { arguments, children: Vec::new(), closing: false })
     }
 
     async fn handle(
@@ -93,6 +96,11 @@ impl Actor for Root {
                 }
                 let _ = reply.send(started.map(drop));
             }
+            Message::Closing(reply) => {
+                state.closing = true;
+                let _ = reply.send(());
+            }
+            Message::Restart(_) if state.closing => {}
             Message::Restart(place) => {
                 let Some(living) = state.children.get_mut(place) else { return Ok(()) };
                 match (living.child.start)(myself.get_cell()).await {
@@ -122,7 +130,7 @@ impl Actor for Root {
             _ => return Ok(()),
         };
         let place = state.children.iter().position(|living| living.actor == Some(gone));
-        if let Some(place) = place {
+        if let Some(place) = place.filter(|_| !state.closing) {
             state.buried(place, &myself);
         }
         Ok(())

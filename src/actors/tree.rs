@@ -13,7 +13,10 @@ use super::{
 use crate::domain::{Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::{
+    sync::{Notify, oneshot, watch},
+    time::timeout,
+};
 
 /// How the tree works; the defaults are for production.
 #[derive(Clone, Copy, Debug)]
@@ -149,9 +152,20 @@ impl Tree {
     /// Returns false where something was still under way when patience ran out.
     pub async fn take_down(&self, patience: Duration) -> bool {
         let orderly = self.gate.close(patience).await;
+        let (reply, closing) = oneshot::channel();
+        if self.root.send_message(Message::Closing(reply)).is_ok() {
+            let _ = timeout(patience, closing).await;
+        }
         let root = self.root.get_cell();
         root.stop_children_and_wait(None, Some(patience)).await;
         let stopped = root.stop_and_wait(None, Some(patience)).await.is_ok();
         orderly && stopped
+    }
+}
+
+impl Drop for Tree {
+    /// A tree that is dropped and not taken down ends at once, with all that hangs on it.
+    fn drop(&mut self) {
+        self.root.stop(None);
     }
 }

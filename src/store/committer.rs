@@ -12,8 +12,8 @@ use super::{
     chain::{Head, Scribe},
     chore::{self, Chore, Done},
     commit::{Commit, CommitError},
-    engine::{Connection, Engine},
-    group,
+    engine::{Connection, Engine, is_busy, is_passing},
+    group::{self, Care, Halt},
     rehearsal::Moment,
     vitals::Vitals,
 };
@@ -34,8 +34,8 @@ use tokio::{
 /// The most commits that share one transaction.
 const GROUP: usize = 64;
 
-/// How long a connection, the statements of a transaction, or its COMMIT may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a connection, the statements of a transaction, or its end may take.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Work for a committer.
 pub(super) enum Job {
@@ -73,6 +73,10 @@ enum Output {
 enum Trouble {
     /// No transaction could be begun: trying again one by one would only take longer.
     Unreachable,
+    /// Somebody in the group lost; it must be written with care.
+    Contested,
+    /// It failed before COMMIT, for a reason that may have passed already.
+    Passing,
     /// It failed before COMMIT.
     Known,
     /// COMMIT failed.
@@ -82,7 +86,9 @@ enum Trouble {
 impl From<Trouble> for CommitError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Unreachable | Trouble::Known => Self::Unavailable,
+            Trouble::Unreachable | Trouble::Contested | Trouble::Passing | Trouble::Known => {
+                Self::Unavailable
+            }
             Trouble::Unknown => Self::Unknown,
         }
     }
@@ -139,7 +145,9 @@ impl Committer {
         let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
         let verdicts = match self.transact(Body::Group(&commits)).await {
             Ok(Output::Group(verdicts)) => verdicts,
-            Err(Trouble::Known) if commits.len() > 1 => self.write_one_by_one(&commits).await,
+            Err(Trouble::Known | Trouble::Passing) if commits.len() > 1 => {
+                self.write_one_by_one(&commits).await
+            }
             Err(trouble) => vec![Err(trouble.into()); commits.len()],
             Ok(Output::Chore(_)) => vec![Err(CommitError::Unknown); commits.len()],
         };
@@ -171,45 +179,64 @@ impl Committer {
         verdicts
     }
 
-    /// Runs `body` as one transaction; a panic inside is survived as an unknown fate.
+    /// Runs `body` as one transaction, in hope, then with care, then once more if that may help.
     async fn transact(&mut self, body: Body<'_>) -> Result<Output, Trouble> {
-        let attempt = caught(self.attempt(body)).await;
-        let result = attempt.unwrap_or_else(|| {
+        let mut result = self.try_once(&body, Care::Hopeful).await;
+        if let Err(Trouble::Contested) = result {
+            self.vitals.contested();
+            result = self.try_once(&body, Care::Careful).await;
+        }
+        let alone = !matches!(body, Body::Group(commits) if commits.len() > 1);
+        if alone && matches!(result, Err(Trouble::Passing)) {
+            result = self.try_once(&body, Care::Careful).await;
+        }
+        result
+    }
+
+    /// A panic inside is survived as an unknown fate.
+    async fn try_once(&mut self, body: &Body<'_>, care: Care) -> Result<Output, Trouble> {
+        let result = caught(self.attempt(body, care)).await.unwrap_or_else(|| {
             tracing::error!("a committer panicked; its transaction's fate is unknown");
             self.vitals.panicked();
             Err(Trouble::Unknown)
         });
-        if let Err(trouble) = result {
-            // What the connection and the log's head are now is not known either; find out anew.
-            self.scribe.forget();
-            if trouble == Trouble::Unknown {
+        match result {
+            Ok(_) | Err(Trouble::Contested) => {}
+            // What the connection and the log's head are now is not known; find out anew.
+            Err(Trouble::Unreachable | Trouble::Passing) => self.scribe.forget(),
+            Err(Trouble::Known | Trouble::Unknown) => {
+                self.scribe.forget();
                 self.connection = None;
             }
         }
         result
     }
 
-    async fn attempt(&mut self, body: Body<'_>) -> Result<Output, Trouble> {
+    async fn attempt(&mut self, body: &Body<'_>, care: Care) -> Result<Output, Trouble> {
         self.begin().await?;
         let connection = self.connection.as_mut().ok_or(Trouble::Unreachable)?;
         let written = if self.rehearsal.fails(Moment::Write) {
-            Ok(Err(sqlx::Error::WorkerCrashed))
+            Ok(Err(Halt::Failed(sqlx::Error::WorkerCrashed)))
         } else {
-            timeout(PATIENCE, run_body(connection, &mut self.scribe, &body)).await
+            timeout(PATIENCE, run_body(connection, &mut self.scribe, body, care)).await
         };
         let (output, head) = match written {
             Ok(Ok(written)) => written,
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "a transaction failed before COMMIT; nothing was written");
-                if connection.rollback().await.is_err() {
+            Ok(Err(halt)) => {
+                if !matches!(timeout(PATIENCE, connection.rollback()).await, Ok(Ok(()))) {
                     self.connection = None;
                 }
-                return Err(Trouble::Known);
+                return Err(match halt {
+                    Halt::Contested => Trouble::Contested,
+                    Halt::Failed(error) => {
+                        tracing::warn!(%error, "a transaction failed before COMMIT");
+                        if is_passing(&error) { Trouble::Passing } else { Trouble::Known }
+                    }
+                });
             }
             Err(_elapsed) => {
                 // COMMIT was never sent, so the server will roll back; the connection is no use.
-                tracing::warn!("a transaction took too long before COMMIT; nothing was written");
-                self.connection = None;
+                tracing::warn!("a transaction took too long before COMMIT");
                 return Err(Trouble::Known);
             }
         };
@@ -221,7 +248,7 @@ impl Committer {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::error!(%error, "COMMIT failed; its fate is unknown");
-                let _ = connection.rollback().await;
+                let _ = timeout(PATIENCE, connection.rollback()).await;
                 return Err(Trouble::Unknown);
             }
             Err(_elapsed) => {
@@ -241,6 +268,10 @@ impl Committer {
         if let Some(connection) = &mut self.connection {
             match timeout(PATIENCE, connection.begin()).await {
                 Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) if is_busy(&error) => {
+                    tracing::warn!("another process keeps the store to itself");
+                    return Err(Trouble::Unreachable);
+                }
                 Ok(Err(error)) => tracing::warn!(%error, "the store's connection is gone"),
                 Err(_elapsed) => tracing::warn!("the store's connection does not answer"),
             }
@@ -285,10 +316,11 @@ async fn run_body(
     connection: &mut Connection,
     scribe: &mut Scribe,
     body: &Body<'_>,
-) -> sqlx::Result<(Output, Option<Head>)> {
+    care: Care,
+) -> Result<(Output, Option<Head>), Halt> {
     match body {
         Body::Group(commits) => {
-            let written = group::write(connection, scribe, commits).await?;
+            let written = group::write(connection, scribe, commits, care).await?;
             Ok((Output::Group(written.verdicts), written.head))
         }
         Body::Chore(chore) => {

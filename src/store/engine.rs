@@ -1,7 +1,7 @@
 //! The only file that knows which database it is: pragmas, BEGIN, locks, triggers.
 
 use super::{
-    sql::{self, Batch},
+    sql::{self, Batch, Run},
     value::{Row, Value, bind_all},
 };
 use sqlx::{
@@ -10,9 +10,16 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{path::Path, str::FromStr as _, sync::LazyLock, time::Duration};
+use tokio::time::timeout;
 
 /// How long a statement may wait for a lock another process holds.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a read may take, from asking for a connection to its last row.
+const READ_PATIENCE: Duration = Duration::from_secs(8);
+
+/// After how long unused a connection is asked whether it still lives before it is relied on.
+const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
 /// PostgreSQL's share of [`sql::STANDING`]: a required row stays as it is until we commit.
 static STANDING_HELD: LazyLock<Batch> = LazyLock::new(|| sql::standing_with("FOR SHARE OF e"));
@@ -46,7 +53,13 @@ impl Engine {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let options = PgConnectOptions::from_str(url)?
                 .application_name("porteiro")
-                .options([("lock_timeout", "5000"), ("statement_timeout", "10000")])
+                .options([
+                    ("lock_timeout", "5000"),
+                    ("statement_timeout", "10000"),
+                    // A node that vanished must not keep its rows locked until TCP notices.
+                    ("idle_in_transaction_session_timeout", "15000"),
+                    ("tcp_keepalives_idle", "30"),
+                ])
                 .disable_statement_logging();
             return Ok(Self::Postgres(Box::new(options)));
         }
@@ -84,7 +97,18 @@ impl Engine {
                 Readers::Sqlite(pool.connect_lazy_with(options))
             }
             Self::Postgres(options) => {
-                let pool = PgPoolOptions::new().max_connections(8).acquire_timeout(LOCK_PATIENCE);
+                let pool = PgPoolOptions::new()
+                    .max_connections(8)
+                    .acquire_timeout(LOCK_PATIENCE)
+                    .test_before_acquire(false)
+                    .before_acquire(|connection, meta| {
+                        Box::pin(async move {
+                            if meta.idle_for > TRUSTED_FOR {
+                                connection.ping().await?;
+                            }
+                            Ok(true)
+                        })
+                    });
                 Readers::Postgres(pool.connect_lazy_with((**options).clone()))
             }
         }
@@ -113,7 +137,11 @@ impl Connection {
         match self {
             // IMMEDIATE takes the write lock now: a lock upgrade later could fail half way.
             Self::Sqlite(_) => self.execute("BEGIN IMMEDIATE", &[]).await.map(drop),
-            Self::Postgres(_) => self.execute("BEGIN", &[]).await.map(drop),
+            // Spelled out: a server's own default must not turn conflicts into errors.
+            Self::Postgres(_) => {
+                let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+                self.execute(begin, &[]).await.map(drop)
+            }
         }
     }
 
@@ -125,12 +153,19 @@ impl Connection {
         self.execute("ROLLBACK", &[]).await.map(drop)
     }
 
-    /// Takes the lock that lets one process at a time migrate; held until the transaction ends.
+    /// Begins the transaction in which one process at a time migrates, however long it takes.
     pub(super) async fn begin_alone(&mut self) -> sqlx::Result<()> {
-        self.begin().await?;
         match self {
-            Self::Sqlite(_) => Ok(()),
+            Self::Sqlite(_) => {
+                self.run_script("PRAGMA busy_timeout = 600000").await?;
+                let begun = self.begin().await;
+                self.run_script("PRAGMA busy_timeout = 5000").await?;
+                begun
+            }
             Self::Postgres(_) => {
+                self.begin().await?;
+                self.run_script("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
+                    .await?;
                 self.execute("SELECT pg_advisory_xact_lock(7231402551)", &[]).await.map(drop)
             }
         }
@@ -177,7 +212,7 @@ impl Connection {
         })
     }
 
-    /// Runs `batch` over all `values`, a whole number of rows, in as few statements as it has texts.
+    /// Runs `batch` over all `values`, a whole number of rows, and returns what comes back.
     pub(super) async fn fetch_batch(
         &mut self,
         batch: &Batch,
@@ -193,20 +228,74 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Reads the standing of `keys` and keeps them from changing until the transaction ends.
-    pub(super) async fn hold(&mut self, keys: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
+    /// Runs `batch` over all `values`, a whole number of rows, and counts the rows it touched.
+    pub(super) async fn execute_batch(
+        &mut self,
+        batch: &Batch,
+        values: &[Value<'_>],
+    ) -> sqlx::Result<u64> {
+        let mut touched = 0;
+        let mut rest = values;
+        for (size, text) in batch.split(values.len() / batch.columns) {
+            let (run, after) = rest.split_at(size * batch.columns);
+            touched += self.execute(text, run).await?;
+            rest = after;
+        }
+        Ok(touched)
+    }
+
+    /// The same in fewer statements, for a batch to which a row of `filler` means nothing.
+    pub(super) async fn execute_covered(
+        &mut self,
+        batch: &Batch,
+        mut values: Vec<Value<'_>>,
+        filler: &[Value<'_>],
+    ) -> sqlx::Result<u64> {
+        let runs = batch.cover(values.len() / batch.columns);
+        fill(&mut values, batch, &runs, filler);
+        let mut touched = 0;
+        let mut rest = values.as_slice();
+        for (size, text) in runs {
+            let (run, after) = rest.split_at(size * batch.columns);
+            touched += self.execute(text, run).await?;
+            rest = after;
+        }
+        Ok(touched)
+    }
+
+    /// Reads the standing of entities and keeps them as they are until the transaction ends.
+    pub(super) async fn hold(&mut self, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
         match self {
-            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING, keys).await,
-            Self::Postgres(_) => self.fetch_batch(&STANDING_HELD, keys).await,
+            Self::Sqlite(_) => self.fetch_asked(&sql::STANDING, asked).await,
+            Self::Postgres(_) => self.fetch_asked(&STANDING_HELD, asked).await,
         }
     }
 
-    /// Locks the rows about to be changed in one order; SQLite has locked the whole file already.
-    pub(super) async fn take(&mut self, keys: &[Value<'_>]) -> sqlx::Result<()> {
+    /// Locks entities that are about to be changed, in the order asked, and reads their standing.
+    ///
+    /// SQLite has locked the whole file already: there it is only done for whoever wants to know.
+    pub(super) async fn take(
+        &mut self,
+        asked: Asked<'_>,
+        want_to_know: bool,
+    ) -> sqlx::Result<Option<Vec<Row>>> {
         match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(_) => self.fetch_batch(&STANDING_TAKEN, keys).await.map(drop),
+            Self::Sqlite(_) if !want_to_know => Ok(None),
+            Self::Sqlite(_) => self.fetch_asked(&sql::STANDING, asked).await.map(Some),
+            Self::Postgres(_) => self.fetch_asked(&STANDING_TAKEN, asked).await.map(Some),
         }
+    }
+
+    async fn fetch_asked(&mut self, batch: &Batch, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
+        let (runs, values) = asked.cover(batch);
+        let mut rows = Vec::new();
+        let mut rest = values.as_slice();
+        for (size, text) in runs {
+            let (run, after) = rest.split_at(size * batch.columns);
+            rows.append(&mut self.fetch(text, run).await?);
+            rest = after;
+        }
+        Ok(rows)
     }
 
     /// Makes the security log append-only, whoever writes to it.
@@ -230,6 +319,46 @@ impl Connection {
     }
 }
 
+/// Entities whose standing is asked for: (kind, id).
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a>(pub(super) &'a [(&'a str, &'a str)]);
+
+impl<'a> Asked<'a> {
+    /// Returns the statements that ask for all of them, and the values for these.
+    fn cover(self, batch: &Batch) -> (Vec<Run>, Vec<Value<'a>>) {
+        let runs = batch.cover(self.0.len());
+        let places = (0i64..).zip(self.0);
+        let mut values: Vec<Value<'a>> = places
+            .flat_map(|(place, (kind, id))| [place.into(), Value::Text(kind), Value::Text(id)])
+            .collect();
+        fill(&mut values, batch, &runs, &[Value::Int(i64::MAX), Value::Text(""), Value::Text("")]);
+        (runs, values)
+    }
+}
+
+/// Appends rows of `filler` until `values` are as many rows as `runs` take.
+fn fill<'a>(values: &mut Vec<Value<'a>>, batch: &Batch, runs: &[Run], filler: &[Value<'a>]) {
+    let wanted: usize = runs.iter().map(|(size, _)| size * batch.columns).sum();
+    while values.len() < wanted {
+        values.extend_from_slice(filler);
+    }
+}
+
+/// Tells whether another try may succeed: a deadlock, or a writer that was a moment earlier.
+pub(super) fn is_passing(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    match code {
+        Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "23505"),
+        None => matches!(error, sqlx::Error::Protocol(_)),
+    }
+}
+
+/// Tells whether SQLite's lock was held by another process for longer than we wait.
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.and_then(|code| code.parse::<i32>().ok()).is_some_and(|code| code & 0xff == 5)
+}
+
 /// The pool that everything is read from.
 #[derive(Clone)]
 pub(super) enum Readers {
@@ -238,21 +367,38 @@ pub(super) enum Readers {
 }
 
 impl Readers {
+    /// Reads, or fails in bounded time whatever the network does.
     pub(super) async fn fetch(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> sqlx::Result<Vec<Row>> {
-        Ok(match self {
-            Self::Sqlite(pool) => {
-                let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
-                rows.into_iter().map(Row::Sqlite).collect()
-            }
-            Self::Postgres(pool) => {
-                let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
-                rows.into_iter().map(Row::Postgres).collect()
-            }
-        })
+        let read = async {
+            Ok(match self {
+                Self::Sqlite(pool) => {
+                    let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
+                    rows.into_iter().map(Row::Sqlite).collect()
+                }
+                Self::Postgres(pool) => {
+                    let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
+                    rows.into_iter().map(Row::Postgres).collect()
+                }
+            })
+        };
+        timeout(READ_PATIENCE, read).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Reads the standing of entities, 64 to a query.
+    pub(super) async fn standing(&self, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
+        let (runs, values) = asked.cover(&sql::STANDING);
+        let mut rows = Vec::new();
+        let mut rest = values.as_slice();
+        for (size, text) in runs {
+            let (run, after) = rest.split_at(size * sql::STANDING.columns);
+            rows.append(&mut self.fetch(text, run).await?);
+            rest = after;
+        }
+        Ok(rows)
     }
 
     pub(super) async fn close(&self) {

@@ -3,19 +3,21 @@
 //! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
 //! does not harm its neighbours:
 //!
-//! 1. requirements are read, and locked where the engine has row locks;
+//! 1. required and changed entities are read, and locked where the engine has row locks, in one
+//!    order over both, so that groups of several nodes do not wait for each other in a circle;
 //! 2. new entities and names are inserted, `ON CONFLICT DO NOTHING`;
 //! 3. changed entities are swapped, `WHERE version = expected`;
 //! 4. what a losing commit had inserted is taken back;
 //! 5. released names, listings, log rows and outbox messages follow for the winners.
 //!
-//! Members of a group never touch each other's rows ([`take_disjoint`]), so their order is free and
-//! every list can be sorted: two nodes then lock in the same order and cannot deadlock.
+//! Nearly always everybody wins. So a group is first written in hope: rows are counted, and only if
+//! the count is short is it rolled back and written again with care, asking row by row who lost.
+//! Members of a group never touch each other's rows ([`take_disjoint`]), so their order is free.
 
 use super::{
     chain::{Entry, Head, Scribe},
     commit::{Commit, CommitError},
-    engine::Connection,
+    engine::{Asked, Connection},
     sql,
     value::Value,
 };
@@ -26,6 +28,27 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Written {
     pub(super) verdicts: Vec<Result<i64, CommitError>>,
     pub(super) head: Option<Head>,
+}
+
+/// Whether losers are looked for, or only noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    Hopeful,
+    Careful,
+}
+
+/// Why a group was not written.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// Somebody lost, and a hopeful writer does not know who.
+    Contested,
+    Failed(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Halt {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
@@ -67,9 +90,10 @@ pub(super) async fn write(
     connection: &mut Connection,
     scribe: &mut Scribe,
     commits: &[&Commit],
-) -> sqlx::Result<Written> {
-    let mut group = Group { commits, fates: vec![Ok(()); commits.len()] };
-    group.check_requirements(connection).await?;
+    care: Care,
+) -> Result<Written, Halt> {
+    let mut group = Group { commits, fates: vec![Ok(()); commits.len()], care };
+    group.hold(connection).await?;
     let created = group.create(connection).await?;
     let claimed = group.claim_names(connection).await?;
     group.advance(connection).await?;
@@ -84,6 +108,7 @@ pub(super) async fn write(
 struct Group<'a> {
     commits: &'a [&'a Commit],
     fates: Vec<Result<(), CommitError>>,
+    care: Care,
 }
 
 /// An entity to insert, and which commit wants it.
@@ -103,27 +128,51 @@ impl<'a> Group<'a> {
         self.commits.iter().copied().enumerate().filter(|(place, _)| self.fates[*place].is_ok())
     }
 
-    async fn check_requirements(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
-        let facts = || self.commits.iter().flat_map(|commit| &commit.requirements);
-        let mut asked: Vec<Place<'_>> = facts().map(|fact| (fact.kind(), fact.id())).collect();
-        if asked.is_empty() {
-            return Ok(());
+    /// Locks what is required and what will change, and judges by what is found.
+    async fn hold(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
+        // (place, whether it is changed)
+        let mut asked: Vec<(Place<'a>, bool)> = Vec::new();
+        for Commit { change, requirements, .. } in self.commits.iter().copied() {
+            asked.extend(requirements.iter().map(|fact| ((fact.kind(), fact.id()), false)));
+            if change.expected != 0 {
+                asked.push(((change.kind, &change.id), true));
+            }
         }
         asked.sort_unstable();
         asked.dedup();
-        let mut found = HashMap::new();
-        for row in connection.hold(&flatten(&asked)).await? {
-            found.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
+        let (mut required, mut changed) = (HashMap::new(), None);
+        for run in asked.chunk_by(|one, next| one.1 == next.1) {
+            let places: Vec<Place<'_>> = run.iter().map(|(place, _)| *place).collect();
+            let rows = if run[0].1 {
+                let careful = self.care == Care::Careful;
+                let Some(rows) = connection.take(Asked(&places), careful).await? else { continue };
+                let changed = changed.get_or_insert_with(HashMap::new);
+                for row in rows {
+                    changed.insert((row.text(0)?, row.text(1)?), row.int(2)?);
+                }
+                continue;
+            } else {
+                connection.hold(Asked(&places)).await?
+            };
+            for row in rows {
+                required.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
+            }
         }
         for (fate, commit) in self.fates.iter_mut().zip(self.commits) {
-            let unmet = commit.requirements.iter().find(|fact| {
-                let key = (fact.kind().to_owned(), fact.id().to_owned());
-                !found.get(&key).is_some_and(|(version, live_until)| match fact {
+            let change = &commit.change;
+            let moved_on = changed.as_ref().is_some_and(|found| {
+                let found = found.get(&(change.kind.to_owned(), change.id.clone()));
+                change.expected != 0 && found != Some(&change.expected)
+            });
+            if moved_on {
+                *fate = Err(CommitError::Conflict);
+            } else if let Some(fact) = commit.requirements.iter().find(|fact| {
+                let found = required.get(&(fact.kind().to_owned(), fact.id().to_owned()));
+                !found.is_some_and(|(version, live_until)| match fact {
                     Requirement::Live { .. } => *live_until > commit.at.millis(),
                     Requirement::Unchanged { version: expected, .. } => version == expected,
                 })
-            });
-            if let Some(fact) = unmet {
+            }) {
                 *fate = Err(CommitError::Unmet { kind: fact.kind() });
             }
         }
@@ -134,7 +183,7 @@ impl<'a> Group<'a> {
     async fn create(
         &mut self,
         connection: &mut Connection,
-    ) -> sqlx::Result<Vec<(usize, Place<'a>)>> {
+    ) -> Result<Vec<(usize, Place<'a>)>, Halt> {
         let mut inserts = Vec::new();
         for (commit, Commit { change, births, .. }) in self.standing() {
             if change.expected == 0 {
@@ -162,14 +211,21 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        let landed = places(&connection.fetch_batch(&sql::CREATE, &values).await?)?;
+        if self.care == Care::Hopeful {
+            let landed = connection.execute_batch(&sql::CREATE, &values).await?;
+            let all_landed = landed == inserts.len() as u64;
+            let created = inserts.iter().map(|insert| (insert.commit, (insert.kind, insert.id)));
+            return if all_landed { Ok(created.collect()) } else { Err(Halt::Contested) };
+        }
+        let mut landed = places(&connection.fetch_batch(&sql::CREATE_AND_TELL, &values).await?)?;
         let mut created = Vec::new();
         for Insert { commit, kind, id, own, .. } in inserts {
-            if landed.contains(&(kind.to_owned(), id.to_owned())) {
+            // Removed and not only looked up: what is asked for twice has landed once.
+            if landed.remove(&(kind.to_owned(), id.to_owned())) {
                 created.push((commit, (kind, id)));
             } else if own {
                 self.fates[commit] = Err(CommitError::Conflict);
-            } else {
+            } else if self.fates[commit].is_ok() {
                 self.fates[commit] = Err(CommitError::Taken { space: kind });
             }
         }
@@ -179,7 +235,7 @@ impl<'a> Group<'a> {
     async fn claim_names(
         &mut self,
         connection: &mut Connection,
-    ) -> sqlx::Result<Vec<(usize, &'a Name, Place<'a>)>> {
+    ) -> Result<Vec<(usize, &'a Name, Place<'a>)>, Halt> {
         let mut wanted: Vec<(usize, &'a Name, Place<'a>)> = Vec::new();
         for (place, commit) in self.standing() {
             let change = &commit.change;
@@ -196,10 +252,13 @@ impl<'a> Group<'a> {
                 [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
             })
             .collect();
-        let mut landed = places(&connection.fetch_batch(&sql::CLAIM_NAME, &values).await?)?;
+        if self.care == Care::Hopeful {
+            let landed = connection.execute_batch(&sql::CLAIM, &values).await?;
+            return if landed == wanted.len() as u64 { Ok(wanted) } else { Err(Halt::Contested) };
+        }
+        let mut landed = places(&connection.fetch_batch(&sql::CLAIM_AND_TELL, &values).await?)?;
         let mut claimed = Vec::new();
         for (commit, name, holder) in wanted {
-            // Removed and not only looked up: a name asked for twice has landed once.
             if landed.remove(&(name.space.to_owned(), name.name.clone())) {
                 claimed.push((commit, name, holder));
             } else {
@@ -210,19 +269,13 @@ impl<'a> Group<'a> {
     }
 
     /// Swaps what exists; the version decides.
-    async fn advance(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
-        let mut swaps: Vec<(usize, &'a Commit)> =
-            self.standing().filter(|(_, commit)| commit.change.expected != 0).collect();
-        if swaps.is_empty() {
-            return Ok(());
-        }
-        swaps.sort_unstable_by_key(|(_, commit)| (commit.change.kind, commit.change.id.as_str()));
-        let rows: Vec<Place<'_>> =
-            swaps.iter().map(|(_, commit)| (commit.change.kind, &*commit.change.id)).collect();
-        connection.take(&flatten(&rows)).await?;
+    async fn advance(&mut self, connection: &mut Connection) -> Result<(), Halt> {
+        let swaps = self.standing().filter(|(_, commit)| commit.change.expected != 0);
+        let mut swaps: Vec<&'a Commit> = swaps.map(|(_, commit)| commit).collect();
+        swaps.sort_unstable_by_key(|commit| (commit.change.kind, commit.change.id.as_str()));
         let values: Vec<Value<'_>> = swaps
             .iter()
-            .flat_map(|(_, Commit { change, .. })| {
+            .flat_map(|Commit { change, .. }| {
                 [
                     Value::Text(change.kind),
                     Value::Text(&change.id),
@@ -233,13 +286,24 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        let landed = places(&connection.fetch_batch(&sql::ADVANCE, &values).await?)?;
-        for (place, commit) in swaps {
-            if !landed.contains(&(commit.change.kind.to_owned(), commit.change.id.clone())) {
-                self.fates[place] = Err(CommitError::Conflict);
+        let nobody = [
+            Value::Text(""),
+            Value::Text(""),
+            Value::Int(0),
+            Value::Text(""),
+            Value::Int(0),
+            Value::OptionalInt(None),
+        ];
+        let swapped = connection.execute_covered(&sql::ADVANCE, values, &nobody).await?;
+        match self.care {
+            _ if swapped == swaps.len() as u64 => Ok(()),
+            Care::Hopeful => Err(Halt::Contested),
+            // Their versions were read in this transaction, and nobody else can have changed them.
+            Care::Careful => {
+                let impossible = "a row changed under the lock of its transaction".to_owned();
+                Err(Halt::Failed(sqlx::Error::Protocol(impossible)))
             }
         }
-        Ok(())
     }
 
     async fn take_back(
@@ -280,7 +344,7 @@ impl<'a> Group<'a> {
                 values.extend(born.flatten());
             }
         }
-        connection.fetch_batch(&sql::ENLIST, &values).await.map(drop)
+        connection.execute_batch(&sql::ENLIST, &values).await.map(drop)
     }
 
     async fn record(
@@ -317,7 +381,7 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        connection.fetch_batch(&sql::POST, &values).await.map(drop)
+        connection.execute_batch(&sql::POST, &values).await.map(drop)
     }
 
     fn verdicts(self) -> Vec<Result<i64, CommitError>> {
@@ -336,17 +400,13 @@ fn birth_version(at: Timestamp) -> i64 {
     at.millis().max(1)
 }
 
-fn flatten<'a>(places: &[Place<'a>]) -> Vec<Value<'a>> {
-    places.iter().flat_map(|(kind, id)| [Value::Text(kind), Value::Text(id)]).collect()
-}
-
 fn places(rows: &[super::value::Row]) -> sqlx::Result<HashSet<(String, String)>> {
     rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
 fn listing_row<'a>(listing: &'a Listing, kind: &'a str, id: &'a str) -> [Value<'a>; 5] {
     let Listing { list, owner, rank } = listing;
-    [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(kind), Value::Text(id)]
+    [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(id), Value::Text(kind)]
 }
 
 async fn release(

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 /// How many rows the prepared forms of a batch take; any number is a sum of these.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
+const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 
 /// A statement over a list of rows, prepared for a few lengths of that list.
 pub(super) struct Batch {
@@ -15,13 +15,16 @@ pub(super) struct Batch {
     texts: [&'static str; SIZES.len()],
 }
 
+/// One statement of a batch: how many rows it takes and its text.
+pub(super) type Run = (usize, &'static str);
+
 impl Batch {
     /// Builds `head ($1, $2), ($3, $4) … tail` for each size.
     pub(super) fn new(head: &str, columns: usize, tail: &str) -> Self {
         let text_for = |rows: usize| {
             let tuple = |row: usize| {
                 let places: Vec<_> =
-                    (1..=columns).map(|c| format!("${}", row * columns + c)).collect();
+                    (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
                 format!("({})", places.join(", "))
             };
             let tuples: Vec<_> = (0..rows).map(tuple).collect();
@@ -32,14 +35,23 @@ impl Batch {
     }
 
     /// Splits `rows` into the largest runs there is a text for.
-    pub(super) fn split(&self, mut rows: usize) -> Vec<(usize, &'static str)> {
+    pub(super) fn split(&self, mut rows: usize) -> Vec<Run> {
         let mut runs = Vec::new();
-        for (size, text) in SIZES.iter().zip(self.texts) {
-            while rows >= *size {
-                runs.push((*size, text));
+        for (size, text) in SIZES.into_iter().zip(self.texts) {
+            while rows >= size {
+                runs.push((size, text));
                 rows -= size;
             }
         }
+        runs
+    }
+
+    /// Covers `rows` with as few runs as possible; the last may take more rows than there are.
+    pub(super) fn cover(&self, rows: usize) -> Vec<Run> {
+        let mut runs = vec![(SIZES[0], self.texts[0]); rows / SIZES[0]];
+        let rest = rows % SIZES[0];
+        let sizes = SIZES.into_iter().zip(self.texts).rev();
+        runs.extend(sizes.filter(|(size, _)| rest > 0 && *size >= rest).take(1));
         runs
     }
 }
@@ -50,29 +62,32 @@ pub(super) const LOAD: &str = "SELECT version, state FROM entities WHERE kind = 
 
 pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
 
-const STANDING_HEAD: &str = "WITH asked (kind, id) AS (VALUES";
+const STANDING_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
 const STANDING_TAIL: &str = "\
 ) SELECT e.kind, e.id, e.version, e.live_until \
   FROM asked CROSS JOIN entities e \
  WHERE e.kind = asked.kind AND e.id = asked.id \
- ORDER BY e.kind, e.id";
+ ORDER BY asked.place";
 
-/// Versions and ends of life of several entities, in the order in which locks are taken.
+/// Versions and ends of life of several entities, in the order in which they are asked for: it is
+/// the order in which rows get locked, and must not depend on a database's idea of the alphabet.
 pub(super) static STANDING: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(STANDING_HEAD, 2, STANDING_TAIL));
+    LazyLock::new(|| Batch::new(STANDING_HEAD, 3, STANDING_TAIL));
 
 /// [`STANDING`] with an ending of the engine's own, which is where rows get locked.
 pub(super) fn standing_with(ending: &str) -> Batch {
-    Batch::new(STANDING_HEAD, 2, &format!("{STANDING_TAIL} {ending}"))
+    Batch::new(STANDING_HEAD, 3, &format!("{STANDING_TAIL} {ending}"))
 }
 
 // Two statements and no upsert: an upsert would resurrect a row the janitor removed.
-pub(super) static CREATE: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(
-        "INSERT INTO entities (kind, id, version, state, live_until, forget_at) VALUES",
-        6,
-        "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id",
-    )
+const CREATE_HEAD: &str =
+    "INSERT INTO entities (kind, id, version, state, live_until, forget_at) VALUES";
+
+pub(super) static CREATE: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(CREATE_HEAD, 6, "ON CONFLICT (kind, id) DO NOTHING"));
+
+pub(super) static CREATE_AND_TELL: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(CREATE_HEAD, 6, "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id")
 });
 
 pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
@@ -84,8 +99,7 @@ pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
                  live_until = next.live_until, forget_at = next.forget_at \
             FROM next \
            WHERE entities.kind = next.kind AND entities.id = next.id \
-             AND entities.version = next.expected \
-       RETURNING entities.kind, entities.id",
+             AND entities.version = next.expected",
     )
 });
 
@@ -93,12 +107,13 @@ pub(super) const UNDO_CREATE: &str = "DELETE FROM entities WHERE kind = $1 AND i
 
 // names and listings
 
-pub(super) static CLAIM_NAME: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(
-        "INSERT INTO names (space, name, kind, id) VALUES",
-        4,
-        "ON CONFLICT (space, name) DO NOTHING RETURNING space, name",
-    )
+const CLAIM_HEAD: &str = "INSERT INTO names (space, name, kind, id) VALUES";
+
+pub(super) static CLAIM: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(CLAIM_HEAD, 4, "ON CONFLICT (space, name) DO NOTHING"));
+
+pub(super) static CLAIM_AND_TELL: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(CLAIM_HEAD, 4, "ON CONFLICT (space, name) DO NOTHING RETURNING space, name")
 });
 
 pub(super) const RELEASE_NAME: &str =
@@ -108,19 +123,18 @@ pub(super) const FIND: &str = "SELECT kind, id FROM names WHERE space = $1 AND n
 
 pub(super) static ENLIST: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
-        "INSERT INTO listings (list, owner, rank, kind, id) VALUES",
+        "INSERT INTO listings (list, owner, rank, id, kind) VALUES",
         5,
-        "ON CONFLICT (list, owner, rank, kind, id) DO NOTHING",
+        "ON CONFLICT (list, owner, rank, id, kind) DO NOTHING",
     )
 });
 
 pub(super) const DELIST: &str = "DELETE FROM listings \
-     WHERE list = $1 AND owner = $2 AND rank = $3 AND kind = $4 AND id = $5";
+     WHERE list = $1 AND owner = $2 AND rank = $3 AND id = $4 AND kind = $5";
 
 pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state \
       FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
-     WHERE l.list = $1 AND l.owner = $2 \
-       AND (l.rank > $3 OR (l.rank = $3 AND l.id > $4)) \
+     WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
      ORDER BY l.rank, l.id LIMIT $5";
 
 // security log
@@ -215,13 +229,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_split_into_runs_that_add_up() {
+    fn a_batch_is_split_into_runs_that_add_up_or_cover() {
         let batch = Batch::new("VALUES", 2, "");
         for rows in 0..200 {
-            let runs = batch.split(rows);
-            assert_eq!(runs.iter().map(|(size, _)| size).sum::<usize>(), rows);
+            let split: usize = batch.split(rows).iter().map(|(size, _)| size).sum();
+            assert_eq!(split, rows);
+            let covered: usize = batch.cover(rows).iter().map(|(size, _)| size).sum();
+            assert!(covered >= rows && covered < rows.max(1) * 2 + 1, "{rows} by {covered}");
+            assert_eq!(batch.cover(rows).len(), rows.div_ceil(64));
         }
         assert_eq!(batch.split(1)[0].1, "VALUES ($1, $2) ");
-        assert!(batch.split(4)[0].1.ends_with("($7, $8) "));
+        assert!(batch.cover(3)[0].1.ends_with("($7, $8) "));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     ReadError, Store,
+    engine::Asked,
     rehearsal::Moment,
     sql,
     value::{self, Value},
@@ -70,22 +71,17 @@ impl Store {
         &self,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Standing>>, ReadError> {
+        if self.inner.rehearsal.fails(Moment::Read) {
+            return Err(ReadError(sqlx::Error::WorkerCrashed));
+        }
         let mut found = vec![None; asked.len()];
-        let mut rest = 0;
-        for (size, text) in sql::STANDING.split(asked.len()) {
-            let run = &asked[rest..rest + size];
-            rest += size;
-            let values: Vec<Value<'_>> =
-                run.iter().flat_map(|(kind, id)| [Value::Text(kind), Value::Text(id)]).collect();
-            for row in self.fetch(text, &values).await? {
-                let (kind, id) = (row.text(0)?, row.text(1)?);
-                let live_until = Timestamp::from_millis(row.int(3)?);
-                let standing = Standing { version: row.int(2)?, live_until };
-                for (place, key) in asked.iter().enumerate() {
-                    if *key == (kind.as_str(), id.as_str()) {
-                        found[place] = Some(standing);
-                    }
-                }
+        for row in self.inner.readers.standing(Asked(asked)).await? {
+            let (kind, id) = (row.text(0)?, row.text(1)?);
+            let live_until = Timestamp::from_millis(row.int(3)?);
+            let standing = Standing { version: row.int(2)?, live_until };
+            let same = |place: &usize| asked[*place] == (kind.as_str(), id.as_str());
+            for place in (0..asked.len()).filter(same) {
+                found[place] = Some(standing);
             }
         }
         Ok(found)

@@ -9,6 +9,7 @@ pub struct Vitals {
     groups: AtomicU64,
     commits: AtomicU64,
     refused: AtomicU64,
+    contested: AtomicU64,
     reruns: AtomicU64,
     failed: AtomicU64,
     unknown: AtomicU64,
@@ -25,6 +26,8 @@ pub struct StoreReport {
     pub commits: u64,
     /// Commits that lost a race or missed a requirement.
     pub refused: u64,
+    /// Groups written again with care because somebody in them had lost.
+    pub contested: u64,
     /// Groups that failed and were written again one by one.
     pub reruns: u64,
     /// Commits of which nothing was written.
@@ -41,6 +44,10 @@ impl Vitals {
     pub(super) fn group(&self, took: Duration) {
         self.groups.fetch_add(1, Relaxed);
         self.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(super) fn contested(&self) {
+        self.contested.fetch_add(1, Relaxed);
     }
 
     pub(super) fn rerun(&self) {
@@ -67,6 +74,7 @@ impl Vitals {
             groups: self.groups.load(Relaxed),
             commits: self.commits.load(Relaxed),
             refused: self.refused.load(Relaxed),
+            contested: self.contested.load(Relaxed),
             reruns: self.reruns.load(Relaxed),
             failed: self.failed.load(Relaxed),
             unknown: self.unknown.load(Relaxed),

@@ -50,6 +50,8 @@ async fn an_unknown_fate_is_unknown_for_the_whole_group_and_applied_at_most_once
     let world = World::new().await;
     let node = world.node().await;
     node.script.fail_next(Moment::Answer, 3);
+    let mut stranger = world.stranger().await;
+    stranger.hold_everything().await;
     let mut askers = JoinSet::new();
     for number in 0..50u64 {
         let ledgers = node.ledgers.clone();
@@ -65,8 +67,10 @@ async fn an_unknown_fate_is_unknown_for_the_whole_group_and_applied_at_most_once
             false
         });
     }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stranger.let_go().await;
     assert!(askers.join_all().await.into_iter().all(|done| done));
-    let mut stranger = world.stranger().await;
+    assert!(node.store.report().unknown > 3, "a group shared its fate");
     assert_eq!(stranger.count("entities").await, 50);
     assert_eq!(stranger.count("security_log WHERE event = 'ledger.appended'").await, 50);
     assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());

@@ -1,7 +1,7 @@
 //! What goes into one commit, and what must hold for it.
 
 use crate::{
-    ledger::{Command, Ledger},
+    ledger::{Command, Ledger, Refusal},
     support::World,
 };
 use porteiro::{
@@ -123,14 +123,14 @@ async fn a_required_entity_cannot_close_while_the_commit_that_requires_it_is_und
     let world = World::new().await;
     let (one, other) = (world.node().await, world.node().await);
     one.append("org", 1).await.unwrap();
-    one.append("a", 0).await.unwrap();
+    one.append("z", 0).await.unwrap();
     // The commit has checked its requirement and waits for the row it wants to change.
     let mut stranger = world.stranger().await;
-    stranger.hold("a").await;
+    stranger.hold("z").await;
     let mut waiting = JoinSet::new();
     let ledgers = one.ledgers.clone();
     let command = Command::AppendIf(1, Requirement::live::<Ledger>("org"));
-    waiting.spawn(async move { ledgers.ask("a", command).await });
+    waiting.spawn(async move { ledgers.ask("z", command).await });
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     let mut closing = JoinSet::new();
     let ledgers = other.ledgers.clone();
@@ -145,7 +145,68 @@ async fn a_required_entity_cannot_close_while_the_commit_that_requires_it_is_und
 }
 
 #[tokio::test]
-async fn the_standing_of_ancestors_is_read_in_one_query() {
+async fn a_requirement_also_holds_for_an_answer_that_commits_nothing() {
+    let world = World::new().await;
+    let (one, other) = (world.node().await, world.node().await);
+    one.append("org", 1).await.unwrap();
+    one.append("a", 1).await.unwrap();
+    let read = || Command::ReadIf(Requirement::live::<Ledger>("org"));
+    assert_eq!(one.ledgers.ask("a", read()).await.unwrap(), [1]);
+    other.ledgers.ask("org", Command::Close).await.unwrap();
+    assert_eq!(one.ledgers.ask("a", read()).await, Err(Failure::Unmet { kind: "ledger" }));
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_is_not_taken_for_the_entity_that_holds_it() {
+    for _ in 0..10 {
+        let world = World::new().await;
+        let nodes = [world.node().await, world.node().await];
+        let mut askers = JoinSet::new();
+        for node in &nodes {
+            let ledgers = node.ledgers.clone();
+            let command = Command::AppendAndName(1, Some("n".to_owned()));
+            askers.spawn(async move { ledgers.ask("a", command).await });
+        }
+        for answer in askers.join_all().await {
+            let same = Err(Failure::Refused(Refusal::AlreadyThere));
+            assert!(answer.is_ok() || answer == same, "{answer:?}");
+        }
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn requirements_and_changes_of_two_nodes_do_not_wait_in_a_circle() {
+    let world = World::new().await;
+    let nodes = [world.node().await, world.node().await];
+    for id in ["a", "b"] {
+        nodes[0].append(id, 0).await.unwrap();
+    }
+    let mut askers = JoinSet::new();
+    for (place, node) in nodes.iter().enumerate() {
+        let (changed, required) = if place == 0 { ("a", "b") } else { ("b", "a") };
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move {
+            for entry in 1..60 {
+                let command = Command::AppendIf(entry, Requirement::live::<Ledger>(required));
+                ledgers.ask(changed, command).await.unwrap();
+            }
+        });
+    }
+    askers.join_all().await;
+    for node in nodes {
+        let report = node.store.report();
+        assert_eq!((report.reruns, report.failed), (0, 0), "{report:?}");
+        node.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_standing_of_several_ancestors_is_told_apart() {
     let world = World::new().await;
     let node = world.node().await;
     node.append("session", 1).await.unwrap();
@@ -182,12 +243,17 @@ async fn a_commit_that_fails_harms_no_neighbour_in_its_group() {
     let node = world.node().await;
     // Both engines: the first transaction fails as a whole. PostgreSQL: one member always fails.
     node.script.fail_next(Moment::Write, 1);
+    let mut stranger = world.stranger().await;
+    stranger.hold_everything().await;
     let mut askers = JoinSet::new();
     for number in 0..40u64 {
         let ledgers = node.ledgers.clone();
-        let id = if number == 7 { "nul\0nul".to_owned() } else { format!("l{number}") };
-        askers.spawn(async move { (number, ledgers.ask(&id, Command::Append(number)).await) });
+        let name = if number == 7 { "nul\0nul".to_owned() } else { format!("n{number}") };
+        let command = Command::AppendAndName(number, Some(name));
+        askers.spawn(async move { (number, ledgers.ask(&format!("l{number}"), command).await) });
     }
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    stranger.let_go().await;
     let mut failed = Vec::new();
     for (number, answer) in askers.join_all().await {
         match answer {
@@ -202,7 +268,9 @@ async fn a_commit_that_fails_harms_no_neighbour_in_its_group() {
         assert!(failed.contains(&7));
     }
     let expected = 40 - i64::try_from(failed.len()).unwrap();
-    assert_eq!(world.stranger().await.count("entities").await, expected);
+    assert_eq!(stranger.count("entities").await, expected);
+    assert_eq!(stranger.count("names").await, expected);
+    assert!(node.store.report().reruns > 0, "a group did fail");
     node.stop().await;
 }
 

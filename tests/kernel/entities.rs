@@ -149,7 +149,7 @@ async fn two_nodes_that_race_for_one_entity_both_get_through_and_nothing_is_doub
 }
 
 #[tokio::test]
-async fn an_asker_that_left_takes_its_unbegun_command_with_it_but_an_insistent_one_does_not() {
+async fn an_asker_that_left_takes_its_unbegun_command_with_it() {
     let world = World::new().await;
     let node = world.node().await;
     node.append("a", 0).await.unwrap();
@@ -162,11 +162,62 @@ async fn an_asker_that_left_takes_its_unbegun_command_with_it_but_an_insistent_o
     tokio::time::sleep(Duration::from_millis(30)).await;
     let late = node.ledgers.ask_within(short, "a", Command::Append(2)).await;
     assert_eq!(late, Err(Failure::Late));
-    let insisting = node.ledgers.insist("a", Command::Append(3));
-    assert!(tokio::time::timeout(short, insisting).await.is_err());
     stranger.let_go().await;
     waiting.join_all().await.pop().unwrap().unwrap();
-    assert_eq!(node.entries("a").await, [0, 1, 3]);
+    assert_eq!(node.entries("a").await, [0, 1]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_insisted_on_happens_though_its_asker_left_and_its_actor_died() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 0).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.hold("a").await;
+    let mut waiting = JoinSet::new();
+    for command in [Command::Append(1), Command::Panic] {
+        let ledgers = node.ledgers.clone();
+        waiting.spawn(async move { ledgers.ask("a", command).await });
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    let insisting = node.ledgers.insist("a", Command::Close);
+    assert!(tokio::time::timeout(Duration::from_millis(50), insisting).await.is_err());
+    stranger.let_go().await;
+    waiting.join_all().await;
+    world.clock.advance(Duration::from_secs(1));
+    eventually("the closing", async || {
+        refused(&node.append("a", 9).await) == Some(Refusal::Closed)
+    })
+    .await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn askers_who_stop_waiting_make_no_room_for_more_than_may_be_under_way() {
+    let mut world = World::new().await;
+    world.habits.most_asks = 10;
+    let node = world.node().await;
+    for number in 0..10 {
+        node.append(&format!("l{number}"), 0).await.unwrap();
+    }
+    let mut stranger = world.stranger().await;
+    stranger.hold_everything().await;
+    for round in 1..5u64 {
+        let mut askers = JoinSet::new();
+        for number in 0..10u64 {
+            let ledgers = node.ledgers.clone();
+            let command = Command::Append(round);
+            let id = format!("l{number}");
+            askers.spawn(async move {
+                ledgers.ask_within(Duration::from_millis(30), &id, command).await
+            });
+        }
+        let answers = askers.join_all().await;
+        let expected = if round == 1 { Failure::Late } else { Failure::Busy };
+        assert!(answers.iter().all(|answer| *answer == Err(expected)), "{round}: {answers:?}");
+    }
+    stranger.let_go().await;
     node.stop().await;
 }
 

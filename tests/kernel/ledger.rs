@@ -20,6 +20,8 @@ pub enum Command {
     Append(u64),
     /// Appends while the other fact holds.
     AppendIf(u64, Requirement),
+    /// Reads while the other fact holds.
+    ReadIf(Requirement),
     /// Appends and opens another book with one entry in it, named as asked.
     AppendAndBear {
         entry: u64,
@@ -76,6 +78,9 @@ impl Machine for Ledger {
         let entry = match command {
             Command::Read | Command::Glance => {
                 return Decision::accept(vec![], self.entries.clone());
+            }
+            Command::ReadIf(fact) => {
+                return Decision::accept(vec![], self.entries.clone()).requiring(fact.clone());
             }
             Command::Panic => panic!("a ledger was told to panic"),
             Command::Close => return Decision::accept(vec![Event::Closed], vec![]),
@@ -154,6 +159,6 @@ impl Machine for Ledger {
     }
 
     fn tolerates_stale(command: &Command) -> bool {
-        matches!(command, Command::Glance)
+        matches!(command, Command::Glance | Command::ReadIf(_))
     }
 }
