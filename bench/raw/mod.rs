@@ -1,5 +1,9 @@
 //! The same rows, written 64 to a transaction through SQLite's own C interface.
 
+mod driver;
+
+pub(crate) use driver::Driver;
+
 use libsqlite3_sys as ffi;
 use std::{ffi::CString, os::raw::c_int, path::Path, ptr, time::Instant};
 

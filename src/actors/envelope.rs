@@ -40,7 +40,7 @@ impl<M: Machine> Envelope<M> {
             return None;
         }
         self.guest.hold();
-        Some((command, Port { port: Some(port), _place: place, guest: self.guest.clone() }))
+        Some((command, Port { asker: Some(port), _place: place, guest: self.guest.clone() }))
     }
 }
 
@@ -57,7 +57,7 @@ impl<M: Machine> Drop for Envelope<M> {
 ///
 /// While it exists the entity counts as busy and does not rest.
 pub(super) struct Port<M: Machine> {
-    port: Option<oneshot::Sender<Delivered<M>>>,
+    asker: Option<oneshot::Sender<Delivered<M>>>,
     /// Given back when the command has ended, however it ended.
     _place: Place,
     guest: Arc<Guest<M>>,
@@ -65,8 +65,8 @@ pub(super) struct Port<M: Machine> {
 
 impl<M: Machine> Port<M> {
     pub(super) fn answer(mut self, answer: Answer<M>) {
-        if let Some(port) = self.port.take() {
-            let _ = port.send(Delivered::Answered(answer));
+        if let Some(asker) = self.asker.take() {
+            let _ = asker.send(Delivered::Answered(answer));
         }
     }
 }

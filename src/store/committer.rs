@@ -95,8 +95,22 @@ impl From<Trouble> for CommitError {
 }
 
 impl Committer {
+    /// Starts on a thread of its own and returns what is told when it has ended.
+    ///
+    /// A group takes several hops to and from the database; on the threads of everybody else each
+    /// hop would queue behind all the askers that the last group has woken.
+    pub(super) fn start(self, number: usize) -> std::io::Result<oneshot::Receiver<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (ended, end) = oneshot::channel();
+        std::thread::Builder::new().name(format!("committer-{number}")).spawn(move || {
+            runtime.block_on(self.run());
+            let _ = ended.send(());
+        })?;
+        Ok(end)
+    }
+
     /// Serves the queue until it is told to stop and nothing is left in it.
-    pub(super) async fn run(mut self) {
+    async fn run(mut self) {
         let mut jobs = Vec::with_capacity(GROUP);
         let mut waiting: Vec<Waiting> = Vec::with_capacity(GROUP);
         loop {

@@ -45,7 +45,7 @@ impl Engine {
                 // NORMAL may lose the last commits at power loss; group commit pays for FULL.
                 .synchronous(SqliteSynchronous::Full)
                 .busy_timeout(LOCK_PATIENCE)
-                .statement_cache_capacity(128)
+                .statement_cache_capacity(256)
                 .pragma("temp_store", "memory")
                 .disable_statement_logging();
             return Ok(Self::Sqlite(Box::new(options)));

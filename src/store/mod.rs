@@ -63,6 +63,8 @@ pub enum OpenError {
     Address(#[source] sqlx::Error),
     #[error("the store cannot be reached")]
     Unreachable(#[source] sqlx::Error),
+    #[error("no thread could be started for it")]
+    Thread(#[source] std::io::Error),
     #[error("the schema does not fit")]
     Schema(#[from] MigrateError),
 }
@@ -81,7 +83,8 @@ pub struct Store {
 struct Inner {
     readers: Readers,
     committers: Vec<mpsc::Sender<Job>>,
-    tasks: Mutex<JoinSet<()>>,
+    /// Each waits for the end of one committer.
+    ended: Mutex<JoinSet<()>>,
     vitals: Arc<Vitals>,
     rehearsal: Arc<dyn Rehearsal>,
     chainer: Arc<dyn Chainer>,
@@ -98,27 +101,28 @@ impl Store {
         if !applied.is_empty() {
             tracing::info!(migrations = ?applied, "the schema was brought up to date");
         }
+        connection.close().await;
         let vitals = Arc::new(Vitals::default());
-        let (mut committers, mut tasks) = (Vec::new(), JoinSet::new());
-        let mut first = Some(connection);
+        let (mut committers, mut ended) = (Vec::new(), JoinSet::new());
         for number in 0..engine.writers() {
             let (sender, queue) = mpsc::channel(QUEUE);
             let name = format!("{}.{number}", options.node);
             let committer = Committer {
                 engine: engine.clone(),
-                connection: first.take(),
+                connection: None,
                 scribe: Scribe::new(name, options.chainer.clone()),
                 queue,
                 vitals: vitals.clone(),
                 rehearsal: options.rehearsal.clone(),
             };
-            tasks.spawn(committer.run());
+            let end = committer.start(number).map_err(OpenError::Thread)?;
+            ended.spawn(async move { drop(end.await) });
             committers.push(sender);
         }
         let inner = Inner {
             readers: engine.readers(),
             committers,
-            tasks: Mutex::new(tasks),
+            ended: Mutex::new(ended),
             vitals,
             rehearsal: options.rehearsal,
             chainer: options.chainer,
@@ -150,12 +154,12 @@ impl Store {
         for committer in &self.inner.committers {
             let _ = committer.send(Job::Stop).await;
         }
-        let mut tasks = {
+        let mut ended = {
             let mut held =
-                self.inner.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                self.inner.ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             std::mem::take(&mut *held)
         };
-        while tasks.join_next().await.is_some() {}
+        while ended.join_next().await.is_some() {}
         self.inner.readers.close().await;
     }
 

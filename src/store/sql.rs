@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 /// How many rows the prepared forms of a batch take; any number is a sum of these.
-const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+const SIZES: [usize; 11] = [64, 56, 48, 40, 32, 24, 16, 8, 4, 2, 1];
 
 /// A statement over a list of rows, prepared for a few lengths of that list.
 pub(super) struct Batch {
