@@ -12,6 +12,7 @@
 mod architecture;
 mod bad_days;
 mod commits;
+mod doorbell;
 mod entities;
 mod history;
 mod janitor;
