@@ -68,6 +68,28 @@ async fn an_idle_entity_rests_and_wakes_with_its_state() {
 }
 
 #[tokio::test]
+async fn an_entity_does_not_rest_at_work() {
+    let mut world = World::new().await;
+    world.habits.idle = Duration::from_millis(20);
+    let node = world.node().await;
+    // Nobody looks idle before the clock moves.
+    node.append("a", 0).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.hold("a").await;
+    let mut working = JoinSet::new();
+    let ledgers = node.ledgers.clone();
+    working.spawn(async move { ledgers.ask("a", Command::Append(1)).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    world.clock.advance(Duration::from_mins(1));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(node.ledgers.report().awake, 1, "its owner is still there");
+    stranger.let_go().await;
+    assert_eq!(working.join_all().await.pop().unwrap().unwrap(), [0, 1]);
+    eventually("rest", async || node.ledgers.report().awake == 0).await;
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn commands_that_meet_a_resting_entity_are_handed_over_and_none_is_lost() {
     let mut world = World::new().await;
     world.habits.idle = Duration::from_millis(4);
