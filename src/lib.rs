@@ -10,15 +10,17 @@
 //! | [`outbound`] | the one guarded client for everything that calls out | `domain` values |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //!
-//! [`system`] builds them into one value, [`clock`] reads the time for all of them, and
+//! [`cli`] is what the binary runs, [`system`] builds them into one value, [`clock`] reads the time for all of them, and
 //! `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
 
 pub mod actors;
+pub mod cli;
 pub mod clock;
 pub mod crypto;
 pub mod domain;
+pub mod http;
 pub mod outbound;
 pub mod store;
 pub mod system;

@@ -74,6 +74,15 @@ pub enum OpenError {
 #[error("the store cannot be read")]
 pub struct ReadError(#[from] sqlx::Error);
 
+/// Brings the schema up to this binary and returns the names of the migrations that were run.
+pub async fn migrate(url: &str, now: Timestamp) -> Result<Vec<&'static str>, OpenError> {
+    let engine = Engine::parse(url).map_err(OpenError::Address)?;
+    let mut connection = engine.connect().await.map_err(OpenError::Unreachable)?;
+    let applied = migrate::migrate(&mut connection, now).await?;
+    connection.close().await;
+    Ok(applied)
+}
+
 /// A handle on the one store of a system; clones share it.
 #[derive(Clone)]
 pub struct Store {
@@ -95,13 +104,11 @@ struct Inner {
 impl Store {
     /// Opens the database, migrates it, and starts the committers.
     pub async fn open(options: StoreOptions, now: Timestamp) -> Result<Self, OpenError> {
-        let engine = Engine::parse(&options.url).map_err(OpenError::Address)?;
-        let mut connection = engine.connect().await.map_err(OpenError::Unreachable)?;
-        let applied = migrate::migrate(&mut connection, now).await?;
+        let applied = migrate(&options.url, now).await?;
         if !applied.is_empty() {
             tracing::info!(migrations = ?applied, "the schema was brought up to date");
         }
-        connection.close().await;
+        let engine = Engine::parse(&options.url).map_err(OpenError::Address)?;
         let vitals = Arc::new(Vitals::default());
         let (mut committers, mut ended) = (Vec::new(), JoinSet::new());
         for number in 0..engine.writers() {

@@ -11,6 +11,7 @@
 
 mod architecture;
 mod bad_days;
+mod commands;
 mod commits;
 mod doorbell;
 mod entities;

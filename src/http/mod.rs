@@ -1,0 +1,1 @@
+//! Endpoints: standards in, commands out, outcomes back as standard answers.
