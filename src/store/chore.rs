@@ -4,7 +4,7 @@ use super::{
     chain::{Entry, Head, Scribe},
     engine::Connection,
     sql,
-    value::Value,
+    value::{Row, Value},
 };
 use crate::domain::{Record, Timestamp};
 use serde_json::json;
@@ -117,29 +117,46 @@ async fn lease(
     most: i64,
 ) -> sqlx::Result<Vec<Leased>> {
     let due = [Value::Int(now.millis()), Value::Int(most)];
-    let mut leased = Vec::new();
+    let mut messages: Vec<(Leased, i64)> = Vec::new();
     for row in connection.fetch(sql::OUTBOX_DUE, &due).await? {
-        let (id, due_at, attempts) = (row.text(0)?, row.int(3)?, row.int(4)?);
+        messages.push((message(&row)?, row.int(3)?));
+    }
+    // By id, whoever leases: two of them then lock in the same order.
+    messages.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+    let mut leased = Vec::new();
+    for (mut message, due_at) in messages {
         let swap = [
             Value::Int(until.millis()),
-            Value::Text(&id),
+            Value::Text(&message.id),
             Value::Int(due_at),
-            Value::Int(attempts),
+            Value::Int(message.attempts),
         ];
         if connection.execute(sql::OUTBOX_LEASE, &swap).await? == 1 {
-            let (topic, payload) = (row.text(1)?, row.bytes(2)?);
-            let expires_at = Timestamp::from_millis(row.int(5)?);
-            leased.push(Leased { id, topic, payload, attempts: attempts + 1, expires_at });
+            message.attempts += 1;
+            leased.push((due_at, message));
         }
     }
-    Ok(leased)
+    // What has waited longest is delivered first.
+    leased.sort_by_key(|(due_at, _)| *due_at);
+    Ok(leased.into_iter().map(|(_, message)| message).collect())
+}
+
+/// Reads the columns of [`sql::OUTBOX_DUE`], as they were before the lease.
+fn message(row: &Row) -> sqlx::Result<Leased> {
+    let (id, topic, payload) = (row.text(0)?, row.text(1)?, row.bytes(2)?);
+    let expires_at = Timestamp::from_millis(row.int(5)?);
+    Ok(Leased { id, topic, payload, attempts: row.int(4)?, expires_at })
 }
 
 async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx::Result<u64> {
     let mut forgotten = 0;
     let due = [Value::Int(now.millis()), Value::Int(most)];
-    for row in connection.fetch(sql::FORGETTABLE, &due).await? {
-        let (kind, id, version) = (row.text(0)?, row.text(1)?, row.int(2)?);
+    let rows = connection.fetch(sql::FORGETTABLE, &due).await?;
+    let read = |row: &Row| Ok((row.text(0)?, row.text(1)?, row.int(2)?));
+    let mut expired = rows.iter().map(read).collect::<sqlx::Result<Vec<_>>>()?;
+    // In the order in which groups of commits lock.
+    expired.sort_unstable();
+    for (kind, id, version) in expired {
         let seen = [Value::Text(&kind), Value::Text(&id), Value::Int(version)];
         // The version again: on PostgreSQL it may have been prolonged since it was read.
         if connection.execute(sql::FORGET, &seen).await? == 1 {

@@ -201,7 +201,7 @@ pub(super) static POST: LazyLock<Batch> = LazyLock::new(|| {
 });
 
 pub(super) const OUTBOX_DUE: &str = "SELECT id, topic, payload, due_at, attempts, expires_at \
-      FROM outbox WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+      FROM outbox WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2";
 
 pub(super) const OUTBOX_NEXT: &str = "SELECT due_at FROM outbox ORDER BY due_at LIMIT 1";
 

@@ -6,6 +6,7 @@ use crate::{
 };
 use porteiro::domain::Clock as _;
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn what_has_expired_is_forgotten_with_its_names_and_listings() {
@@ -71,6 +72,29 @@ async fn the_janitor_anchors_the_log_only_when_something_was_written() {
         assert_eq!(stranger.count(anchors).await, i64::try_from(round).unwrap());
     }
     assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_has_expired_is_locked_in_the_order_of_commits() {
+    let world = World::new().await;
+    if !world.is_postgres() {
+        return;
+    }
+    let node = world.node().await;
+    let now = world.clock.now();
+    node.ledgers.ask("a", Command::ForgetAt(now)).await.unwrap();
+    node.ledgers.ask("b", Command::ForgetAt(now - Duration::from_secs(1))).await.unwrap();
+    let (mut holder, mut observer) = (world.stranger().await, world.stranger().await);
+    holder.hold("a").await;
+    let store = node.store.clone();
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { store.forget_expired(now, 10).await });
+    eventually("a waiting janitor", async || observer.waiting().await > 0).await;
+    let next = "UPDATE entities SET version = version WHERE id = 'b'";
+    assert_eq!(holder.run(next).await.unwrap(), 1, "no deadlock");
+    holder.let_go().await;
+    assert_eq!(waiting.join_next().await.unwrap().unwrap().unwrap(), 2);
     node.stop().await;
 }
 

@@ -17,6 +17,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::task::JoinSet;
 
 /// Remembers what it carried; fails the first so many times.
 #[derive(Default)]
@@ -196,4 +197,36 @@ async fn two_nodes_do_not_deliver_the_same_message_while_all_goes_well() {
     assert_eq!((carried.len(), postman.carried().len()), (60, 60));
     one.stop().await;
     other.stop().await;
+}
+
+#[tokio::test]
+async fn leases_are_taken_in_one_order_and_given_out_longest_waiting_first() {
+    let world = World::new().await;
+    let node = world.node().await;
+    for entry in 1..=2 {
+        node.ledgers.ask("a", post(entry, FAR)).await.unwrap();
+    }
+    let (mut holder, mut observer) = (world.stranger().await, world.stranger().await);
+    let sooner = "UPDATE outbox SET due_at = due_at - 1 WHERE id = (SELECT MAX(id) FROM outbox)";
+    holder.run(sooner).await.unwrap();
+    let (store, now) = (node.store.clone(), world.clock.now());
+    let mut waiting = JoinSet::new();
+    let lease = async move { store.lease_messages(now, now + Duration::from_mins(1), 10).await };
+    if world.is_postgres() {
+        let touch = |end| {
+            format!("UPDATE outbox SET topic = topic WHERE id = (SELECT {end}(id) FROM outbox)")
+        };
+        holder.run("BEGIN").await.unwrap();
+        holder.run(touch("MIN")).await.unwrap();
+        waiting.spawn(lease);
+        eventually("a waiting lease", async || observer.waiting().await > 0).await;
+        assert_eq!(holder.run(touch("MAX")).await.unwrap(), 1, "no deadlock");
+        holder.let_go().await;
+    } else {
+        waiting.spawn(lease);
+    }
+    let leased = waiting.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(leased.len(), 2);
+    assert!(leased[0].id > leased[1].id, "the one that was due first");
+    node.stop().await;
 }

@@ -265,6 +265,16 @@ impl Stranger {
         }
     }
 
+    /// Says how many statements of this test's schema wait for somebody's lock (PostgreSQL).
+    pub async fn waiting(&mut self) -> i64 {
+        self.count(
+            "pg_stat_activity WHERE wait_event_type = 'Lock' \
+             AND pid IN (SELECT pid FROM pg_locks WHERE relation IN (SELECT oid FROM pg_class \
+                         WHERE relnamespace = current_schema()::regnamespace))",
+        )
+        .await
+    }
+
     pub async fn let_go(&mut self) {
         self.run("ROLLBACK").await.unwrap();
     }
