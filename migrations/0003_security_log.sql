@@ -1,6 +1,7 @@
 -- The security log: append-only (triggers come from the engine file), each row chained to the one
 -- before it in its lane. A lane has one writer at a time; `log_retention` says up to where an
--- appended checkpoint allows rows to be deleted.
+-- appended checkpoint allows rows to be deleted, under a seal, since what is written there decides
+-- what goes.
 -- oldest_compatible: 1
 CREATE TABLE security_log (
     lane TEXT NOT NULL,
@@ -31,5 +32,7 @@ CREATE TABLE log_lanes (
 CREATE TABLE log_retention (
     lane TEXT NOT NULL PRIMARY KEY,
     seq BIGINT NOT NULL,
-    mac BYTEA NOT NULL
+    mac BYTEA NOT NULL,
+    seal_key TEXT NOT NULL,
+    seal BYTEA NOT NULL
 );

@@ -5,9 +5,9 @@ use crate::{
         Couriers, Entities, Habits, KeySnapshot, Lent, ReadFolder, StartError, Tree,
         hashing::{HashingOptions, HashingPool},
     },
-    crypto::{Dice, SharedVault, draw_text, keys::Fault},
+    crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
     domain::{Clock, Machine},
-    store::{Chainer, Mac, NothingFails, OpenError, Store, StoreOptions, StoreReport},
+    store::{Chainer, Mac, NothingFails, OpenError, Pen, Store, StoreOptions, StoreReport},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, watch};
@@ -126,8 +126,8 @@ struct LogChain(SharedVault);
 const LOG_PURPOSE: &str = "security log";
 
 impl Chainer for LogChain {
-    fn key(&self) -> String {
-        self.0.now().mac_key(LOG_PURPOSE).kid().to_owned()
+    fn pen(&self) -> Box<dyn Pen> {
+        Box::new(LogPen(self.0.now().mac_key(LOG_PURPOSE)))
     }
 
     fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac> {
@@ -135,7 +135,39 @@ impl Chainer for LogChain {
     }
 }
 
+/// One reading of the vault: a key that is replaced meanwhile still writes what it began.
+struct LogPen(MacKey);
+
+impl Pen for LogPen {
+    fn key(&self) -> &str {
+        self.0.kid()
+    }
+
+    fn mac(&self, parts: &[&[u8]]) -> Mac {
+        self.0.tag(parts)
+    }
+}
+
 /// Returns what chains the security log of an installation whose vault this is.
 pub fn log_chain(vault: SharedVault) -> Arc<dyn Chainer> {
     Arc::new(LogChain(vault))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{SecretKey, Vault};
+
+    #[test]
+    fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
+        let vault = SharedVault::new(Vault::new(SecretKey::new(&[1; 32]), vec![]));
+        let chain = log_chain(vault.clone());
+        let pen = chain.pen();
+        let (key, mac) = (pen.key().to_owned(), pen.mac(&[b"x"]));
+        assert_eq!(chain.mac(&key, &[b"x"]), Some(mac));
+        vault.replace(Vault::new(SecretKey::new(&[2; 32]), vec![]));
+        assert_eq!((pen.key(), pen.mac(&[b"x"])), (key.as_str(), mac));
+        assert_ne!(chain.pen().key(), key, "the next one has the new key");
+        assert_eq!(chain.mac(&key, &[b"x"]), None);
+    }
 }

@@ -3,12 +3,11 @@
 use super::{
     chain::{Entry, Head, Scribe},
     engine::Connection,
+    log::retention,
     sql,
     value::{Row, Value},
 };
 use crate::domain::{Record, Timestamp};
-use serde_json::json;
-use std::collections::BTreeMap;
 
 /// A worker's errand.
 pub(super) enum Chore {
@@ -24,8 +23,8 @@ pub(super) enum Chore {
     Forget { now: Timestamp, most: i64 },
     /// Name every lane's head in the log.
     Anchor { now: Timestamp },
-    /// Allow the log's rows from before `before` to be deleted, and record that.
-    Checkpoint { now: Timestamp, before: Timestamp },
+    /// Allow each lane's rows up to its end, all of them proven, to be deleted, and record that.
+    Checkpoint { now: Timestamp, ends: Vec<Head> },
     /// Delete up to `most` rows of the log that a checkpoint allows to be deleted.
     Trim { most: i64 },
 }
@@ -83,24 +82,22 @@ pub(super) async fn run(
         }
         Chore::Anchor { now } => {
             let heads = heads(connection).await?;
-            let named: serde_json::Map<_, _> =
-                heads.iter().map(|head| (head.lane.clone(), named_head(head))).collect();
-            let record = Record::new("log.anchored").with("heads", named);
+            let record = Record::new("log.anchored").with("heads", Head::name_all(&heads));
             let head = append(connection, scribe, *now, ("log", "anchor"), &record).await?;
             Ok((Done::Heads(heads), head))
         }
-        Chore::Checkpoint { now, before } => checkpoint(connection, scribe, *now, *before).await,
-        Chore::Trim { most } => Ok((Done::Count(trim(connection, *most).await?), None)),
+        Chore::Checkpoint { now, ends } => {
+            let (moved, head) = retention::checkpoint(connection, scribe, *now, ends).await?;
+            Ok((Done::Count(moved), head))
+        }
+        Chore::Trim { most } => {
+            let trimmed = retention::trim(connection, &*scribe.chainer(), *most).await?;
+            Ok((Done::Count(trimmed), None))
+        }
     }
 }
 
-/// A head as the log's own records name it: its sequence number and its MAC.
-pub(super) fn named_head(head: &Head) -> serde_json::Value {
-    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-    json!([head.seq, URL_SAFE_NO_PAD.encode(&head.mac)])
-}
-
-async fn append(
+pub(super) async fn append(
     connection: &mut Connection,
     scribe: &mut Scribe,
     at: Timestamp,
@@ -168,50 +165,6 @@ async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx:
     Ok(forgotten)
 }
 
-async fn heads(connection: &mut Connection) -> sqlx::Result<Vec<Head>> {
+pub(super) async fn heads(connection: &mut Connection) -> sqlx::Result<Vec<Head>> {
     connection.fetch(sql::LANES, &[]).await?.iter().map(Head::read).collect()
-}
-
-async fn checkpoint(
-    connection: &mut Connection,
-    scribe: &mut Scribe,
-    now: Timestamp,
-    before: Timestamp,
-) -> sqlx::Result<(Done, Option<Head>)> {
-    // What an earlier checkpoint named is named again: its own row may be about to go.
-    let mut ends = BTreeMap::new();
-    for row in connection.fetch(sql::RETENTION, &[]).await? {
-        let end = Head::read(&row)?;
-        ends.insert(end.lane.clone(), end);
-    }
-    for Head { lane, .. } in heads(connection).await? {
-        let asked = [Value::Text(&lane), Value::Int(before.millis())];
-        if let Some(row) = connection.fetch(sql::LOG_LAST_BEFORE, &asked).await?.first() {
-            ends.insert(lane.clone(), Head { seq: row.int(0)?, mac: row.bytes(1)?, lane });
-        }
-    }
-    let ends: Vec<Head> = ends.into_values().collect();
-    if ends.is_empty() {
-        return Ok((Done::Heads(ends), None));
-    }
-    let named: serde_json::Map<_, _> =
-        ends.iter().map(|end| (end.lane.clone(), named_head(end))).collect();
-    let record = Record::new("log.checkpointed").with("heads", named);
-    let head = append(connection, scribe, now, ("log", "checkpoint"), &record).await?;
-    for end in &ends {
-        let values = [Value::Text(&end.lane), Value::Int(end.seq), Value::Bytes(&end.mac)];
-        connection.execute(sql::RETAIN_FROM, &values).await?;
-    }
-    Ok((Done::Heads(ends), head))
-}
-
-async fn trim(connection: &mut Connection, most: i64) -> sqlx::Result<u64> {
-    let mut trimmed = 0;
-    for row in connection.fetch(sql::RETENTION, &[]).await? {
-        let (lane, seq) = (row.text(0)?, row.int(1)?);
-        let left = most - i64::try_from(trimmed).unwrap_or(i64::MAX);
-        let values = [Value::Text(&lane), Value::Int(seq), Value::Int(left.max(0))];
-        trimmed += connection.execute(sql::TRIM_LOG, &values).await?;
-    }
-    Ok(trimmed)
 }

@@ -20,7 +20,7 @@ mod value;
 mod views;
 mod vitals;
 
-pub use chain::{Chainer, Head, LogRow, Mac};
+pub use chain::{Chainer, Head, LogRow, Mac, Pen};
 pub use chore::Leased;
 pub use commit::{Change, Commit, CommitError, Delta, Message};
 pub use log::{Finding, Proof};

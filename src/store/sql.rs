@@ -148,14 +148,16 @@ pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {
     )
 });
 
-pub(super) const FREE_LANE: &str = "SELECT lane, seq, mac FROM log_lanes \
-     WHERE held_until < $1 AND lane <> $2 ORDER BY lane LIMIT 1";
+pub(super) const FREE_LANES: &str = "SELECT lane, seq, mac FROM log_lanes \
+     WHERE held_until < $1 AND lane <> $2 ORDER BY lane LIMIT 16";
 
 pub(super) const TAKE_LANE: &str = "UPDATE log_lanes SET holder = $1, held_until = $2 \
      WHERE lane = $3 AND seq = $4 AND held_until < $5";
 
 pub(super) const LANE_HELD_BY: &str =
     "SELECT lane, seq, mac FROM log_lanes WHERE holder = $1 ORDER BY lane LIMIT 1";
+
+pub(super) const LANE: &str = "SELECT lane, seq, mac FROM log_lanes WHERE lane = $1";
 
 pub(super) const LANES: &str = "SELECT lane, seq, mac FROM log_lanes ORDER BY lane";
 
@@ -171,20 +173,34 @@ pub(super) const MOVE_LANE: &str = "UPDATE log_lanes SET seq = $1, mac = $2, hel
 pub(super) const LEAVE_LANE: &str =
     "UPDATE log_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2";
 
+pub(super) const SHUN_LANE: &str =
+    "UPDATE log_lanes SET holder = $1, held_until = $2 WHERE lane = $3";
+
 pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \
        FROM security_log WHERE lane = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
-pub(super) const LOG_LANES_WRITTEN: &str = "SELECT DISTINCT lane FROM security_log ORDER BY lane";
+// Steps of a walk from lane to lane: DISTINCT would read every row.
+pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";
+
+pub(super) const LOG_NEXT_LANE: &str = "SELECT MIN(lane) FROM security_log WHERE lane > $1";
+
+pub(super) const LOG_BEFORE_FIRST: &str =
+    "SELECT seq FROM security_log WHERE lane = $1 AND seq <= 0 ORDER BY seq LIMIT 1";
 
 pub(super) const LOG_MAC: &str = "SELECT mac FROM security_log WHERE lane = $1 AND seq = $2";
 
-pub(super) const LOG_LAST_BEFORE: &str = "SELECT seq, mac FROM security_log \
-     WHERE lane = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
+pub(super) const LOG_WRITTEN_AFTER: &str = "SELECT seq FROM security_log \
+     WHERE lane = $1 AND seq > $2 AND kind <> $3 ORDER BY seq LIMIT 1";
 
-pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq, mac) VALUES ($1, $2, $3) \
-     ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq, mac = excluded.mac";
+// Never back: of two checkpoints at once, the one that allows more is in force.
+pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq, mac, seal_key, seal) \
+     VALUES ($1, $2, $3, $4, $5) \
+     ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq, mac = excluded.mac, \
+            seal_key = excluded.seal_key, seal = excluded.seal \
+      WHERE log_retention.seq <= excluded.seq";
 
-pub(super) const RETENTION: &str = "SELECT lane, seq, mac FROM log_retention ORDER BY lane";
+pub(super) const RETENTION: &str =
+    "SELECT lane, seq, mac, seal_key, seal FROM log_retention ORDER BY lane";
 
 pub(super) const TRIM_LOG: &str = "DELETE FROM security_log \
      WHERE lane = $1 AND seq IN (SELECT seq FROM security_log \

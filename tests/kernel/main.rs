@@ -22,5 +22,7 @@ mod ledger;
 mod outbox;
 mod processes;
 mod security_log;
+mod security_log_lanes;
+mod security_log_retention;
 mod supervision;
 mod support;

@@ -7,24 +7,24 @@ use crate::{
 use porteiro::{domain::Clock as _, store::Finding};
 use std::time::Duration;
 
-async fn record(node: &Node, book: &str, entries: std::ops::Range<u64>) {
+pub async fn record(node: &Node, book: &str, entries: std::ops::Range<u64>) {
     for entry in entries {
         node.ledgers.ask(book, Command::AppendAndRecord(entry)).await.unwrap();
     }
 }
 
-async fn findings(node: &Node) -> Vec<Finding> {
+pub async fn findings(node: &Node) -> Vec<Finding> {
     node.store.verify_log(&[]).await.unwrap().findings.into_iter().collect()
 }
 
 /// Returns the lane that holds the rows of these tests.
-async fn lane(node: &Node) -> String {
+pub async fn lane(node: &Node) -> String {
     let lanes = node.store.log_lanes().await.unwrap();
     lanes.into_iter().find(|lane| lane != "root").unwrap()
 }
 
 /// A node with ten records, and a stranger who has removed the triggers.
-async fn ten_records() -> (World, Node, Stranger, String) {
+pub async fn ten_records() -> (World, Node, Stranger, String) {
     let world = World::new().await;
     let node = world.node().await;
     record(&node, "a", 0..10).await;
@@ -176,6 +176,30 @@ async fn a_dropped_lane_shows() {
 }
 
 #[tokio::test]
+async fn a_lane_that_was_emptied_shows_though_its_head_says_it_always_was() {
+    let (_world, node, mut stranger, lane) = ten_records().await;
+    stranger.run(format!("DELETE FROM security_log WHERE lane = '{lane}'")).await.unwrap();
+    stranger.run(format!("UPDATE log_lanes SET seq = 0 WHERE lane = '{lane}'")).await.unwrap();
+    assert_eq!(findings(&node).await, [Finding::Dropped { lane }]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_row_before_the_first_shows() {
+    for seq in [0, -7, i64::MIN] {
+        let (_world, node, mut stranger, lane) = ten_records().await;
+        let forged = format!(
+            "INSERT INTO security_log (lane, seq, at, event, organization, kind, id, detail, mac_key, mac) \
+             SELECT lane, {seq}, at, event, organization, kind, id, detail, mac_key, mac \
+               FROM security_log WHERE lane = '{lane}' AND seq = 1"
+        );
+        stranger.run(forged).await.unwrap();
+        assert_eq!(findings(&node).await, [Finding::Misplaced { lane, seq }]);
+        node.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_forged_lane_shows() {
     let (_world, node, mut stranger, lane) = ten_records().await;
     let forged = format!(
@@ -198,7 +222,7 @@ async fn retention_deletes_only_up_to_an_appended_checkpoint() {
     world.clock.advance(Duration::from_hours(24));
     let yesterday = world.clock.now() - Duration::from_hours(1);
     record(&node, "a", 10..15).await;
-    node.store.checkpoint_log(world.clock.now(), yesterday).await.unwrap();
+    node.store.checkpoint_log(world.clock.now(), yesterday, 100).await.unwrap();
     let mut stranger = world.stranger().await;
     let beyond = format!("DELETE FROM security_log WHERE seq = 11 AND lane = '{lane}'");
     assert!(stranger.run(beyond).await.is_err(), "beyond the checkpoint nothing goes");
@@ -206,12 +230,13 @@ async fn retention_deletes_only_up_to_an_appended_checkpoint() {
     assert!(findings(&node).await.is_empty(), "half way through");
     while node.store.trim_log(4).await.unwrap() > 0 {}
     assert!(findings(&node).await.is_empty());
-    assert_eq!(stranger.count("security_log").await, 6, "five rows and the checkpoint");
+    let left = stranger.count("security_log").await;
+    assert_eq!(left, 7, "five rows, the checkpoint, and the lane's registration");
     // A second checkpoint carries on from the first.
     world.clock.advance(Duration::from_hours(24));
     record(&node, "a", 15..17).await;
     let now = world.clock.now();
-    node.store.checkpoint_log(now, now - Duration::from_hours(1)).await.unwrap();
+    node.store.checkpoint_log(now, now - Duration::from_hours(1), 100).await.unwrap();
     while node.store.trim_log(100).await.unwrap() > 0 {}
     assert!(findings(&node).await.is_empty());
     node.stop().await;

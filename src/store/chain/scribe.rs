@@ -1,0 +1,167 @@
+//! A writer of the log: chains records and appends them to the lane it holds.
+
+use super::{Chainer, Head, LogRow, lanes::Lane};
+use crate::{
+    domain::{Record, Timestamp},
+    store::{engine::Connection, sql, value::Value},
+};
+use std::{sync::Arc, time::Duration};
+
+/// How long a lane stays with a writer that no longer writes.
+pub(super) const LEASE: Duration = Duration::from_mins(1);
+
+/// A record and the entity whose commit wrote it.
+pub(in crate::store) struct Entry<'a> {
+    pub(in crate::store) at: Timestamp,
+    pub(in crate::store) kind: &'a str,
+    pub(in crate::store) id: &'a str,
+    pub(in crate::store) record: &'a Record,
+}
+
+/// A writer of the log.
+pub(in crate::store) struct Scribe {
+    /// Unlike any other writer's, in this process or another.
+    pub(super) name: String,
+    pub(super) chainer: Arc<dyn Chainer>,
+    /// The head that the next append moves; `None` where it must be found out first.
+    held: Option<Head>,
+    /// The head as of the last commit known to be durable: no lane we held may be behind it.
+    pub(super) durable: Option<Head>,
+    /// Makes the name of the next lane this writer opens.
+    pub(super) opened: u32,
+}
+
+impl Scribe {
+    pub(in crate::store) fn new(name: String, chainer: Arc<dyn Chainer>) -> Self {
+        Self { name, chainer, held: None, durable: None, opened: 0 }
+    }
+
+    /// What this writer chains with.
+    pub(in crate::store) fn chainer(&self) -> Arc<dyn Chainer> {
+        self.chainer.clone()
+    }
+
+    /// Appends `entries` within the open transaction; the returned head counts once that is durable.
+    pub(in crate::store) async fn append(
+        &mut self,
+        connection: &mut Connection,
+        entries: &[Entry<'_>],
+    ) -> sqlx::Result<Option<Head>> {
+        let Some(last) = entries.last() else { return Ok(None) };
+        let mut lane = match self.held.take() {
+            Some(head) => Lane::held_by(&self.name, head),
+            None => self.take_lane(connection, last.at).await?,
+        };
+        if !self.write(connection, &mut lane, entries).await? {
+            // The lane has passed to somebody else, or somebody has laid hands on it.
+            lane = self.take_lane(connection, last.at).await?;
+            if !self.write(connection, &mut lane, entries).await? {
+                return Err(lost_lane());
+            }
+        }
+        Ok(Some(lane.head))
+    }
+
+    /// Remembers the head that has become durable.
+    pub(in crate::store) fn keep(&mut self, head: Option<Head>) {
+        if head.is_some() {
+            self.durable.clone_from(&head);
+            self.held = head;
+        }
+    }
+
+    /// Forgets where the lane ends, which is read again before the next append; but not how far it
+    /// is known to have come.
+    pub(in crate::store) fn forget(&mut self) {
+        self.held = None;
+    }
+
+    /// Lets the next writer have the lane at once.
+    pub(in crate::store) async fn leave(
+        &mut self,
+        connection: &mut Connection,
+    ) -> sqlx::Result<()> {
+        let Some(head) = self.held.take().or(self.durable.take()) else { return Ok(()) };
+        let values = [Value::Text(&head.lane), Value::Text(&self.name)];
+        connection.execute(sql::LEAVE_LANE, &values).await.map(drop)
+    }
+
+    /// Appends to `lane`; false, and nothing is written, where its head is not where we believe.
+    pub(super) async fn write(
+        &self,
+        connection: &mut Connection,
+        lane: &mut Lane,
+        entries: &[Entry<'_>],
+    ) -> sqlx::Result<bool> {
+        let from = lane.head.seq;
+        let mut head = lane.head.clone();
+        let rows = self.chain(&mut head, entries);
+        let held_until = entries.last().map_or(Timestamp::NEVER, |last| lane.held_until(last.at));
+        let moved = [
+            Value::Int(head.seq),
+            Value::Bytes(&head.mac),
+            Value::Int(held_until.millis()),
+            Value::Text(&head.lane),
+            Value::Int(from),
+            Value::Text(&lane.holder),
+        ];
+        // Before the rows: it waits for whoever is taking the lane, and must not do so with rows
+        // in hand for which that one would wait in turn.
+        if connection.execute(sql::MOVE_LANE, &moved).await? == 0 {
+            return Ok(false);
+        }
+        insert(connection, &rows).await?;
+        lane.head = head;
+        Ok(true)
+    }
+
+    fn chain(&self, head: &mut Head, entries: &[Entry<'_>]) -> Vec<LogRow> {
+        let pen = self.chainer.pen();
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let mut row = LogRow {
+                lane: head.lane.clone(),
+                seq: head.seq + 1,
+                at: entry.at,
+                event: entry.record.event.to_owned(),
+                organization: entry.record.organization.clone(),
+                kind: entry.kind.to_owned(),
+                id: entry.id.to_owned(),
+                detail: serde_json::Value::Object(entry.record.detail.clone()).to_string(),
+                mac_key: pen.key().to_owned(),
+                mac: Vec::new(),
+            };
+            row.mac = row.chained(&head.mac, |parts| pen.mac(parts)).to_vec();
+            head.seq = row.seq;
+            head.mac.clone_from(&row.mac);
+            rows.push(row);
+        }
+        rows
+    }
+}
+
+async fn insert(connection: &mut Connection, rows: &[LogRow]) -> sqlx::Result<()> {
+    let values: Vec<Value<'_>> = rows
+        .iter()
+        .flat_map(|row| {
+            [
+                Value::Text(&row.lane),
+                Value::Int(row.seq),
+                Value::Int(row.at.millis()),
+                Value::Text(&row.event),
+                Value::OptionalText(row.organization.as_deref()),
+                Value::Text(&row.kind),
+                Value::Text(&row.id),
+                Value::Text(&row.detail),
+                Value::Text(&row.mac_key),
+                Value::Bytes(&row.mac),
+            ]
+        })
+        .collect();
+    connection.fetch_batch(&sql::APPEND, &values).await.map(drop)
+}
+
+/// Another writer was faster: a known failure, after which the group is written again.
+pub(super) fn lost_lane() -> sqlx::Error {
+    sqlx::Error::Protocol("the lane of the security log is held by another writer".to_owned())
+}

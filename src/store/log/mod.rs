@@ -1,0 +1,75 @@
+//! The security log as its readers see it; [`verify`] proves it, [`retention`] shortens it.
+
+pub(super) mod retention;
+mod testimony;
+mod verify;
+
+pub use verify::{Finding, Proof};
+
+use super::{
+    CommitError, Head, LogRow, ReadError, Store,
+    chore::{Chore, Done},
+    sql,
+    value::Value,
+};
+use crate::domain::Timestamp;
+use std::collections::BTreeSet;
+
+/// How many rows are read at a time.
+const PAGE: i64 = 1_000;
+
+impl Store {
+    /// Names every lane's head in the log and returns them, for keeping outside the database.
+    pub async fn anchor_log(&self, now: Timestamp) -> Result<Vec<Head>, CommitError> {
+        match self.run_chore(Chore::Anchor { now }).await? {
+            Done::Heads(heads) => Ok(heads),
+            Done::Count(_) | Done::Leased(_) => Err(CommitError::Unknown),
+        }
+    }
+
+    async fn recorded_heads(&self) -> Result<Vec<Head>, ReadError> {
+        let rows = self.fetch(sql::LANES, &[]).await?;
+        Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
+    }
+
+    /// Returns where each lane ends.
+    pub async fn log_heads(&self) -> Result<Vec<(String, i64)>, ReadError> {
+        let heads = self.recorded_heads().await?;
+        Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
+    }
+
+    /// Tells whether anything was recorded after `heads`, the log's records of itself aside.
+    pub async fn log_written_after(&self, heads: &[Head]) -> Result<bool, ReadError> {
+        for Head { lane, .. } in self.recorded_heads().await? {
+            let seen = heads.iter().find(|head| head.lane == lane).map_or(0, |head| head.seq);
+            let asked = [Value::Text(&lane), Value::Int(seen), Value::Text("log")];
+            if !self.fetch(sql::LOG_WRITTEN_AFTER, &asked).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads a page of one lane, after row `after`.
+    pub async fn log_page(&self, lane: &str, after: i64) -> Result<Vec<LogRow>, ReadError> {
+        self.log_rows(lane, after, PAGE).await
+    }
+
+    async fn log_rows(&self, lane: &str, after: i64, most: i64) -> Result<Vec<LogRow>, ReadError> {
+        let values = [Value::Text(lane), Value::Int(after), Value::Int(most)];
+        let rows = self.fetch(sql::LOG_PAGE, &values).await?;
+        Ok(rows.iter().map(|row| LogRow::read(lane, row)).collect::<sqlx::Result<_>>()?)
+    }
+
+    /// Returns every lane that has rows or a head.
+    pub async fn log_lanes(&self) -> Result<Vec<String>, ReadError> {
+        let heads = self.recorded_heads().await?;
+        let mut lanes: BTreeSet<String> = heads.into_iter().map(|head| head.lane).collect();
+        let mut rows = self.fetch(sql::LOG_FIRST_LANE, &[]).await?;
+        while let Some(lane) = rows.first().map(|row| row.optional_text(0)).transpose()?.flatten() {
+            rows = self.fetch(sql::LOG_NEXT_LANE, &[Value::Text(&lane)]).await?;
+            lanes.insert(lane);
+        }
+        Ok(lanes.into_iter().collect())
+    }
+}

@@ -1,0 +1,252 @@
+//! How the log gets shorter: a checkpoint says up to where, and only then are rows deleted.
+//!
+//! 1. Rows are read in order from where the last checkpoint ended, and each is proven, until one is
+//!    young enough to be kept ([`Store::checkpoint_log`]); this holds up no writer.
+//! 2. The ends so found are recorded in the log and, in the same commit, sealed in `log_retention`.
+//! 3. Rows up to a sealed end are deleted, in bites.
+//!
+//! Whoever can write to the database can write to `log_retention`, hence the seal. A row that cannot
+//! be proven stays, and with it all that follow: it is evidence.
+
+use super::super::{
+    CommitError, ReadError, Store,
+    chain::{Chainer, Head, Link, ROOT, Scribe},
+    chore::{self, Chore},
+    engine::Connection,
+    sql,
+    value::{Row, Value},
+};
+use crate::domain::{Record, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Tells a seal from the MAC of a row, which begins with another MAC or with nothing.
+const SEALED_FOR: &[u8] = b"retention";
+
+/// How many rows are read at a time.
+const PAGE: i64 = 200;
+
+/// The last row of a lane that may be deleted, under a seal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Retention {
+    pub(super) end: Head,
+    pub(super) key: String,
+    seal: Vec<u8>,
+}
+
+impl Retention {
+    fn read(row: &Row) -> sqlx::Result<Self> {
+        Ok(Self { end: Head::read(row)?, key: row.text(3)?, seal: row.bytes(4)? })
+    }
+
+    /// Tells whether it was us who sealed this.
+    pub(super) fn standing(&self, chainer: &dyn Chainer) -> Link {
+        match sealed(&self.end, |parts| chainer.mac(&self.key, parts)) {
+            // Of the root lane nothing is ever deleted.
+            _ if self.end.lane == ROOT => Link::Broken,
+            None => Link::UnknownKey,
+            Some(seal) if seal.as_slice() == self.seal => Link::Proven,
+            Some(_) => Link::Broken,
+        }
+    }
+}
+
+fn sealed<T>(end: &Head, mac: impl FnOnce(&[&[u8]]) -> T) -> T {
+    mac(&[SEALED_FOR, end.lane.as_bytes(), &end.seq.to_be_bytes(), &end.mac])
+}
+
+impl Store {
+    pub(super) async fn retention(&self) -> Result<Vec<Retention>, ReadError> {
+        let rows = self.fetch(sql::RETENTION, &[]).await?;
+        Ok(rows.iter().map(Retention::read).collect::<sqlx::Result<_>>()?)
+    }
+
+    /// Appends a checkpoint that allows rows from before `before` to be deleted, up to `most` more
+    /// than already were, and says how many. No row behind a younger one is among them.
+    pub async fn checkpoint_log(
+        &self,
+        now: Timestamp,
+        before: Timestamp,
+        most: u32,
+    ) -> Result<u64, CommitError> {
+        let ends = match self.provable_ends(before, most).await {
+            Ok(ends) if ends.is_empty() => return Ok(0),
+            Ok(ends) => ends,
+            Err(error) => {
+                tracing::warn!(%error, "the security log could not be read for a checkpoint");
+                return Err(CommitError::Unavailable);
+            }
+        };
+        self.count_chore(Chore::Checkpoint { now, ends }).await
+    }
+
+    /// Deletes up to `most` rows that a checkpoint allows to be deleted.
+    pub async fn trim_log(&self, most: u32) -> Result<u64, CommitError> {
+        self.count_chore(Chore::Trim { most: most.into() }).await
+    }
+
+    /// Finds where each lane could end its past, if that is further than it does now.
+    async fn provable_ends(&self, before: Timestamp, most: u32) -> Result<Vec<Head>, ReadError> {
+        let chainer = &*self.inner.chainer;
+        let retention = self.retention().await?.into_iter();
+        let mut retained: BTreeMap<String, Retention> =
+            retention.map(|retention| (retention.end.lane.clone(), retention)).collect();
+        let registered = self.registrations().await?;
+        let mut left = most;
+        let mut ends = Vec::new();
+        for Head { lane, .. } in self.recorded_heads().await? {
+            let start = match (retained.remove(&lane), registered.get(&lane)) {
+                (Some(found), _) if found.standing(chainer) == Link::Proven => found.end,
+                (None, Some(mac)) => Head { lane, seq: 0, mac: mac.clone() },
+                // Not ours to shorten.
+                (Some(_), _) | (None, None) => continue,
+            };
+            let from = start.seq;
+            let end = self.prove_until(start, before, &mut left).await?;
+            if end.seq > from {
+                ends.push(end);
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Proves the rows that follow `end`, and returns the last before a young or unprovable one.
+    async fn prove_until(
+        &self,
+        mut end: Head,
+        before: Timestamp,
+        left: &mut u32,
+    ) -> Result<Head, ReadError> {
+        loop {
+            let page = self.log_rows(&end.lane, end.seq, PAGE).await?;
+            let is_last = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
+            for row in page {
+                // A gap: somebody else is trimming, or verification will say what is missing.
+                if *left == 0 || row.at >= before || row.seq != end.seq + 1 {
+                    return Ok(end);
+                }
+                if row.link_to(&end.mac, &*self.inner.chainer) != Link::Proven {
+                    let (lane, seq) = (&row.lane, row.seq);
+                    tracing::error!(lane, seq, "a row of the security log cannot be proven; kept");
+                    return Ok(end);
+                }
+                *left -= 1;
+                end = row.head();
+            }
+            if is_last {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Reads the root lane as far as it can be proven: lane → MAC of the row that registers it.
+    async fn registrations(&self) -> Result<BTreeMap<String, Vec<u8>>, ReadError> {
+        let mut registered = BTreeMap::new();
+        let mut last = Head { lane: ROOT.to_owned(), seq: 0, mac: Vec::new() };
+        loop {
+            let page = self.log_rows(ROOT, last.seq, PAGE).await?;
+            let is_last = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
+            for row in page {
+                let follows = row.seq == last.seq + 1;
+                if !follows || row.link_to(&last.mac, &*self.inner.chainer) != Link::Proven {
+                    return Ok(registered);
+                }
+                registered.extend(row.registers().map(|lane| (lane, row.mac.clone())));
+                last = row.head();
+            }
+            if is_last {
+                return Ok(registered);
+            }
+        }
+    }
+}
+
+/// Records `ends` beside those already in force, and seals them; says how many rows they add.
+pub(in crate::store) async fn checkpoint(
+    connection: &mut Connection,
+    scribe: &mut Scribe,
+    now: Timestamp,
+    ends: &[Head],
+) -> sqlx::Result<(u64, Option<Head>)> {
+    let chainer = scribe.chainer();
+    let lanes = lane_heads(connection).await?;
+    // What an earlier checkpoint named is named again: its own row may be about to go.
+    let (mut named, distrusted) = retained(connection, &*chainer, &lanes).await?;
+    let mut moved = 0;
+    for end in ends.iter().filter(|end| !distrusted.contains(&end.lane)) {
+        if lanes.get(&end.lane).is_none_or(|head| *head < end.seq) {
+            let (lane, seq) = (&end.lane, end.seq);
+            tracing::error!(lane, seq, "a lane of the security log ends before its own rows");
+            continue;
+        }
+        let from = named.get(&end.lane).map_or(0, |end| end.seq);
+        if end.seq > from {
+            moved += u64::try_from(end.seq - from).unwrap_or(0);
+            named.insert(end.lane.clone(), end.clone());
+        }
+    }
+    if moved == 0 {
+        return Ok((0, None));
+    }
+    let record = Record::new("log.checkpointed").with("heads", Head::name_all(named.values()));
+    let head = chore::append(connection, scribe, now, ("log", "checkpoint"), &record).await?;
+    let pen = chainer.pen();
+    for end in named.values() {
+        let seal = sealed(end, |parts| pen.mac(parts));
+        let values = [
+            Value::Text(&end.lane),
+            Value::Int(end.seq),
+            Value::Bytes(&end.mac),
+            Value::Text(pen.key()),
+            Value::Bytes(&seal),
+        ];
+        connection.execute(sql::RETAIN_FROM, &values).await?;
+    }
+    Ok((moved, head))
+}
+
+/// Deletes up to `most` rows that are at or before a sealed end.
+pub(in crate::store) async fn trim(
+    connection: &mut Connection,
+    chainer: &dyn Chainer,
+    most: i64,
+) -> sqlx::Result<u64> {
+    let lanes = lane_heads(connection).await?;
+    let (ends, _distrusted) = retained(connection, chainer, &lanes).await?;
+    let mut trimmed = 0;
+    for end in ends.values() {
+        let left = most - i64::try_from(trimmed).unwrap_or(i64::MAX);
+        if left <= 0 {
+            break;
+        }
+        let values = [Value::Text(&end.lane), Value::Int(end.seq), Value::Int(left)];
+        trimmed += connection.execute(sql::TRIM_LOG, &values).await?;
+    }
+    Ok(trimmed)
+}
+
+async fn lane_heads(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, i64>> {
+    let heads = chore::heads(connection).await?;
+    Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
+}
+
+/// Reads the ends that we sealed, and the lanes of those that we did not.
+async fn retained(
+    connection: &mut Connection,
+    chainer: &dyn Chainer,
+    lanes: &BTreeMap<String, i64>,
+) -> sqlx::Result<(BTreeMap<String, Head>, BTreeSet<String>)> {
+    let (mut ends, mut distrusted) = (BTreeMap::new(), BTreeSet::new());
+    for row in connection.fetch(sql::RETENTION, &[]).await? {
+        let found = Retention::read(&row)?;
+        let standing = found.standing(chainer);
+        let Head { lane, seq, .. } = &found.end;
+        let is_within = lanes.get(lane).is_some_and(|head| head >= seq);
+        if standing == Link::Proven && is_within {
+            ends.insert(lane.clone(), found.end);
+        } else {
+            tracing::error!(lane, seq, ?standing, is_within, "retention that we did not decide");
+            distrusted.insert(lane.clone());
+        }
+    }
+    Ok((ends, distrusted))
+}
