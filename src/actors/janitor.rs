@@ -1,7 +1,7 @@
 //! Forgets what has expired, in small bites, and keeps the security log provable.
 
 use super::room::Lent;
-use crate::domain::Timestamp;
+use crate::{domain::Timestamp, store::Head};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
@@ -12,12 +12,19 @@ const BITE: u32 = 100;
 /// Bites in one round, so that a backlog does not keep the writer to itself.
 const BITES: usize = 10;
 
+/// How long a round with a backlog leaves the writer to others.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Rows of the security log that are proven for one checkpoint.
+const PROVEN: u32 = 10_000;
+
 /// How the janitor works.
 #[derive(Clone, Copy, Debug)]
 pub struct JanitorHabits {
     /// How often it looks round.
     pub every: Duration,
-    /// How often it names every head of the security log, if anything was written since.
+    /// How often it names every head of the security log, if anything was written since; and how
+    /// often it looks for rows of it that need be kept no longer.
     pub anchor_every: Duration,
     /// How long the security log is kept; `None` keeps all of it.
     pub keep_log: Option<Duration>,
@@ -29,12 +36,27 @@ pub(super) struct JanitorState {
     lent: Arc<Lent>,
     habits: JanitorHabits,
     anchored_at: Timestamp,
-    /// The heads as they were right after the last anchor.
-    anchored: Vec<(String, i64)>,
+    /// The heads that our last anchor named.
+    anchored: Vec<Head>,
+    checkpointed_at: Timestamp,
 }
 
 /// Time to look round.
 pub(super) struct LookRound;
+
+/// What is deleted.
+#[derive(Clone, Copy, Debug)]
+enum Waste {
+    Expired,
+    OldLog,
+}
+
+/// Whether a round has left something undone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Backlog {
+    None,
+    Some,
+}
 
 impl Actor for Janitor {
     type Msg = LookRound;
@@ -46,77 +68,93 @@ impl Actor for Janitor {
         myself: ActorRef<Self::Msg>,
         (lent, habits): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        drop(myself.send_interval(habits.every, || LookRound));
-        let anchored_at = lent.clock.now();
-        Ok(JanitorState { lent, habits, anchored_at, anchored: Vec::new() })
+        drop(myself.send_after(habits.every, || LookRound));
+        let now = lent.clock.now();
+        let (anchored_at, checkpointed_at) = (now, now);
+        Ok(JanitorState { lent, habits, anchored_at, anchored: Vec::new(), checkpointed_at })
     }
 
     async fn handle(
         &self,
-        _myself: ActorRef<Self::Msg>,
+        myself: ActorRef<Self::Msg>,
         LookRound: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        let now = state.lent.clock.now();
-        state.forget(now).await;
-        if now.since(state.anchored_at) >= state.habits.anchor_every {
-            state.anchored_at = now;
-            state.anchor(now).await;
-        }
+        let backlog = state.look_round().await;
+        // Only now, and once: rounds that take long do not queue up behind each other.
+        let pause = match backlog {
+            Backlog::None => state.habits.every,
+            Backlog::Some => state.habits.every.min(BREATH),
+        };
+        drop(myself.send_after(pause, || LookRound));
         Ok(())
     }
 }
 
 impl JanitorState {
-    async fn forget(&self, now: Timestamp) {
-        for _ in 0..BITES {
-            match self.lent.store.forget_expired(now, BITE).await {
-                Ok(forgotten) if forgotten >= u64::from(BITE) => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "what has expired could not be forgotten");
-                    break;
-                }
-            }
+    async fn look_round(&mut self) -> Backlog {
+        let now = self.lent.clock.now();
+        let forgotten = self.bite(Waste::Expired, now).await;
+        if now.since(self.anchored_at) >= self.habits.anchor_every {
+            self.anchored_at = now;
+            self.anchor(now).await;
         }
+        let Some(keep) = self.habits.keep_log else { return forgotten };
+        if now.since(self.checkpointed_at) >= self.habits.anchor_every {
+            self.checkpoint(now, now - keep).await;
+        }
+        let trimmed = self.bite(Waste::OldLog, now).await;
+        if trimmed == Backlog::Some { trimmed } else { forgotten }
     }
 
     /// Names every head in the log and in our own output, which is kept outside the database.
     async fn anchor(&mut self, now: Timestamp) {
         let store = &self.lent.store;
-        if store.log_heads().await.is_ok_and(|heads| heads == self.anchored) {
+        // Anchors and checkpoints are no news: two nodes would answer each other's for ever.
+        if store.log_written_after(&self.anchored).await.is_ok_and(|news| !news) {
             return;
         }
         match store.anchor_log(now).await {
             Ok(heads) => {
-                for head in heads {
+                for head in &heads {
                     let mac = URL_SAFE_NO_PAD.encode(&head.mac);
                     tracing::info!(lane = head.lane, seq = head.seq, mac, "security log head");
                 }
+                self.anchored = heads;
             }
             Err(error) => tracing::warn!(%error, "the security log could not be anchored"),
         }
-        if let Some(keep) = self.habits.keep_log {
-            self.trim(now, now - keep).await;
-        }
-        self.anchored = self.lent.store.log_heads().await.unwrap_or_default();
     }
 
-    async fn trim(&self, now: Timestamp, before: Timestamp) {
-        let store = &self.lent.store;
-        let trimmed = async {
-            if store.checkpoint_log(now, before, 10_000).await? == 0 {
-                return Ok(());
+    /// Lets go of what is older than `before`; if that is a lot, the next round goes on with it.
+    async fn checkpoint(&mut self, now: Timestamp, before: Timestamp) {
+        match self.lent.store.checkpoint_log(now, before, PROVEN).await {
+            Ok(allowed) if allowed >= u64::from(PROVEN) => {}
+            Ok(_) => self.checkpointed_at = now,
+            Err(error) => {
+                self.checkpointed_at = now;
+                tracing::warn!(%error, "the security log could not be checkpointed");
             }
-            for _ in 0..BITES {
-                if store.trim_log(BITE).await? < u64::from(BITE) {
-                    break;
+        }
+    }
+
+    /// Deletes in bites until there is too little left for one, or they have had their share.
+    async fn bite(&self, waste: Waste, now: Timestamp) -> Backlog {
+        let store = &self.lent.store;
+        for _ in 0..BITES {
+            let deleted = match waste {
+                Waste::Expired => store.forget_expired(now, BITE).await,
+                Waste::OldLog => store.trim_log(BITE).await,
+            };
+            match deleted {
+                Ok(deleted) if deleted >= u64::from(BITE) => {}
+                Ok(_) => return Backlog::None,
+                Err(error) => {
+                    tracing::warn!(%error, ?waste, "what is over could not be deleted");
+                    return Backlog::None;
                 }
             }
-            Ok::<_, crate::store::CommitError>(())
-        };
-        if let Err(error) = trimmed.await {
-            tracing::warn!(%error, "the security log could not be trimmed");
         }
+        Backlog::Some
     }
 }

@@ -76,6 +76,86 @@ async fn the_janitor_anchors_the_log_only_when_something_was_written() {
 }
 
 #[tokio::test]
+async fn two_janitors_do_not_answer_each_others_anchors() {
+    let mut world = World::new().await;
+    world.habits.janitor.anchor_every = Duration::from_secs(1);
+    let (one, other) = (world.node().await, world.node().await);
+    one.ledgers.ask("a", Command::AppendAndRecord(1)).await.unwrap();
+    other.ledgers.ask("b", Command::AppendAndRecord(1)).await.unwrap();
+    one.tree.keep_tidy().await.unwrap();
+    other.tree.keep_tidy().await.unwrap();
+    let mut stranger = world.stranger().await;
+    let anchors = "security_log WHERE event = 'log.anchored'";
+    eventually("an anchor of each", async || {
+        world.clock.advance(Duration::from_secs(2));
+        stranger.count(anchors).await >= 2
+    })
+    .await;
+    let looked = world.clock.readings();
+    eventually("many rounds", async || {
+        world.clock.advance(Duration::from_secs(2));
+        world.clock.readings() > looked + 40
+    })
+    .await;
+    assert_eq!(stranger.count(anchors).await, 2);
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn the_janitor_trims_a_long_log_though_nothing_more_is_written() {
+    let mut world = World::new().await;
+    world.habits.janitor.keep_log = Some(Duration::from_hours(1));
+    let node = world.node().await;
+    let mut askers = JoinSet::new();
+    for book in 0..100 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move {
+            for entry in 0..25 {
+                let append = Command::AppendAndRecord(entry);
+                ledgers.ask(&format!("l{book}"), append).await.unwrap();
+            }
+        });
+    }
+    askers.join_all().await;
+    node.tree.keep_tidy().await.unwrap();
+    let mut stranger = world.stranger().await;
+    let anchors = "security_log WHERE event = 'log.anchored'";
+    world.clock.advance(Duration::from_mins(61));
+    eventually("an anchor", async || stranger.count(anchors).await > 0).await;
+    // From here on the clock stands still: what is left is trimmed round by round.
+    let old = "security_log WHERE event = 'ledger.appended'";
+    eventually("a short log", async || stranger.count(old).await == 0).await;
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    // And it goes on when nobody writes: the anchor has had its time, too.
+    world.clock.advance(Duration::from_mins(122));
+    eventually("a shorter log", async || stranger.count(anchors).await == 0).await;
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn rounds_that_could_not_be_made_are_not_made_up_for() {
+    let mut world = World::new().await;
+    let every = Duration::from_millis(40);
+    world.habits.janitor.every = every;
+    let node = world.node().await;
+    let mut stranger = world.stranger().await;
+    let soon = world.clock.now();
+    node.ledgers.ask("a", Command::ForgetAt(soon)).await.unwrap();
+    stranger.hold_everything().await;
+    node.tree.keep_tidy().await.unwrap();
+    tokio::time::sleep(every * 50).await;
+    stranger.let_go().await;
+    eventually("a tidy house", async || stranger.count("entities").await == 0).await;
+    let looked = world.clock.readings();
+    tokio::time::sleep(every * 5).await;
+    let rounds = world.clock.readings() - looked;
+    assert!(rounds < 20, "{rounds} rounds in the time of five");
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn what_has_expired_is_locked_in_the_order_of_commits() {
     let world = World::new().await;
     if !world.is_postgres() {

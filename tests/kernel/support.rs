@@ -16,7 +16,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicI64, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -24,6 +24,7 @@ use std::{
 /// A clock that moves when told to; and that can be made to panic whoever looks at it next.
 pub struct TestClock {
     now: AtomicI64,
+    readings: AtomicU64,
     broken: AtomicBool,
 }
 
@@ -36,6 +37,11 @@ impl TestClock {
         self.broken.store(true, SeqCst);
     }
 
+    /// Says how often somebody looked at the clock.
+    pub fn readings(&self) -> u64 {
+        self.readings.load(SeqCst)
+    }
+
     pub fn is_broken(&self) -> bool {
         self.broken.load(SeqCst)
     }
@@ -43,6 +49,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
+        self.readings.fetch_add(1, SeqCst);
         assert!(!self.broken.swap(false, SeqCst), "the clock was told to panic");
         Timestamp::from_millis(self.now.load(SeqCst))
     }
@@ -95,7 +102,8 @@ impl World {
     }
 
     fn at(url: String, folder: tempfile::TempDir) -> Self {
-        let clock = TestClock { now: 1_800_000_000_000.into(), broken: false.into() };
+        let clock =
+            TestClock { now: 1_800_000_000_000.into(), readings: 0.into(), broken: false.into() };
         Self { url, clock: Arc::new(clock), habits: habits(), folder }
     }
 

@@ -32,12 +32,6 @@ impl Store {
         Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
     }
 
-    /// Returns where each lane ends.
-    pub async fn log_heads(&self) -> Result<Vec<(String, i64)>, ReadError> {
-        let heads = self.recorded_heads().await?;
-        Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
-    }
-
     /// Tells whether anything was recorded after `heads`, the log's records of itself aside.
     pub async fn log_written_after(&self, heads: &[Head]) -> Result<bool, ReadError> {
         for Head { lane, .. } in self.recorded_heads().await? {
