@@ -12,6 +12,7 @@ use super::{
     chain::{Head, Scribe},
     chore::{self, Chore, Done},
     commit::{Commit, CommitError},
+    disjoint::take_disjoint,
     engine::{Connection, Engine, is_busy, is_passing},
     group::{self, Care, Halt},
     rehearsal::Moment,
@@ -139,7 +140,7 @@ impl Committer {
                 }
             }
             let commits: Vec<&Commit> = waiting.iter().map(|(commit, _)| &**commit).collect();
-            let taken = group::take_disjoint(&commits, GROUP);
+            let taken = take_disjoint(&commits, GROUP);
             let mut rest = Vec::with_capacity(GROUP);
             let mut now = Vec::with_capacity(taken.len());
             for (place, job) in waiting.drain(..).enumerate() {

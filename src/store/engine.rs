@@ -1,7 +1,8 @@
 //! The only file that knows which database it is: pragmas, BEGIN, locks, triggers.
 
 use super::{
-    sql::{self, Batch, Run},
+    batch::{Batch, Bound},
+    sql,
     value::{Row, Value, bind_all},
 };
 use sqlx::{
@@ -212,62 +213,29 @@ impl Connection {
         })
     }
 
-    /// Runs `batch` over all `values`, a whole number of rows, and returns what comes back.
-    pub(super) async fn fetch_batch(
-        &mut self,
-        batch: &Batch,
-        values: &[Value<'_>],
-    ) -> sqlx::Result<Vec<Row>> {
+    /// Runs every statement of a batch and returns what comes back.
+    pub(super) async fn fetch_batch(&mut self, batch: &Bound<'_>) -> sqlx::Result<Vec<Row>> {
         let mut rows = Vec::new();
-        let mut rest = values;
-        for (size, text) in batch.split(values.len() / batch.columns) {
-            let (run, after) = rest.split_at(size * batch.columns);
-            rows.append(&mut self.fetch(text, run).await?);
-            rest = after;
+        for (sql, values) in batch.statements() {
+            rows.append(&mut self.fetch(sql, values).await?);
         }
         Ok(rows)
     }
 
-    /// Runs `batch` over all `values`, a whole number of rows, and counts the rows it touched.
-    pub(super) async fn execute_batch(
-        &mut self,
-        batch: &Batch,
-        values: &[Value<'_>],
-    ) -> sqlx::Result<u64> {
+    /// Runs every statement of a batch and counts the rows they touched.
+    pub(super) async fn execute_batch(&mut self, batch: &Bound<'_>) -> sqlx::Result<u64> {
         let mut touched = 0;
-        let mut rest = values;
-        for (size, text) in batch.split(values.len() / batch.columns) {
-            let (run, after) = rest.split_at(size * batch.columns);
-            touched += self.execute(text, run).await?;
-            rest = after;
-        }
-        Ok(touched)
-    }
-
-    /// The same in fewer statements, for a batch to which a row of `filler` means nothing.
-    pub(super) async fn execute_covered(
-        &mut self,
-        batch: &Batch,
-        mut values: Vec<Value<'_>>,
-        filler: &[Value<'_>],
-    ) -> sqlx::Result<u64> {
-        let runs = batch.cover(values.len() / batch.columns);
-        fill(&mut values, batch, &runs, filler);
-        let mut touched = 0;
-        let mut rest = values.as_slice();
-        for (size, text) in runs {
-            let (run, after) = rest.split_at(size * batch.columns);
-            touched += self.execute(text, run).await?;
-            rest = after;
+        for (sql, values) in batch.statements() {
+            touched += self.execute(sql, values).await?;
         }
         Ok(touched)
     }
 
     /// Reads the standing of entities and keeps them as they are until the transaction ends.
-    pub(super) async fn hold(&mut self, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
+    pub(super) async fn hold(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         match self {
-            Self::Sqlite(_) => self.fetch_asked(&sql::STANDING, asked).await,
-            Self::Postgres(_) => self.fetch_asked(&STANDING_HELD, asked).await,
+            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await,
+            Self::Postgres(_) => self.fetch_batch(&STANDING_HELD.asking(asked)).await,
         }
     }
 
@@ -276,26 +244,14 @@ impl Connection {
     /// SQLite has locked the whole file already: there it is only done for whoever wants to know.
     pub(super) async fn take(
         &mut self,
-        asked: Asked<'_>,
+        asked: &[(&str, &str)],
         want_to_know: bool,
     ) -> sqlx::Result<Option<Vec<Row>>> {
         match self {
             Self::Sqlite(_) if !want_to_know => Ok(None),
-            Self::Sqlite(_) => self.fetch_asked(&sql::STANDING, asked).await.map(Some),
-            Self::Postgres(_) => self.fetch_asked(&STANDING_TAKEN, asked).await.map(Some),
+            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await.map(Some),
+            Self::Postgres(_) => self.fetch_batch(&STANDING_TAKEN.asking(asked)).await.map(Some),
         }
-    }
-
-    async fn fetch_asked(&mut self, batch: &Batch, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
-        let (runs, values) = asked.cover(batch);
-        let mut rows = Vec::new();
-        let mut rest = values.as_slice();
-        for (size, text) in runs {
-            let (run, after) = rest.split_at(size * batch.columns);
-            rows.append(&mut self.fetch(text, run).await?);
-            rest = after;
-        }
-        Ok(rows)
     }
 
     /// Makes the security log append-only, whoever writes to it.
@@ -316,31 +272,6 @@ impl Connection {
         if let Err(error) = closed {
             tracing::debug!(%error, "store connection did not close in order");
         }
-    }
-}
-
-/// Entities whose standing is asked for: (kind, id).
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a>(pub(super) &'a [(&'a str, &'a str)]);
-
-impl<'a> Asked<'a> {
-    /// Returns the statements that ask for all of them, and the values for these.
-    fn cover(self, batch: &Batch) -> (Vec<Run>, Vec<Value<'a>>) {
-        let runs = batch.cover(self.0.len());
-        let places = (0i64..).zip(self.0);
-        let mut values: Vec<Value<'a>> = places
-            .flat_map(|(place, (kind, id))| [place.into(), Value::Text(kind), Value::Text(id)])
-            .collect();
-        fill(&mut values, batch, &runs, &[Value::Int(i64::MAX), Value::Text(""), Value::Text("")]);
-        (runs, values)
-    }
-}
-
-/// Appends rows of `filler` until `values` are as many rows as `runs` take.
-fn fill<'a>(values: &mut Vec<Value<'a>>, batch: &Batch, runs: &[Run], filler: &[Value<'a>]) {
-    let wanted: usize = runs.iter().map(|(size, _)| size * batch.columns).sum();
-    while values.len() < wanted {
-        values.extend_from_slice(filler);
     }
 }
 
@@ -389,14 +320,10 @@ impl Readers {
     }
 
     /// Reads the standing of entities, 64 to a query.
-    pub(super) async fn standing(&self, asked: Asked<'_>) -> sqlx::Result<Vec<Row>> {
-        let (runs, values) = asked.cover(&sql::STANDING);
+    pub(super) async fn standing(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         let mut rows = Vec::new();
-        let mut rest = values.as_slice();
-        for (size, text) in runs {
-            let (run, after) = rest.split_at(size * sql::STANDING.columns);
-            rows.append(&mut self.fetch(text, run).await?);
-            rest = after;
+        for (sql, values) in sql::STANDING.asking(asked).statements() {
+            rows.append(&mut self.fetch(sql, values).await?);
         }
         Ok(rows)
     }

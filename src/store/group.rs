@@ -12,12 +12,13 @@
 //!
 //! Nearly always everybody wins. So a group is first written in hope: rows are counted, and only if
 //! the count is short is it rolled back and written again with care, asking row by row who lost.
-//! Members of a group never touch each other's rows ([`take_disjoint`]), so their order is free.
+//! Members of a group never touch each other's rows ([`super::disjoint`]), so their order is free.
 
 use super::{
     chain::{Entry, Head, Scribe},
     commit::{Commit, CommitError},
-    engine::{Asked, Connection},
+    disjoint::Place,
+    engine::Connection,
     sql,
     value::Value,
 };
@@ -49,40 +50,6 @@ impl From<sqlx::Error> for Halt {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(error)
     }
-}
-
-/// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
-type Place<'a> = (&'a str, &'a str);
-
-/// Takes from the front of `waiting` the commits that touch no row another one has claimed.
-pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usize> {
-    let (mut written, mut read) = (HashSet::<Place<'a>>::new(), HashSet::<Place<'a>>::new());
-    let mut taken = Vec::new();
-    for (place, commit) in waiting.iter().enumerate() {
-        if taken.len() == most {
-            break;
-        }
-        let writes = places_written(commit);
-        let reads = || commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
-        let in_the_way = writes.iter().any(|row| written.contains(row) || read.contains(row))
-            || reads().any(|row| written.contains(&row));
-        if !in_the_way {
-            written.extend(writes);
-            read.extend(reads());
-            taken.push(place);
-        }
-    }
-    taken
-}
-
-fn places_written(commit: &Commit) -> Vec<Place<'_>> {
-    let change = &commit.change;
-    let mut places = vec![(change.kind, change.id.as_str())];
-    places.extend(commit.births.iter().map(|birth| (birth.kind, birth.id.as_str())));
-    let born = commit.births.iter().flat_map(|birth| &birth.names);
-    let named = change.names.added.iter().chain(&change.names.removed).chain(born);
-    places.extend(named.map(|name| (name.space, name.name.as_str())));
-    places
 }
 
 /// Writes `commits` within the transaction that is open on `connection`.
@@ -145,14 +112,14 @@ impl<'a> Group<'a> {
             let places: Vec<Place<'_>> = run.iter().map(|(place, _)| *place).collect();
             let rows = if run[0].1 {
                 let careful = self.care == Care::Careful;
-                let Some(rows) = connection.take(Asked(&places), careful).await? else { continue };
+                let Some(rows) = connection.take(&places, careful).await? else { continue };
                 let changed = changed.get_or_insert_with(HashMap::new);
                 for row in rows {
                     changed.insert((row.text(0)?, row.text(1)?), row.int(2)?);
                 }
                 continue;
             } else {
-                connection.hold(Asked(&places)).await?
+                connection.hold(&places).await?
             };
             for row in rows {
                 required.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
@@ -212,12 +179,13 @@ impl<'a> Group<'a> {
             })
             .collect();
         if self.care == Care::Hopeful {
-            let landed = connection.execute_batch(&sql::CREATE, &values).await?;
+            let landed = connection.execute_batch(&sql::CREATE.exactly(values)).await?;
             let all_landed = landed == inserts.len() as u64;
             let created = inserts.iter().map(|insert| (insert.commit, (insert.kind, insert.id)));
             return if all_landed { Ok(created.collect()) } else { Err(Halt::Contested) };
         }
-        let mut landed = places(&connection.fetch_batch(&sql::CREATE_AND_TELL, &values).await?)?;
+        let mut landed =
+            places(&connection.fetch_batch(&sql::CREATE_AND_TELL.exactly(values)).await?)?;
         let mut created = Vec::new();
         for Insert { commit, kind, id, own, .. } in inserts {
             // Removed and not only looked up: what is asked for twice has landed once.
@@ -253,10 +221,11 @@ impl<'a> Group<'a> {
             })
             .collect();
         if self.care == Care::Hopeful {
-            let landed = connection.execute_batch(&sql::CLAIM, &values).await?;
+            let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
             return if landed == wanted.len() as u64 { Ok(wanted) } else { Err(Halt::Contested) };
         }
-        let mut landed = places(&connection.fetch_batch(&sql::CLAIM_AND_TELL, &values).await?)?;
+        let mut landed =
+            places(&connection.fetch_batch(&sql::CLAIM_AND_TELL.exactly(values)).await?)?;
         let mut claimed = Vec::new();
         for (commit, name, holder) in wanted {
             if landed.remove(&(name.space.to_owned(), name.name.clone())) {
@@ -294,7 +263,7 @@ impl<'a> Group<'a> {
             Value::Int(0),
             Value::OptionalInt(None),
         ];
-        let swapped = connection.execute_covered(&sql::ADVANCE, values, &nobody).await?;
+        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &nobody)).await?;
         match self.care {
             _ if swapped == swaps.len() as u64 => Ok(()),
             Care::Hopeful => Err(Halt::Contested),
@@ -344,7 +313,7 @@ impl<'a> Group<'a> {
                 values.extend(born.flatten());
             }
         }
-        connection.execute_batch(&sql::ENLIST, &values).await.map(drop)
+        connection.execute_batch(&sql::ENLIST.exactly(values)).await.map(drop)
     }
 
     async fn record(
@@ -381,7 +350,7 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        connection.execute_batch(&sql::POST, &values).await.map(drop)
+        connection.execute_batch(&sql::POST.exactly(values)).await.map(drop)
     }
 
     fn verdicts(self) -> Vec<Result<i64, CommitError>> {

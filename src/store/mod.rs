@@ -5,10 +5,12 @@
 //! [`group`] writes them, [`chain`] keeps the security log honest, [`engine`] is the only file that
 //! knows which database it talks to. The store knows text, versions and times; it knows no rule.
 
+mod batch;
 mod chain;
 mod chore;
 mod commit;
 mod committer;
+mod disjoint;
 mod engine;
 mod group;
 mod log;

@@ -1,60 +1,7 @@
 //! Every statement, grouped by table, valid in both engines.
-//!
-//! A [`Batch`] is one statement for several rows: a commit group costs a handful of statements and
-//! not a handful for each of its commits, which is what makes a group cheap on a database that is
-//! a thread hop (SQLite) or a network round trip (PostgreSQL) away.
 
+use super::batch::Batch;
 use std::sync::LazyLock;
-
-/// How many rows the prepared forms of a batch take; any number is a sum of these.
-const SIZES: [usize; 11] = [64, 56, 48, 40, 32, 24, 16, 8, 4, 2, 1];
-
-/// A statement over a list of rows, prepared for a few lengths of that list.
-pub(super) struct Batch {
-    pub(super) columns: usize,
-    texts: [&'static str; SIZES.len()],
-}
-
-/// One statement of a batch: how many rows it takes and its text.
-pub(super) type Run = (usize, &'static str);
-
-impl Batch {
-    /// Builds `head ($1, $2), ($3, $4) … tail` for each size.
-    pub(super) fn new(head: &str, columns: usize, tail: &str) -> Self {
-        let text_for = |rows: usize| {
-            let tuple = |row: usize| {
-                let places: Vec<_> =
-                    (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-                format!("({})", places.join(", "))
-            };
-            let tuples: Vec<_> = (0..rows).map(tuple).collect();
-            // Leaked once a process for each statement and size: the driver wants static text.
-            &*Box::leak(format!("{head} {} {tail}", tuples.join(", ")).into_boxed_str())
-        };
-        Self { columns, texts: SIZES.map(text_for) }
-    }
-
-    /// Splits `rows` into the largest runs there is a text for.
-    pub(super) fn split(&self, mut rows: usize) -> Vec<Run> {
-        let mut runs = Vec::new();
-        for (size, text) in SIZES.into_iter().zip(self.texts) {
-            while rows >= size {
-                runs.push((size, text));
-                rows -= size;
-            }
-        }
-        runs
-    }
-
-    /// Covers `rows` with as few runs as possible; the last may take more rows than there are.
-    pub(super) fn cover(&self, rows: usize) -> Vec<Run> {
-        let mut runs = vec![(SIZES[0], self.texts[0]); rows / SIZES[0]];
-        let rest = rows % SIZES[0];
-        let sizes = SIZES.into_iter().zip(self.texts).rev();
-        runs.extend(sizes.filter(|(size, _)| rest > 0 && *size >= rest).take(1));
-        runs
-    }
-}
 
 // entities
 
@@ -239,22 +186,3 @@ pub(super) const FORGET: &str = "DELETE FROM entities WHERE kind = $1 AND id = $
 pub(super) const FORGET_NAMES: &str = "DELETE FROM names WHERE kind = $1 AND id = $2";
 
 pub(super) const FORGET_LISTINGS: &str = "DELETE FROM listings WHERE kind = $1 AND id = $2";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_batch_is_split_into_runs_that_add_up_or_cover() {
-        let batch = Batch::new("VALUES", 2, "");
-        for rows in 0..200 {
-            let split: usize = batch.split(rows).iter().map(|(size, _)| size).sum();
-            assert_eq!(split, rows);
-            let covered: usize = batch.cover(rows).iter().map(|(size, _)| size).sum();
-            assert!(covered >= rows && covered < rows.max(1) * 2 + 1, "{rows} by {covered}");
-            assert_eq!(batch.cover(rows).len(), rows.div_ceil(64));
-        }
-        assert_eq!(batch.split(1)[0].1, "VALUES ($1, $2) ");
-        assert!(batch.cover(3)[0].1.ends_with("($7, $8) "));
-    }
-}

@@ -2,7 +2,6 @@
 
 use super::{
     ReadError, Store,
-    engine::Asked,
     rehearsal::Moment,
     sql,
     value::{self, Value},
@@ -75,7 +74,7 @@ impl Store {
             return Err(ReadError(sqlx::Error::WorkerCrashed));
         }
         let mut found = vec![None; asked.len()];
-        for row in self.inner.readers.standing(Asked(asked)).await? {
+        for row in self.inner.readers.standing(asked).await? {
             let (kind, id) = (row.text(0)?, row.text(1)?);
             let live_until = Timestamp::from_millis(row.int(3)?);
             let standing = Standing { version: row.int(2)?, live_until };

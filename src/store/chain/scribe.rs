@@ -158,7 +158,7 @@ async fn insert(connection: &mut Connection, rows: &[LogRow]) -> sqlx::Result<()
             ]
         })
         .collect();
-    connection.fetch_batch(&sql::APPEND, &values).await.map(drop)
+    connection.execute_batch(&sql::APPEND.exactly(values)).await.map(drop)
 }
 
 /// Another writer was faster: a known failure, after which the group is written again.

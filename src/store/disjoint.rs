@@ -1,0 +1,38 @@
+//! Which commits may share a transaction: those that touch no row of each other.
+
+use super::commit::Commit;
+use std::collections::HashSet;
+
+/// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
+pub(super) type Place<'a> = (&'a str, &'a str);
+
+/// Takes from the front of `waiting` the commits that touch no row another one has claimed.
+pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usize> {
+    let (mut written, mut read) = (HashSet::<Place<'a>>::new(), HashSet::<Place<'a>>::new());
+    let mut taken = Vec::new();
+    for (place, commit) in waiting.iter().enumerate() {
+        if taken.len() == most {
+            break;
+        }
+        let writes = places_written(commit);
+        let reads = || commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
+        let in_the_way = writes.iter().any(|row| written.contains(row) || read.contains(row))
+            || reads().any(|row| written.contains(&row));
+        if !in_the_way {
+            written.extend(writes);
+            read.extend(reads());
+            taken.push(place);
+        }
+    }
+    taken
+}
+
+fn places_written(commit: &Commit) -> Vec<Place<'_>> {
+    let change = &commit.change;
+    let mut places = vec![(change.kind, change.id.as_str())];
+    places.extend(commit.births.iter().map(|birth| (birth.kind, birth.id.as_str())));
+    let born = commit.births.iter().flat_map(|birth| &birth.names);
+    let named = change.names.added.iter().chain(&change.names.removed).chain(born);
+    places.extend(named.map(|name| (name.space, name.name.as_str())));
+    places
+}
