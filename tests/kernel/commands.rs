@@ -1,20 +1,10 @@
 //! The binary as an operator runs it.
 
 use crate::support::{World, eventually};
-use porteiro::{
-    actors::hashing::HashingOptions,
-    crypto::{
-        SystemDice,
-        keys::{DevKeys, Folder},
-        password::PasswordCost,
-    },
-    system::{System, SystemOptions},
-};
+use porteiro::system::System;
 use std::{
-    collections::HashMap,
     path::Path,
     process::{Command, Output},
-    sync::Arc,
     time::Duration,
 };
 
@@ -29,16 +19,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Starts and stops a system, which leaves its keys' history in the log.
 async fn run_once(world: &World, folder: &Path) {
-    let folder = folder.to_owned();
-    let system = System::start(SystemOptions {
-        store: world.url.clone(),
-        read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
-        clock: world.clock.clone(),
-        dice: Arc::new(SystemDice),
-        habits: world.habits,
-        hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
-        couriers: HashMap::new(),
-    });
+    let system = System::start(world.system(folder.to_owned()));
     let system = system.await.unwrap();
     eventually("keys", async || !system.keys().borrow().jwks["keys"].is_null()).await;
     assert!(system.stop(Duration::from_secs(5)).await);

@@ -2,32 +2,18 @@
 
 use crate::support::{World, eventually};
 use porteiro::{
-    actors::hashing::HashingOptions,
     crypto::{
         SystemDice,
-        keys::{DevKeys, Folder, Generator, Origin, Purpose},
-        password::PasswordCost,
+        keys::{Generator, Origin, Purpose},
     },
     domain::{Clock as _, Secret, signing_keys::SigningAlgorithm},
-    system::{System, SystemError, SystemOptions},
+    system::{System, SystemError},
 };
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::time::Duration;
 
 fn generator<'a>(folder: &'a std::path::Path, world: &World) -> Generator<'a> {
     let created_at = world.clock.now();
     Generator { folder, origin: Origin::Generate, created_at, dice: &SystemDice }
-}
-
-fn options(world: &World, folder: PathBuf) -> SystemOptions {
-    SystemOptions {
-        store: world.url.clone(),
-        read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
-        clock: world.clock.clone(),
-        dice: Arc::new(SystemDice),
-        habits: world.habits,
-        hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
-        couriers: HashMap::new(),
-    }
 }
 
 fn kid(system: &System, algorithm: SigningAlgorithm) -> String {
@@ -46,7 +32,7 @@ async fn a_system_signs_hashes_and_ends_in_order() {
     let world = World::new().await;
     let folder = world.folder().join("keys");
     generator(&folder, &world).generate_all().unwrap();
-    let system = System::start(options(&world, folder)).await.unwrap();
+    let system = System::start(world.system(folder)).await.unwrap();
     for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa] {
         let keys = system.keys();
         let signer = keys.borrow().signer(algorithm).unwrap().clone();
@@ -66,7 +52,7 @@ async fn a_new_key_is_published_before_it_signs_and_the_old_one_verifies_for_a_w
     let world = World::new().await;
     let folder = world.folder().join("keys");
     generator(&folder, &world).generate_all().unwrap();
-    let system = System::start(options(&world, folder.clone())).await.unwrap();
+    let system = System::start(world.system(folder.clone())).await.unwrap();
     let es256 = SigningAlgorithm::Es256;
     let old = kid(&system, es256);
     world.clock.advance(Duration::from_secs(1));
@@ -89,8 +75,8 @@ async fn two_nodes_with_one_folder_publish_the_same_set() {
     let world = World::new().await;
     let folder = world.folder().join("keys");
     generator(&folder, &world).generate_all().unwrap();
-    let one = System::start(options(&world, folder.clone())).await.unwrap();
-    let other = System::start(options(&world, folder)).await.unwrap();
+    let one = System::start(world.system(folder.clone())).await.unwrap();
+    let other = System::start(world.system(folder)).await.unwrap();
     assert_eq!(published(&one), published(&other));
     for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa] {
         assert_eq!(kid(&one, algorithm), kid(&other, algorithm));
@@ -105,7 +91,7 @@ async fn a_folder_that_turns_bad_changes_nothing_until_it_is_good_again() {
     let world = World::new().await;
     let folder = world.folder().join("keys");
     let keys = generator(&folder, &world).generate_all().unwrap();
-    let system = System::start(options(&world, folder)).await.unwrap();
+    let system = System::start(world.system(folder)).await.unwrap();
     let before = published(&system);
     let chmod = |mode| {
         std::fs::set_permissions(&keys[0].path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -124,7 +110,7 @@ async fn a_system_without_usable_keys_does_not_start_and_touches_no_store() {
     let world = World::new().await;
     let folder = world.folder().join("keys");
     std::fs::create_dir(&folder).unwrap();
-    let mut options = options(&world, folder);
+    let mut options = world.system(folder);
     let database = world.folder().join("untouched.db");
     options.store = format!("sqlite://{}", database.display());
     assert!(matches!(System::start(options).await, Err(SystemError::Keys(_))));

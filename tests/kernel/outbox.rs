@@ -180,6 +180,28 @@ async fn a_message_whose_courier_died_is_delivered_by_another_when_the_lease_is_
 }
 
 #[tokio::test]
+async fn whoever_lost_his_lease_can_neither_erase_nor_put_off_the_message() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.ledgers.ask("a", post(1, FAR)).await.unwrap();
+    let lease = async || {
+        let now = world.clock.now();
+        let until = now + Duration::from_mins(1);
+        node.store.lease_messages(now, until, 10).await.unwrap().pop().unwrap()
+    };
+    let lost = lease().await;
+    world.clock.advance(Duration::from_mins(1));
+    let held = lease().await;
+    let now = world.clock.now();
+    assert!(!node.store.message_delivered(&lost).await.unwrap());
+    assert!(!node.store.message_deferred(&lost, now).await.unwrap());
+    assert!(!node.store.message_dropped(&lost, now).await.unwrap());
+    assert_eq!(world.stranger().await.count("outbox").await, 1);
+    assert!(node.store.message_delivered(&held).await.unwrap());
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn two_nodes_do_not_deliver_the_same_message_while_all_goes_well() {
     let world = World::new().await;
     let postman = Arc::new(Postman::default());

@@ -4,12 +4,16 @@ use crate::ledger::{Command, Ledger, Refusal};
 use porteiro::{
     actors::{
         Answer, Couriers, Entities, Failure, Habits, JanitorHabits, KeyHabits, Lent, RestartBudget,
-        Tree,
+        Tree, hashing::HashingOptions,
     },
-    crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
+    crypto::{
+        SecretKey, SharedVault, SystemDice, Vault, draw_text,
+        keys::{DevKeys, Folder},
+        password::PasswordCost,
+    },
     domain::{Clock, Timestamp},
     store::{Moment, Rehearsal, Store, StoreOptions},
-    system::log_chain,
+    system::{SystemOptions, log_chain},
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use std::{
@@ -118,6 +122,19 @@ impl World {
     /// Starts a node of its own on this world's database.
     pub async fn node(&self) -> Node {
         Node::start(self, &self.url).await
+    }
+
+    /// What a whole system with the keys in `folder` is built from.
+    pub fn system(&self, folder: PathBuf) -> SystemOptions {
+        SystemOptions {
+            store: self.url.clone(),
+            read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
+            clock: self.clock.clone(),
+            dice: Arc::new(SystemDice),
+            habits: self.habits,
+            hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
+            couriers: Couriers::new(),
+        }
     }
 
     /// A connection of a stranger who goes round the kernel.
