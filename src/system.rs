@@ -2,7 +2,7 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, KeySnapshot, Lent, ReadFolder, StartError, Tree,
+        Couriers, Entities, Habits, KeySnapshot, Lent, ReadFolder, StartError, Together, Tree,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
@@ -80,6 +80,11 @@ impl System {
     /// Hosts the entities of a kind and returns the door to them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub fn together(&self) -> Together {
+        self.tree.together()
     }
 
     /// Returns the keys as they are now; later snapshots come through the same receiver.

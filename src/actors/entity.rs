@@ -13,20 +13,17 @@ use super::{
     envelope::Envelope,
     failure::{Answer, Failure},
     room::Room,
+    staging::{add_effects, nothing_yet, step},
 };
 use crate::{
-    crypto::draw_text,
-    domain::{Decision, Dispatch, Effects, Machine, Requirement, Timestamp},
-    store::{Change, Commit, CommitError, Delta, Message, Standing},
+    domain::{Decision, Machine, Requirement, Timestamp},
+    store::{CommitError, Standing},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use std::{marker::PhantomData, sync::Arc};
 
 /// How often a decision is made anew after losing to another node.
 const ATTEMPTS: usize = 5;
-
-/// What sealed outbox payloads are bound to, beside their id.
-pub(super) const OUTBOX_PURPOSE: &str = "outbox";
 
 pub(super) struct Entity<M>(PhantomData<fn() -> M>);
 
@@ -139,7 +136,9 @@ impl<M: Machine> State<M> {
             for event in &events {
                 next.apply(event);
             }
-            let commit = self.commit(&machine, &next, version, now, effects);
+            let mut commit = nothing_yet(now);
+            commit.changes.push(step(&self.id, &machine, &next, version));
+            add_effects::<M>(&mut commit, &self.id, effects, &self.room.lent);
             let failure = match self.room.lent.store.commit(commit).await {
                 Ok(version) => {
                     self.held = Some((next, version));
@@ -202,37 +201,6 @@ impl<M: Machine> State<M> {
         };
         let mut facts = requirements.iter().zip(&found[1..]);
         Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))
-    }
-
-    fn commit(
-        &self,
-        before: &M,
-        next: &M,
-        expected: i64,
-        at: Timestamp,
-        effects: Effects,
-    ) -> Commit {
-        let change = Change {
-            kind: M::KIND,
-            id: self.id.to_string(),
-            expected,
-            state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
-            live_until: next.live_until(),
-            forget_at: next.forget_at(),
-            names: Delta::between(&before.names(), &next.names()),
-            listings: Delta::between(&before.listings(), &next.listings()),
-        };
-        let Effects { births, requirements, records, dispatches } = effects;
-        let messages = dispatches.iter().map(|dispatch| self.seal(dispatch)).collect();
-        Commit { at, change, births, requirements, records, messages }
-    }
-
-    fn seal(&self, dispatch: &Dispatch) -> Message {
-        let lent = &self.room.lent;
-        let id = draw_text(&*lent.dice, 16);
-        let content = dispatch.payload.expose();
-        let payload = lent.vault.now().seal(OUTBOX_PURPOSE, id.as_bytes(), content, &*lent.dice);
-        Message { id, topic: dispatch.topic, payload, expires_at: dispatch.expires_at }
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     outbox::{Couriers, Outbox, OutboxArguments},
     room::{Lent, Room},
     root::{Child, Message, RestartBudget, Root, RootArguments},
+    together::Together,
 };
 use crate::domain::{Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
@@ -94,6 +95,11 @@ impl Tree {
         let host = move || (Host::<M>::new(), (room.clone(), idle));
         self.start(Child::new(M::KIND, host)).await?;
         Ok(door)
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub fn together(&self) -> Together {
+        Together::new(self.lent.clone())
     }
 
     /// Starts the outbox with the couriers it knows.

@@ -2,14 +2,14 @@
 
 use crate::domain::{Birth, Listing, Name, Record, Requirement, Timestamp};
 
-/// A compare-and-swap on one entity and everything that must become true with it.
+/// Compare-and-swaps on one or more entities and everything that must become true with them.
 pub struct Commit {
     /// When it was decided; the time of its log rows and the birth version of what it creates.
     pub at: Timestamp,
-    pub change: Change,
-    pub births: Vec<Birth>,
+    /// At least one; the first is the one whose new version the caller hears.
+    pub changes: Vec<Change>,
     pub requirements: Vec<Requirement>,
-    pub records: Vec<Record>,
+    pub records: Vec<Recorded>,
     pub messages: Vec<Message>,
 }
 
@@ -17,13 +17,53 @@ pub struct Commit {
 pub struct Change {
     pub kind: &'static str,
     pub id: String,
-    /// The version the decision rests on; 0 where there is no row yet.
-    pub expected: i64,
+    pub expected: Expected,
     pub state: String,
     pub live_until: Timestamp,
     pub forget_at: Option<Timestamp>,
     pub names: Delta<Name>,
     pub listings: Delta<Listing>,
+}
+
+/// What a change expects to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The version the decision rests on.
+    Version(i64),
+    /// No row, as when it was decided; to find one is a conflict.
+    Nothing,
+    /// No row, for the id is meant to be new; to find one means that it is taken.
+    NewId,
+}
+
+impl Expected {
+    /// The version a decision rests on, where 0 is no row.
+    pub fn read(version: i64) -> Self {
+        if version == 0 { Self::Nothing } else { Self::Version(version) }
+    }
+}
+
+impl From<Birth> for Change {
+    fn from(birth: Birth) -> Self {
+        let Birth { kind, id, state, live_until, forget_at, names, listings } = birth;
+        Self {
+            kind,
+            id,
+            expected: Expected::NewId,
+            state,
+            live_until,
+            forget_at,
+            names: Delta { added: names, removed: Vec::new() },
+            listings: Delta { added: listings, removed: Vec::new() },
+        }
+    }
+}
+
+/// A record for the security log, and the entity that wrote it.
+pub struct Recorded {
+    pub kind: &'static str,
+    pub id: String,
+    pub record: Record,
 }
 
 /// What a change adds to and removes from a set.

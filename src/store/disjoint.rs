@@ -28,11 +28,10 @@ pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usiz
 }
 
 fn places_written(commit: &Commit) -> Vec<Place<'_>> {
-    let change = &commit.change;
-    let mut places = vec![(change.kind, change.id.as_str())];
-    places.extend(commit.births.iter().map(|birth| (birth.kind, birth.id.as_str())));
-    let born = commit.births.iter().flat_map(|birth| &birth.names);
-    let named = change.names.added.iter().chain(&change.names.removed).chain(born);
-    places.extend(named.map(|name| (name.space, name.name.as_str())));
-    places
+    let rows = commit.changes.iter().map(|change| (change.kind, change.id.as_str()));
+    let names = commit.changes.iter().flat_map(|change| {
+        let names = change.names.added.iter().chain(&change.names.removed);
+        names.map(|name| (name.space, name.name.as_str()))
+    });
+    rows.chain(names).collect()
 }

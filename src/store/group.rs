@@ -16,7 +16,7 @@
 
 use super::{
     chain::{Entry, Head, Scribe},
-    commit::{Commit, CommitError},
+    commit::{Change, Commit, CommitError, Expected, Recorded},
     disjoint::Place,
     engine::Connection,
     sql,
@@ -78,68 +78,59 @@ struct Group<'a> {
     care: Care,
 }
 
-/// An entity to insert, and which commit wants it.
-struct Insert<'a> {
-    commit: usize,
-    kind: &'static str,
-    id: &'a str,
-    state: &'a str,
-    live_until: Timestamp,
-    forget_at: Option<Timestamp>,
-    /// Whether it is the commit's own entity or one it gives birth to.
-    own: bool,
-}
-
 impl<'a> Group<'a> {
     fn standing(&self) -> impl Iterator<Item = (usize, &'a Commit)> {
         self.commits.iter().copied().enumerate().filter(|(place, _)| self.fates[*place].is_ok())
+    }
+
+    /// The changes of all commits that have not lost, each with its commit's place.
+    fn changes(&self) -> impl Iterator<Item = (usize, &'a Change)> {
+        self.standing().flat_map(|(place, commit)| commit.changes.iter().map(move |c| (place, c)))
     }
 
     /// Locks what is required and what will change, and judges by what is found.
     async fn hold(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
         // (place, whether it is changed)
         let mut asked: Vec<(Place<'a>, bool)> = Vec::new();
-        for Commit { change, requirements, .. } in self.commits.iter().copied() {
-            asked.extend(requirements.iter().map(|fact| ((fact.kind(), fact.id()), false)));
-            if change.expected != 0 {
-                asked.push(((change.kind, &change.id), true));
-            }
+        for commit in self.commits {
+            let required = commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
+            asked.extend(required.map(|place| (place, false)));
+            let swapped = commit.changes.iter().filter(|change| version_of(change).is_some());
+            asked.extend(swapped.map(|change| ((change.kind, &*change.id), true)));
         }
         asked.sort_unstable();
         asked.dedup();
-        let (mut required, mut changed) = (HashMap::new(), None);
+        let mut found = HashMap::new();
+        let mut changed_are_known = false;
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
             let places: Vec<Place<'_>> = run.iter().map(|(place, _)| *place).collect();
             let rows = if run[0].1 {
                 let careful = self.care == Care::Careful;
                 let Some(rows) = connection.take(&places, careful).await? else { continue };
-                let changed = changed.get_or_insert_with(HashMap::new);
-                for row in rows {
-                    changed.insert((row.text(0)?, row.text(1)?), row.int(2)?);
-                }
-                continue;
+                changed_are_known = true;
+                rows
             } else {
                 connection.hold(&places).await?
             };
             for row in rows {
-                required.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
+                found.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
             }
         }
+        let look_up = |kind: &str, id: &str| found.get(&(kind.to_owned(), id.to_owned()));
         for (fate, commit) in self.fates.iter_mut().zip(self.commits) {
-            let change = &commit.change;
-            let moved_on = changed.as_ref().is_some_and(|found| {
-                let found = found.get(&(change.kind.to_owned(), change.id.clone()));
-                change.expected != 0 && found != Some(&change.expected)
-            });
-            if moved_on {
-                *fate = Err(CommitError::Conflict);
-            } else if let Some(fact) = commit.requirements.iter().find(|fact| {
-                let found = required.get(&(fact.kind().to_owned(), fact.id().to_owned()));
-                !found.is_some_and(|(version, live_until)| match fact {
+            let moved_on = |change: &Change| {
+                let version = look_up(change.kind, &change.id).map(|(version, _)| *version);
+                version_of(change).is_some_and(|expected| version != Some(expected))
+            };
+            let unmet = |fact: &&Requirement| {
+                !look_up(fact.kind(), fact.id()).is_some_and(|(version, live_until)| match fact {
                     Requirement::Live { .. } => *live_until > commit.at.millis(),
                     Requirement::Unchanged { version: expected, .. } => version == expected,
                 })
-            }) {
+            };
+            if changed_are_known && commit.changes.iter().any(moved_on) {
+                *fate = Err(CommitError::Conflict);
+            } else if let Some(fact) = commit.requirements.iter().find(unmet) {
                 *fate = Err(CommitError::Unmet { kind: fact.kind() });
             }
         }
@@ -150,51 +141,38 @@ impl<'a> Group<'a> {
     async fn create(
         &mut self,
         connection: &mut Connection,
-    ) -> Result<Vec<(usize, Place<'a>)>, Halt> {
-        let mut inserts = Vec::new();
-        for (commit, Commit { change, births, .. }) in self.standing() {
-            if change.expected == 0 {
-                let (live_until, forget_at) = (change.live_until, change.forget_at);
-                let (kind, id, state) = (change.kind, &*change.id, &*change.state);
-                inserts.push(Insert { commit, kind, id, state, live_until, forget_at, own: true });
-            }
-            for birth in births {
-                let (live_until, forget_at) = (birth.live_until, birth.forget_at);
-                let (kind, id, state) = (birth.kind, &*birth.id, &*birth.state);
-                inserts.push(Insert { commit, kind, id, state, live_until, forget_at, own: false });
-            }
-        }
-        inserts.sort_unstable_by_key(|insert| (insert.kind, insert.id));
-        let values: Vec<Value<'_>> = inserts
+    ) -> Result<Vec<(usize, &'a Change)>, Halt> {
+        let mut new: Vec<(usize, &'a Change)> =
+            self.changes().filter(|(_, change)| version_of(change).is_none()).collect();
+        new.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
+        let values: Vec<Value<'_>> = new
             .iter()
-            .flat_map(|insert| {
+            .flat_map(|(commit, change)| {
                 [
-                    Value::Text(insert.kind),
-                    Value::Text(insert.id),
-                    Value::Int(birth_version(self.commits[insert.commit].at)),
-                    Value::Text(insert.state),
-                    Value::Int(insert.live_until.millis()),
-                    Value::OptionalInt(insert.forget_at.map(Timestamp::millis)),
+                    Value::Text(change.kind),
+                    Value::Text(&change.id),
+                    Value::Int(birth_version(self.commits[*commit].at)),
+                    Value::Text(&change.state),
+                    Value::Int(change.live_until.millis()),
+                    Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
                 ]
             })
             .collect();
         if self.care == Care::Hopeful {
             let landed = connection.execute_batch(&sql::CREATE.exactly(values)).await?;
-            let all_landed = landed == inserts.len() as u64;
-            let created = inserts.iter().map(|insert| (insert.commit, (insert.kind, insert.id)));
-            return if all_landed { Ok(created.collect()) } else { Err(Halt::Contested) };
+            return if landed == new.len() as u64 { Ok(new) } else { Err(Halt::Contested) };
         }
         let mut landed =
             places(&connection.fetch_batch(&sql::CREATE_AND_TELL.exactly(values)).await?)?;
         let mut created = Vec::new();
-        for Insert { commit, kind, id, own, .. } in inserts {
+        for (commit, change) in new {
             // Removed and not only looked up: what is asked for twice has landed once.
-            if landed.remove(&(kind.to_owned(), id.to_owned())) {
-                created.push((commit, (kind, id)));
-            } else if own {
+            if landed.remove(&(change.kind.to_owned(), change.id.clone())) {
+                created.push((commit, change));
+            } else if change.expected != Expected::NewId {
                 self.fates[commit] = Err(CommitError::Conflict);
             } else if self.fates[commit].is_ok() {
-                self.fates[commit] = Err(CommitError::Taken { space: kind });
+                self.fates[commit] = Err(CommitError::Taken { space: change.kind });
             }
         }
         Ok(created)
@@ -203,23 +181,16 @@ impl<'a> Group<'a> {
     async fn claim_names(
         &mut self,
         connection: &mut Connection,
-    ) -> Result<Vec<(usize, &'a Name, Place<'a>)>, Halt> {
-        let mut wanted: Vec<(usize, &'a Name, Place<'a>)> = Vec::new();
-        for (place, commit) in self.standing() {
-            let change = &commit.change;
-            let own = change.names.added.iter().map(|name| (name, (change.kind, &*change.id)));
-            let born = commit.births.iter().flat_map(|birth| {
-                birth.names.iter().map(move |name| (name, (birth.kind, birth.id.as_str())))
-            });
-            wanted.extend(own.chain(born).map(|(name, holder)| (place, name, holder)));
-        }
-        wanted.sort_unstable_by_key(|(_, name, _)| *name);
-        let values: Vec<Value<'_>> = wanted
-            .iter()
-            .flat_map(|(_, name, (kind, id))| {
-                [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
+    ) -> Result<Vec<(usize, &'a Name, &'a Change)>, Halt> {
+        let mut wanted: Vec<(usize, &'a Name, &'a Change)> = self
+            .changes()
+            .flat_map(|(place, change)| {
+                change.names.added.iter().map(move |name| (place, name, change))
             })
             .collect();
+        wanted.sort_unstable_by_key(|(_, name, _)| *name);
+        let values: Vec<Value<'_>> =
+            wanted.iter().flat_map(|(_, name, holder)| name_row(name, holder)).collect();
         if self.care == Care::Hopeful {
             let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
             return if landed == wanted.len() as u64 { Ok(wanted) } else { Err(Halt::Contested) };
@@ -239,16 +210,16 @@ impl<'a> Group<'a> {
 
     /// Swaps what exists; the version decides.
     async fn advance(&mut self, connection: &mut Connection) -> Result<(), Halt> {
-        let swaps = self.standing().filter(|(_, commit)| commit.change.expected != 0);
-        let mut swaps: Vec<&'a Commit> = swaps.map(|(_, commit)| commit).collect();
-        swaps.sort_unstable_by_key(|commit| (commit.change.kind, commit.change.id.as_str()));
+        let mut swaps: Vec<(i64, &'a Change)> =
+            self.changes().filter_map(|(_, c)| Some((version_of(c)?, c))).collect();
+        swaps.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
         let values: Vec<Value<'_>> = swaps
             .iter()
-            .flat_map(|Commit { change, .. }| {
+            .flat_map(|(expected, change)| {
                 [
                     Value::Text(change.kind),
                     Value::Text(&change.id),
-                    Value::Int(change.expected),
+                    Value::Int(*expected),
                     Value::Text(&change.state),
                     Value::Int(change.live_until.millis()),
                     Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
@@ -278,22 +249,23 @@ impl<'a> Group<'a> {
     async fn take_back(
         &self,
         connection: &mut Connection,
-        created: &[(usize, Place<'_>)],
-        claimed: &[(usize, &Name, Place<'_>)],
+        created: &[(usize, &Change)],
+        claimed: &[(usize, &Name, &Change)],
     ) -> sqlx::Result<()> {
-        for (_, (kind, id)) in created.iter().filter(|(commit, _)| self.fates[*commit].is_err()) {
-            connection.execute(sql::UNDO_CREATE, &[Value::Text(kind), Value::Text(id)]).await?;
+        for (_, change) in created.iter().filter(|(commit, _)| self.fates[*commit].is_err()) {
+            let row = [Value::Text(change.kind), Value::Text(&change.id)];
+            connection.execute(sql::UNDO_CREATE, &row).await?;
         }
         for (_, name, holder) in claimed.iter().filter(|(c, ..)| self.fates[*c].is_err()) {
-            release(connection, name, *holder).await?;
+            connection.execute(sql::RELEASE_NAME, &name_row(name, holder)).await?;
         }
         Ok(())
     }
 
     async fn release_names(&self, connection: &mut Connection) -> sqlx::Result<()> {
-        for (_, Commit { change, .. }) in self.standing() {
+        for (_, change) in self.changes() {
             for name in &change.names.removed {
-                release(connection, name, (change.kind, &change.id)).await?;
+                connection.execute(sql::RELEASE_NAME, &name_row(name, change)).await?;
             }
         }
         Ok(())
@@ -301,17 +273,12 @@ impl<'a> Group<'a> {
 
     async fn enlist(&self, connection: &mut Connection) -> sqlx::Result<()> {
         let mut values = Vec::new();
-        for (_, Commit { change, births, .. }) in self.standing() {
+        for (_, change) in self.changes() {
             for listing in &change.listings.removed {
-                let row = listing_row(listing, change.kind, &change.id);
-                connection.execute(sql::DELIST, &row).await?;
+                connection.execute(sql::DELIST, &listing_row(listing, change)).await?;
             }
-            let own = change.listings.added.iter().map(|l| listing_row(l, change.kind, &change.id));
-            values.extend(own.flatten());
-            for birth in births {
-                let born = birth.listings.iter().map(|l| listing_row(l, birth.kind, &birth.id));
-                values.extend(born.flatten());
-            }
+            let added = change.listings.added.iter().map(|listing| listing_row(listing, change));
+            values.extend(added.flatten());
         }
         connection.execute_batch(&sql::ENLIST.exactly(values)).await.map(drop)
     }
@@ -324,10 +291,10 @@ impl<'a> Group<'a> {
         let entries: Vec<Entry<'_>> = self
             .standing()
             .flat_map(|(_, commit)| {
-                commit.records.iter().map(|record| Entry {
+                commit.records.iter().map(|Recorded { kind, id, record }| Entry {
                     at: commit.at,
-                    kind: commit.change.kind,
-                    id: &commit.change.id,
+                    kind,
+                    id,
                     record,
                 })
             })
@@ -354,12 +321,20 @@ impl<'a> Group<'a> {
     }
 
     fn verdicts(self) -> Vec<Result<i64, CommitError>> {
-        let version_of = |commit: &Commit| match commit.change.expected {
-            0 => birth_version(commit.at),
-            expected => expected + 1,
+        let version = |commit: &Commit| {
+            let swapped = commit.changes.first().and_then(version_of);
+            swapped.map_or(birth_version(commit.at), |expected| expected + 1)
         };
         let commits = self.commits.iter();
-        self.fates.into_iter().zip(commits).map(|(fate, c)| fate.map(|()| version_of(c))).collect()
+        self.fates.into_iter().zip(commits).map(|(fate, c)| fate.map(|()| version(c))).collect()
+    }
+}
+
+/// The version a change is to be swapped against; nothing where it creates its entity.
+fn version_of(change: &Change) -> Option<i64> {
+    match change.expected {
+        Expected::Version(version) => Some(version),
+        Expected::Nothing | Expected::NewId => None,
     }
 }
 
@@ -373,16 +348,11 @@ fn places(rows: &[super::value::Row]) -> sqlx::Result<HashSet<(String, String)>>
     rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
-fn listing_row<'a>(listing: &'a Listing, kind: &'a str, id: &'a str) -> [Value<'a>; 5] {
+fn listing_row<'a>(listing: &'a Listing, Change { kind, id, .. }: &'a Change) -> [Value<'a>; 5] {
     let Listing { list, owner, rank } = listing;
     [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(id), Value::Text(kind)]
 }
 
-async fn release(
-    connection: &mut Connection,
-    name: &Name,
-    (kind, id): Place<'_>,
-) -> sqlx::Result<()> {
-    let values = [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)];
-    connection.execute(sql::RELEASE_NAME, &values).await.map(drop)
+fn name_row<'a>(name: &'a Name, Change { kind, id, .. }: &'a Change) -> [Value<'a>; 4] {
+    [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
 }

@@ -24,7 +24,7 @@ mod vitals;
 
 pub use chain::{Chainer, Head, LogRow, Mac, Pen};
 pub use chore::Leased;
-pub use commit::{Change, Commit, CommitError, Delta, Message};
+pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
 pub use log::{Finding, Proof};
 pub use migrate::MigrateError;
 pub use rehearsal::{Moment, NothingFails, Rehearsal};
@@ -144,7 +144,7 @@ impl Store {
     pub async fn commit(&self, commit: Commit) -> Result<i64, CommitError> {
         let posts = !commit.messages.is_empty();
         let mut hasher = DefaultHasher::new();
-        (commit.change.kind, &commit.change.id).hash(&mut hasher);
+        commit.changes.first().map(|change| (change.kind, &change.id)).hash(&mut hasher);
         let count = self.inner.committers.len();
         let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();

@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 
 /// A doorbell: rings until it is muted.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Doorbell {
+pub struct Doorbell {
     rings: u64,
     muted: bool,
 }
 
-enum Command {
+pub enum Command {
     Ring,
     Mute,
 }
 
-enum Event {
+pub enum Event {
     Rung,
     Muted,
 }
 
 #[derive(Debug, PartialEq)]
-enum Refusal {
+pub enum Refusal {
     Muted,
 }
 

@@ -26,3 +26,4 @@ mod security_log_lanes;
 mod security_log_retention;
 mod supervision;
 mod support;
+mod together;

@@ -1,0 +1,103 @@
+//! Several entities changed as one.
+
+use crate::{
+    doorbell::Doorbell,
+    ledger::{Command, Ledger, Refusal},
+    support::World,
+};
+use porteiro::store::{CommitError, Moment};
+
+fn named(entry: u64, name: &str) -> Command {
+    Command::AppendAndName(entry, Some(name.to_owned()))
+}
+
+#[tokio::test]
+async fn entities_of_several_kinds_change_together() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("old", 1).await.unwrap();
+    let mut together = node.tree.together();
+    let first = together.decide::<Ledger>("new", &named(1, "n")).await.unwrap();
+    assert_eq!(first, Ok(vec![1]));
+    let second = together.decide::<Ledger>("new", &Command::AppendAndRecord(2)).await.unwrap();
+    assert_eq!(second, Ok(vec![1, 2]), "decided on top of the first");
+    together.decide::<Ledger>("old", &Command::Append(2)).await.unwrap().unwrap();
+    together.decide::<Doorbell>("front", &crate::doorbell::Command::Ring).await.unwrap().unwrap();
+    assert!(node.entries("new").await.is_empty(), "nothing before the commit");
+    together.commit().await.unwrap();
+    assert_eq!(node.entries("new").await, [1, 2]);
+    assert_eq!(node.entries("old").await, [1, 2], "its actor has noticed");
+    assert!(node.store.find("ledger_name", "n").await.unwrap().is_some());
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    assert_eq!(world.stranger().await.count("entities").await, 3);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn if_one_has_moved_on_none_changes() {
+    let world = World::new().await;
+    let node = world.node().await;
+    for id in ["a", "b"] {
+        node.append(id, 1).await.unwrap();
+    }
+    let mut together = node.tree.together();
+    for id in ["a", "b"] {
+        together.decide::<Ledger>(id, &Command::Append(2)).await.unwrap().unwrap();
+    }
+    together.decide::<Ledger>("c", &named(1, "n")).await.unwrap().unwrap();
+    node.append("b", 3).await.unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Conflict));
+    assert_eq!(node.entries("a").await, [1]);
+    assert_eq!(node.entries("b").await, [1, 3]);
+    assert!(node.entries("c").await.is_empty());
+    assert_eq!(world.stranger().await.count("names").await, 0);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_read_and_left_alone_must_still_be_as_it_was() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("read", 1).await.unwrap();
+    let mut together = node.tree.together();
+    let refused = together.decide::<Ledger>("read", &Command::Append(1)).await.unwrap();
+    assert_eq!(refused, Err(Refusal::AlreadyThere));
+    together.decide::<Ledger>("written", &Command::Append(1)).await.unwrap().unwrap();
+    node.append("read", 2).await.unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Unmet { kind: "ledger" }));
+    assert!(node.entries("written").await.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_undoes_all_of_it() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.ledgers.ask("holder", named(1, "n")).await.unwrap();
+    let mut together = node.tree.together();
+    together.decide::<Ledger>("a", &Command::Append(1)).await.unwrap().unwrap();
+    together.decide::<Ledger>("b", &named(1, "n")).await.unwrap().unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Taken { space: "ledger_name" }));
+    assert_eq!(world.stranger().await.count("entities").await, 1);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_large_commit_is_whole_or_not_at_all() {
+    let world = World::new().await;
+    let node = world.node().await;
+    for moment in [Some(Moment::Write), Some(Moment::Commit), None] {
+        let mut together = node.tree.together();
+        for number in 0..500 {
+            let command = named(1, &format!("n{number}"));
+            together.decide::<Ledger>(&format!("l{number}"), &command).await.unwrap().unwrap();
+        }
+        if let Some(moment) = moment {
+            node.script.fail_next(moment, 1);
+        }
+        let done = together.commit().await;
+        let stored = world.stranger().await.count("entities").await;
+        assert_eq!((done.is_ok(), stored), if moment.is_some() { (false, 0) } else { (true, 500) });
+    }
+    node.stop().await;
+}
