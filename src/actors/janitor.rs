@@ -1,6 +1,6 @@
 //! Forgets what has expired, in small bites, and keeps the security log provable.
 
-use super::room::Lent;
+use super::lent::Lent;
 use crate::{domain::Timestamp, store::Head};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ractor::{Actor, ActorProcessingErr, ActorRef};

@@ -4,7 +4,7 @@
 //! been published long enough for relying parties to have fetched it. The private halves live in the
 //! folder; the newest good reading of it counts, and a bad one changes nothing but the log.
 
-use super::{entities::Entities, room::Lent};
+use super::{entities::Entities, lent::Lent};
 use crate::{
     crypto::{
         Signer,

@@ -4,7 +4,7 @@
 //! well; a courier that dies lets the lease run out and another one tries. What cannot be delivered
 //! is tried again, ever later, until it has expired; then it is erased and the security log says so.
 
-use super::{room::Lent, staging::OUTBOX_PURPOSE};
+use super::{lent::Lent, staging::OUTBOX_PURPOSE};
 use crate::{
     crypto::{Unsealable, draw},
     domain::Secret,

@@ -1,27 +1,16 @@
-//! What all entities of one kind share, and what is lent to every kind.
+//! What all entities of one kind share.
 
 use super::{
     entity::Entity,
     envelope::Envelope,
     guests::Guests,
+    lent::Lent,
     troubles::{QUARANTINE_AFTER, Troubles},
     vitals::{KindReport, KindVitals},
 };
-use crate::{
-    crypto::{Dice, SharedVault},
-    domain::{Clock, Machine},
-    store::Store,
-};
+use crate::domain::Machine;
 use ractor::{ActorCell, ActorRef, ActorRuntime};
 use std::sync::{Arc, PoisonError, RwLock};
-
-/// The means of every entity: truth, time, chance and secrecy.
-pub struct Lent {
-    pub store: Store,
-    pub clock: Arc<dyn Clock>,
-    pub dice: Arc<dyn Dice>,
-    pub vault: SharedVault,
-}
 
 pub(super) struct Room<M: Machine> {
     pub(super) lent: Arc<Lent>,

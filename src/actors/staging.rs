@@ -1,6 +1,6 @@
 //! Turns what machines decided into what the store commits.
 
-use super::room::Lent;
+use super::lent::Lent;
 use crate::{
     crypto::draw_text,
     domain::{Dispatch, Effects, Machine, Timestamp},

@@ -5,7 +5,7 @@
 //! meanwhile the commit is a conflict, nothing is written, and the caller begins anew.
 
 use super::{
-    room::Lent,
+    lent::Lent,
     staging::{add_effects, nothing_yet, step},
 };
 use crate::{

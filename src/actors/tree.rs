@@ -6,8 +6,9 @@ use super::{
     host::Host,
     janitor::{Janitor, JanitorHabits},
     key_keeper::{KeeperArguments, KeyHabits, KeyKeeper, KeySnapshot, ReadFolder},
+    lent::Lent,
     outbox::{Couriers, Outbox, OutboxArguments},
-    room::{Lent, Room},
+    room::Room,
     root::{Child, Message, RestartBudget, Root, RootArguments},
     together::Together,
 };
