@@ -2,15 +2,21 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, KeySnapshot, Lent, ReadFolder, StartError, Together, Tree,
+        Couriers, Entities, Habits, KeyDoors, KeySnapshot, Lent, ReadFolder, StartError, Together,
+        Tree,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
-    domain::{Clock, Machine},
-    store::{Chainer, Mac, NothingFails, OpenError, Pen, Store, StoreOptions, StoreReport},
+    domain::{
+        Clock, Machine,
+        signing_keys::{SigningAlgorithm, SigningKeys},
+    },
+    store::{
+        Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions, StoreReport,
+    },
 };
 use std::{sync::Arc, time::Duration};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// What a system is built from.
 pub struct SystemOptions {
@@ -35,16 +41,19 @@ pub enum SystemError {
     Actors(#[from] StartError),
     #[error("the hashing pool cannot be started")]
     Hashing(#[from] std::io::Error),
-    #[error("no signing key could be published in time")]
+    #[error("no signing key could be published in time, or not every file of one is here")]
     NoKeys,
+    #[error("this database belongs to another keys folder: its security log cannot be proved")]
+    ForeignKeys,
+    #[error("the security log cannot be read")]
+    Unreadable(#[from] ReadError),
 }
 
 /// The whole house, running.
 pub struct System {
     lent: Arc<Lent>,
     tree: Tree,
-    keys: watch::Receiver<KeySnapshot>,
-    bell: Arc<Notify>,
+    keys: KeyDoors,
     hashing: HashingPool,
 }
 
@@ -60,21 +69,31 @@ impl System {
             rehearsal: Arc::new(NothingFails),
         };
         let store = Store::open(store, options.clock.now()).await?;
+        // A node with other keys would publish keys nobody else can sign with, and write what
+        // nobody else can open or prove.
+        if !store.log_is_ours().await? {
+            store.close().await;
+            return Err(SystemError::ForeignKeys);
+        }
         let SystemOptions { clock, dice, habits, .. } = options;
         let lent = Arc::new(Lent { store, clock, dice, vault });
         let hashing = HashingPool::start(options.hashing)?;
         let tree = Tree::plant(lent.clone(), habits).await?;
-        let (mut keys, bell) = tree.keep_keys(options.read_folder).await?;
+        let mut keys = tree.keep_keys(options.read_folder).await?;
         tree.deliver_by(options.couriers).await?;
         tree.keep_tidy().await?;
         let published = {
-            let first = keys.wait_for(|snapshot| !snapshot.jwks["keys"].is_null());
+            let needed = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
+            let can_sign = |snapshot: &KeySnapshot| {
+                needed.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
+            };
+            let first = keys.snapshots.wait_for(can_sign);
             matches!(tokio::time::timeout(habits.patience, first).await, Ok(Ok(_)))
         };
         if !published {
             return Err(SystemError::NoKeys);
         }
-        Ok(Self { lent, tree, keys, bell, hashing })
+        Ok(Self { lent, tree, keys, hashing })
     }
 
     /// Hosts the entities of a kind and returns the door to them.
@@ -89,12 +108,17 @@ impl System {
 
     /// Returns the keys as they are now; later snapshots come through the same receiver.
     pub fn keys(&self) -> watch::Receiver<KeySnapshot> {
-        self.keys.clone()
+        self.keys.snapshots.clone()
+    }
+
+    /// The states of all signing keys; where one is revoked.
+    pub fn signing_keys(&self) -> &Entities<SigningKeys> {
+        &self.keys.states
     }
 
     /// Has the keys folder read again now.
     pub fn reload_keys(&self) {
-        self.bell.notify_one();
+        self.keys.bell.notify_one();
     }
 
     pub fn hashing(&self) -> &HashingPool {

@@ -26,12 +26,15 @@ impl Driver {
         let schema = include_str!("../../migrations/0001_entities.sql");
         sqlx::raw_sql(schema).execute(&mut connection).await.unwrap();
         for row in 0..ROWS {
-            sqlx::query("INSERT INTO entities VALUES ('family', $1, 1, $2, 1, NULL)")
-                .bind(format!("family-{row:04}"))
-                .bind(state(0))
-                .execute(&mut connection)
-                .await
-                .unwrap();
+            sqlx::query(
+                "INSERT INTO entities (kind, id, version, revision, state, live_until) \
+                         VALUES ('family', $1, 1, 1, $2, 1)",
+            )
+            .bind(format!("family-{row:04}"))
+            .bind(state(0))
+            .execute(&mut connection)
+            .await
+            .unwrap();
         }
         Self { connection, generation: 1 }
     }

@@ -32,7 +32,8 @@ impl Raw {
         for row in 0..ROWS {
             let state = state(0);
             raw.run(&format!(
-                "INSERT INTO entities VALUES ('family', 'family-{row:04}', 1, '{state}', 1, NULL)"
+                "INSERT INTO entities (kind, id, version, revision, state, live_until) \
+                 VALUES ('family', 'family-{row:04}', 1, 1, '{state}', 1)"
             ));
         }
         let sql = c"UPDATE entities SET version = version + 1, state = ?1, live_until = ?2, \

@@ -83,16 +83,18 @@ impl<M: Machine> Entities<M> {
                 }
             };
             let (port, answer) = oneshot::channel();
-            let envelope = Envelope::new(Content { command, place, port }, guest.clone());
+            let envelope = Envelope::new(Content { command, place, port }, guest.load.clone());
             // An envelope that cannot be sent is dropped, and so comes back like any other.
             drop(guest.actor.send_message(envelope));
+            let actor = guest.actor.get_cell();
+            drop(guest);
             match answer.await {
                 Ok(Delivered::Answered(answer)) => return answer,
                 Ok(Delivered::Returned(unbegun, kept)) => (command, place) = (unbegun, kept),
                 Err(_closed) => return Err(Failure::Unknown),
             }
             // It came back unopened, so that actor takes no more commands.
-            self.room.guests.evict(id, &guest.actor.get_cell());
+            self.room.guests.evict(id, &actor);
         }
         Err(Failure::Unavailable)
     }

@@ -20,7 +20,10 @@ use crate::{
     store::{CommitError, Standing},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
-use std::{marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+/// How old an answer may be that tolerates an older one.
+const STALE: Duration = Duration::from_secs(1);
 
 /// How often a decision is made anew after losing to another node.
 const ATTEMPTS: usize = 5;
@@ -38,9 +41,16 @@ pub(super) struct State<M: Machine> {
     id: Arc<str>,
     room: Arc<Room<M>>,
     myself: ActorCell,
-    held: Option<(M, i64)>,
+    held: Option<Held<M>>,
     /// A command has been begun and not finished: seen when the state is dropped, this is a failure.
     busy: bool,
+}
+
+/// A machine as of a version of its row, and when that was last known to be the present one.
+struct Held<M> {
+    machine: M,
+    version: i64,
+    seen_at: Timestamp,
 }
 
 /// How a command ended.
@@ -86,7 +96,9 @@ impl<M: Machine> Actor for Entity<M> {
             }
             Settled::Poisoned(error) => {
                 port.answer(Err(Failure::Unavailable));
-                return Err(format!("the state of {} cannot be read: {error}", state.id).into());
+                // Where, and not what: a parser's words quote what it met.
+                let (line, column) = (error.line(), error.column());
+                return Err(format!("its state cannot be read at {line}:{column}").into());
             }
         }
         state.busy = false;
@@ -108,27 +120,29 @@ impl<M: Machine> Drop for State<M> {
 impl<M: Machine> State<M> {
     async fn settle(&mut self, command: &M::Command) -> Settled<M> {
         for _ in 0..ATTEMPTS {
-            let (fresh, machine, version) = match self.held.take() {
-                Some((machine, version)) => (false, machine, version),
-                None => match self.read().await {
-                    Ok((machine, version)) => (true, machine, version),
+            let now = self.room.lent.clock.now();
+            let (fresh, held) = match self.held.take() {
+                Some(held) => (false, held),
+                None => match self.read(now).await {
+                    Ok(held) => (true, held),
                     Err(settled) => return settled,
                 },
             };
-            let now = self.room.lent.clock.now();
+            let Held { machine, version, seen_at } = held;
             let Decision { events, effects, outcome } = machine.decide(command, now);
             let answer = outcome.map_err(Failure::Refused);
             if events.is_empty() && effects.write_nothing() {
-                let trusted = fresh || M::tolerates_stale(command);
-                let unmet = if trusted && effects.requirements.is_empty() {
-                    None
+                let young = now.since(seen_at) < STALE;
+                let trusted = fresh || (young && M::tolerates_stale(command));
+                let (unmet, seen_at) = if trusted && effects.requirements.is_empty() {
+                    (None, seen_at)
                 } else {
                     match self.check(version, &effects.requirements, now).await {
-                        Ok(unmet) => unmet,
+                        Ok(unmet) => (unmet, now),
                         Err(Stale) => continue,
                     }
                 };
-                self.held = Some((machine, version));
+                self.held = Some(Held { machine, version, seen_at });
                 let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
                 return Settled::Answered(unmet.unwrap_or(answer));
             }
@@ -141,7 +155,7 @@ impl<M: Machine> State<M> {
             add_effects::<M>(&mut commit, &self.id, effects, &self.room.lent);
             let failure = match self.room.lent.store.commit(commit).await {
                 Ok(version) => {
-                    self.held = Some((next, version));
+                    self.held = Some(Held { machine: next, version, seen_at: now });
                     return Settled::Answered(answer);
                 }
                 Err(CommitError::Unknown) => return Settled::Unknown,
@@ -152,24 +166,29 @@ impl<M: Machine> State<M> {
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
                 Err(CommitError::Unmet { kind }) => Failure::Unmet { kind },
                 Err(CommitError::Unavailable) => {
-                    self.held = Some((machine, version));
+                    self.held = Some(Held { machine, version, seen_at });
                     return unavailable();
                 }
             };
             // Said on the strength of a version that may be past: if so, decide again.
             if self.check(version, &[], now).await.is_ok() {
-                self.held = Some((machine, version));
+                self.held = Some(Held { machine, version, seen_at: now });
                 return Settled::Answered(Err(failure));
             }
         }
         Settled::Answered(Err(Failure::Contended))
     }
 
-    async fn read(&self) -> Result<(M, i64), Settled<M>> {
+    async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
         match self.room.lent.store.load(M::KIND, &self.id).await {
-            Ok(None) => Ok((M::default(), 0)),
+            Ok(None) => Ok(Held { machine: M::default(), version: 0, seen_at }),
+            Ok(Some(row)) if row.revision > M::REVISION.into() => {
+                // To decide on what we cannot keep would erase it.
+                tracing::warn!(kind = M::KIND, "an entity was written by a newer binary");
+                Err(unavailable())
+            }
             Ok(Some(row)) => match serde_json::from_str(&row.state) {
-                Ok(machine) => Ok((machine, row.version)),
+                Ok(machine) => Ok(Held { machine, version: row.version, seen_at }),
                 Err(error) => Err(Settled::Poisoned(error)),
             },
             Err(error) => {

@@ -4,7 +4,7 @@
 //! envelope then returns its command to the asker, who carries it to the next actor. So a command is
 //! begun once or not at all, and nobody fails for what a neighbour in the queue has done.
 
-use super::{failure::Answer, gate::Place, guests::Guest};
+use super::{failure::Answer, gate::Place, guests::Load};
 use crate::domain::Machine;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -18,7 +18,7 @@ pub(super) enum Delivered<M: Machine> {
 
 pub(super) struct Envelope<M: Machine> {
     content: Option<Content<M>>,
-    guest: Arc<Guest<M>>,
+    load: Arc<Load>,
 }
 
 /// What an unopened envelope holds.
@@ -29,8 +29,8 @@ pub(super) struct Content<M: Machine> {
 }
 
 impl<M: Machine> Envelope<M> {
-    pub(super) fn new(content: Content<M>, guest: Arc<Guest<M>>) -> Self {
-        Self { content: Some(content), guest }
+    pub(super) fn new(content: Content<M>, load: Arc<Load>) -> Self {
+        Self { content: Some(content), load }
     }
 
     /// Takes out the command to begin it, unless its asker has gone.
@@ -39,8 +39,8 @@ impl<M: Machine> Envelope<M> {
         if port.is_closed() {
             return None;
         }
-        self.guest.hold();
-        Some((command, Port { asker: Some(port), _place: place, guest: self.guest.clone() }))
+        self.load.hold();
+        Some((command, Port { asker: Some(port), _place: place, load: self.load.clone() }))
     }
 }
 
@@ -49,7 +49,7 @@ impl<M: Machine> Drop for Envelope<M> {
         if let Some(Content { command, place, port }) = self.content.take() {
             let _ = port.send(Delivered::Returned(command, place));
         }
-        self.guest.release();
+        self.load.release();
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Port<M: Machine> {
     asker: Option<oneshot::Sender<Delivered<M>>>,
     /// Given back when the command has ended, however it ended.
     _place: Place,
-    guest: Arc<Guest<M>>,
+    load: Arc<Load>,
 }
 
 impl<M: Machine> Port<M> {
@@ -73,6 +73,6 @@ impl<M: Machine> Port<M> {
 
 impl<M: Machine> Drop for Port<M> {
     fn drop(&mut self) {
-        self.guest.release();
+        self.load.release();
     }
 }

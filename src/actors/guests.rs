@@ -29,12 +29,23 @@ pub(super) const MAILBOX: u32 = 256;
 /// An entity that is awake.
 pub(super) struct Guest<M: Machine> {
     pub(super) actor: ActorRef<Envelope<M>>,
+    pub(super) load: Arc<Load>,
+}
+
+/// How busy a guest is; apart from its actor, so that an envelope does not hold its own mailbox.
+pub(super) struct Load {
     /// Commands on their way to it or being worked on.
     pending: AtomicU32,
     touched: AtomicI64,
 }
 
 impl<M: Machine> Guest<M> {
+    fn admit(self: &Arc<Self>, now: Timestamp) -> Option<Arc<Self>> {
+        self.load.admit(now).then(|| self.clone())
+    }
+}
+
+impl Load {
     /// Counts one more command; only under the lock of the shard, or while already counted.
     pub(super) fn hold(&self) {
         self.pending.fetch_add(1, AcqRel);
@@ -44,13 +55,13 @@ impl<M: Machine> Guest<M> {
         self.pending.fetch_sub(1, AcqRel);
     }
 
-    fn admit(self: &Arc<Self>, now: Timestamp) -> Option<Arc<Self>> {
+    fn admit(&self, now: Timestamp) -> bool {
         if self.pending.fetch_add(1, AcqRel) >= MAILBOX {
             self.release();
-            return None;
+            return false;
         }
         self.touched.store(now.millis(), Relaxed);
-        Some(self.clone())
+        true
     }
 
     fn is_idle(&self, now: Timestamp, idle: Duration) -> bool {
@@ -98,7 +109,7 @@ impl<M: Machine> Guests<M> {
         let id: Arc<str> = id.into();
         let actor = wake(id.clone()).ok_or(NotAdmitted::NoActor)?;
         let (pending, touched) = (AtomicU32::new(0), AtomicI64::new(now.millis()));
-        let guest = Arc::new(Guest { actor, pending, touched });
+        let guest = Arc::new(Guest { actor, load: Arc::new(Load { pending, touched }) });
         guests.insert(id, guest.clone());
         guest.admit(now).ok_or(NotAdmitted::Full)
     }
@@ -116,7 +127,7 @@ impl<M: Machine> Guests<M> {
         let mut rested = 0;
         for shard in &self.shards {
             write(shard).retain(|_, guest| {
-                let idle = guest.is_idle(now, idle);
+                let idle = guest.load.is_idle(now, idle);
                 if idle {
                     rested += 1;
                     guest.actor.stop(None);

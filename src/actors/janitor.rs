@@ -6,6 +6,9 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
 
+/// Under which name the heads of the security log are logged, for keeping outside the database.
+pub const LOG_HEADS: &str = "porteiro::log_heads";
+
 /// Rows deleted in one transaction: few enough that nobody waits for it.
 const BITE: u32 = 100;
 
@@ -118,7 +121,7 @@ impl JanitorState {
             Ok(heads) => {
                 for head in &heads {
                     let mac = URL_SAFE_NO_PAD.encode(&head.mac);
-                    tracing::info!(lane = head.lane, seq = head.seq, mac, "security log head");
+                    tracing::info!(target: LOG_HEADS, lane = head.lane, seq = head.seq, mac, "security log head");
                 }
                 self.anchored = heads;
             }

@@ -129,7 +129,8 @@ impl KeeperState {
         // Other nodes sign with the former key until they have looked round themselves.
         let retired_for = retired_for + every * 2;
         keys.ask(INSTALLATION, observe).await.map_err(|_| "they could not be published")?;
-        let advance = Command::Advance { published_for, retired_for };
+        let held = folder.observed().into_iter().map(|key| key.kid).collect();
+        let advance = Command::Advance { held, published_for, retired_for };
         keys.ask(INSTALLATION, advance).await.map_err(|_| "they could not be moved on")?;
         let row = lent.store.load("signing_keys", INSTALLATION).await;
         let row = row.map_err(|_| "they could not be read")?.ok_or("none is stored")?;

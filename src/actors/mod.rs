@@ -35,11 +35,11 @@ mod vitals;
 
 pub use entities::Entities;
 pub use failure::{Answer, Failure};
-pub use janitor::JanitorHabits;
+pub use janitor::{JanitorHabits, LOG_HEADS};
 pub use key_keeper::{INSTALLATION, KeyHabits, KeySnapshot, ReadFolder};
 pub use lent::Lent;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use together::{Together, TogetherError};
-pub use tree::{Habits, StartError, Tree};
+pub use tree::{Habits, KeyDoors, StartError, Tree};
 pub use vitals::KindReport;

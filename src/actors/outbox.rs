@@ -4,7 +4,10 @@
 //! well; a courier that dies lets the lease run out and another one tries. What cannot be delivered
 //! is tried again, ever later, until it has expired; then it is erased and the security log says so.
 
-use super::{lent::Lent, staging::OUTBOX_PURPOSE};
+use super::{
+    lent::Lent,
+    staging::{OUTBOX_PURPOSE, outbox_context},
+};
 use crate::{
     crypto::{Unsealable, draw},
     domain::Secret,
@@ -19,6 +22,9 @@ const CARRIED: usize = 16;
 
 /// How long one delivery may take.
 const DELIVERY: Duration = Duration::from_secs(30);
+
+/// How long deliveries under way are waited for when the outbox stops.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How long a message stays with a courier; longer than a delivery and its settling.
 const LEASE: Duration = Duration::from_mins(1);
@@ -66,8 +72,10 @@ pub(super) struct OutboxArguments {
 pub(super) struct OutboxState {
     lent: Arc<Lent>,
     couriers: Arc<Couriers>,
-    /// Deliveries under way, and the listener; they end with the actor.
+    /// Deliveries under way.
     errands: JoinSet<()>,
+    /// Wakes us; ends with the actor.
+    listener: JoinSet<()>,
     carried: usize,
 }
 
@@ -87,15 +95,15 @@ impl Actor for Outbox {
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let OutboxArguments { lent, couriers, every } = arguments;
-        let mut errands = JoinSet::new();
+        let mut listener = JoinSet::new();
         let store = lent.store.clone();
-        errands.spawn(async move {
+        listener.spawn(async move {
             while myself.send_message(Message::LookInside).is_ok() {
                 // Whichever comes first: a message of our own, or the time to look for others'.
                 let _ = timeout(every, store.message_posted()).await;
             }
         });
-        Ok(OutboxState { lent, couriers, errands, carried: 0 })
+        Ok(OutboxState { lent, couriers, errands: JoinSet::new(), listener, carried: 0 })
     }
 
     async fn handle(
@@ -109,6 +117,20 @@ impl Actor for Outbox {
             while state.errands.try_join_next().is_some() {}
         }
         state.fetch(&myself).await;
+        Ok(())
+    }
+
+    /// Sees what is on its way delivered: to leave it would mean to deliver it again.
+    async fn post_stop(
+        &self,
+        _myself: ActorRef<Self::Msg>,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        state.listener.abort_all();
+        let all_home = async { while state.errands.join_next().await.is_some() {} };
+        if timeout(FAREWELL, all_home).await.is_err() {
+            tracing::warn!("deliveries were still under way and will be made again");
+        }
         Ok(())
     }
 }
@@ -183,7 +205,8 @@ async fn deliver(lent: &Lent, couriers: &Couriers, message: &Leased) -> Result<(
     let Some(courier) = couriers.get(message.topic.as_str()) else {
         return Err(Undelivered::Later("no courier for this topic here".to_owned()));
     };
-    let opened = lent.vault.now().open(OUTBOX_PURPOSE, message.id.as_bytes(), &message.payload);
+    let context = outbox_context(&message.id, &message.topic, message.expires_at);
+    let opened = lent.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
     let payload = opened.map_err(|error| match error {
         Unsealable::UnknownKey => {
             Undelivered::Later("its key is not in the keys folder".to_owned())

@@ -7,7 +7,7 @@ use crate::{
     store::{Change, Commit, Delta, Expected, Message, Recorded},
 };
 
-/// What sealed outbox payloads are bound to, beside their id.
+/// What outbox payloads are sealed for.
 pub(super) const OUTBOX_PURPOSE: &str = "outbox";
 
 /// A commit of nothing yet, decided at `at`.
@@ -22,6 +22,7 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
         kind: M::KIND,
         id: id.to_owned(),
         expected: Expected::read(version),
+        revision: M::REVISION,
         state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
         live_until: next.live_until(),
         forget_at: next.forget_at(),
@@ -45,9 +46,15 @@ pub(super) fn add_effects<M: Machine>(
     commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, lent)));
 }
 
+/// What a sealed payload is bound to, so that nobody can send it another way or at another time.
+pub(super) fn outbox_context(id: &str, topic: &str, expires_at: Timestamp) -> Vec<u8> {
+    format!("{}:{id}{}:{topic}{}", id.len(), topic.len(), expires_at.millis()).into_bytes()
+}
+
 fn seal(dispatch: &Dispatch, lent: &Lent) -> Message {
     let id = draw_text(&*lent.dice, 16);
     let content = dispatch.payload.expose();
-    let payload = lent.vault.now().seal(OUTBOX_PURPOSE, id.as_bytes(), content, &*lent.dice);
+    let context = outbox_context(&id, dispatch.topic, dispatch.expires_at);
+    let payload = lent.vault.now().seal(OUTBOX_PURPOSE, &context, content, &*lent.dice);
     Message { id, topic: dispatch.topic, payload, expires_at: dispatch.expires_at }
 }

@@ -19,6 +19,8 @@ use std::{any::Any, collections::HashMap, sync::Arc};
 pub enum TogetherError {
     #[error("an entity cannot be read")]
     Unavailable(#[from] ReadError),
+    #[error("{kind} {id} was written by a newer binary")]
+    TooNew { kind: &'static str, id: String },
     #[error("the stored state of {kind} {id} makes no sense")]
     Poisoned {
         kind: &'static str,
@@ -116,6 +118,9 @@ impl Together {
             let (before, next) = (M::default(), M::default());
             return Ok(Staged { before, next, version: 0, changed: false });
         };
+        if row.revision > M::REVISION.into() {
+            return Err(TogetherError::TooNew { kind: M::KIND, id: id.to_owned() });
+        }
         let before: M = serde_json::from_str(&row.state).map_err(|source| {
             TogetherError::Poisoned { kind: M::KIND, id: id.to_owned(), source }
         })?;

@@ -14,7 +14,11 @@ use super::{
 };
 use crate::domain::{Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::{
     sync::{Notify, oneshot, watch},
     time::timeout,
@@ -67,6 +71,16 @@ pub struct StartError {
     source: Option<SpawnErr>,
 }
 
+/// What the house knows of its keys.
+pub struct KeyDoors {
+    /// Signers and the published set, as they are now and whenever they change.
+    pub snapshots: watch::Receiver<KeySnapshot>,
+    /// The states of all keys; where one is revoked.
+    pub states: Entities<SigningKeys>,
+    /// Has the folder read at once.
+    pub bell: Arc<Notify>,
+}
+
 /// The planted tree.
 pub struct Tree {
     lent: Arc<Lent>,
@@ -74,6 +88,8 @@ pub struct Tree {
     gate: Gate,
     root: ActorRef<Message>,
     given_up: watch::Receiver<Option<&'static str>>,
+    /// The kinds that have a host.
+    hosted: Mutex<HashSet<&'static str>>,
 }
 
 impl Tree {
@@ -85,11 +101,17 @@ impl Tree {
         let spawned = Actor::spawn(None, Root, arguments).await;
         let (root, _ended) =
             spawned.map_err(|source| StartError { child: "root", source: Some(source) })?;
-        Ok(Self { lent, habits, gate: Gate::new(habits.most_asks), root, given_up })
+        let (gate, hosted) = (Gate::new(habits.most_asks), Mutex::default());
+        Ok(Self { lent, habits, gate, root, given_up, hosted })
     }
 
     /// Hosts the entities of a kind and returns the door to them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
+        // Two hosts of a kind would give an entity two owners.
+        let first = self.hosted.lock().unwrap_or_else(PoisonError::into_inner).insert(M::KIND);
+        if !first {
+            return Err(StartError { child: M::KIND, source: None });
+        }
         let room = Arc::new(Room::<M>::new(self.lent.clone()));
         let door = Entities::new(room.clone(), self.gate.clone(), self.habits.patience);
         let idle = self.habits.idle;
@@ -119,22 +141,20 @@ impl Tree {
     }
 
     /// Starts the key keeper; the bell has it read the folder at once.
-    pub async fn keep_keys(
-        &self,
-        read_folder: ReadFolder,
-    ) -> Result<(watch::Receiver<KeySnapshot>, Arc<Notify>), StartError> {
+    pub async fn keep_keys(&self, read_folder: ReadFolder) -> Result<KeyDoors, StartError> {
         let (tell, snapshots) = watch::channel(KeySnapshot::default());
         let bell = Arc::new(Notify::new());
+        let states = self.host::<SigningKeys>().await?;
         let arguments = KeeperArguments {
             lent: self.lent.clone(),
             read_folder,
             habits: self.habits.keys,
-            keys: self.host::<SigningKeys>().await?,
+            keys: states.clone(),
             published: Arc::new(tell),
             bell: bell.clone(),
         };
         self.start(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
-        Ok((snapshots, bell))
+        Ok(KeyDoors { snapshots, states, bell })
     }
 
     async fn start(&self, child: Child) -> Result<(), StartError> {

@@ -1,7 +1,12 @@
 //! `porteiro log`: proves the security log.
 
-use super::{Failure, KeysFolder, StoreUrl, open_store, read_folder, say};
-use crate::{crypto::SharedVault, store::Head};
+use super::{Failure, KeysFolder, StoreUrl, read_folder, say};
+use crate::{
+    actors::LOG_HEADS,
+    crypto::SharedVault,
+    store::{Head, Store},
+    system::log_chain,
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use clap::Subcommand;
 use serde::Deserialize;
@@ -15,14 +20,19 @@ pub(super) enum Command {
         store: StoreUrl,
         #[command(flatten)]
         keys: KeysFolder,
-        /// Heads kept outside the database: one JSON object a line with lane, seq and mac, as the
-        /// server logs them
+        /// Heads kept outside the database: the server's own log in JSON, or lines of it
         #[arg(long, value_name = "FILE")]
         heads: Option<PathBuf>,
     },
 }
 
-/// A head as the server's own log has it; other members of the line are passed over.
+/// A line of the server's log that names a head; other members are passed over.
+#[derive(Deserialize)]
+struct LoggedLine {
+    target: String,
+    fields: LoggedHead,
+}
+
 #[derive(Deserialize)]
 struct LoggedHead {
     lane: String,
@@ -30,17 +40,11 @@ struct LoggedHead {
     mac: String,
 }
 
-/// A line of the server's log in JSON.
-#[derive(Deserialize)]
-struct LoggedLine {
-    fields: LoggedHead,
-}
-
 pub(super) async fn run(command: Command) -> Result<(), Failure> {
     let Command::Verify { store, keys, heads } = command;
     let exported = heads.as_deref().map(read_heads).transpose()?.unwrap_or_default();
     let vault = SharedVault::new(read_folder(&keys)?.vault());
-    let store = open_store(&store, vault).await?;
+    let store = Store::open_to_read(&store.url, log_chain(vault)).await?;
     let proof = store.verify_log(&exported).await?;
     store.close().await;
     for (lane, seq) in &proof.heads {
@@ -49,25 +53,27 @@ pub(super) async fn run(command: Command) -> Result<(), Failure> {
     for finding in &proof.findings {
         say(&format!("! {finding}"))?;
     }
+    if proof.rows == 0 {
+        say("! there is no log: every installation has one from its first start on")?;
+    }
     let (rows, findings) = (proof.rows, proof.findings.len());
     say(&format!("{rows} rows, {} kept heads, {findings} findings", exported.len()))?;
-    if proof.findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
+    if proof.findings.is_empty() && rows > 0 { Ok(()) } else { Err(Failure::Findings) }
 }
 
+/// Picks the heads out of a server's log; one without any was kept for nothing.
 fn read_heads(file: &Path) -> Result<Vec<Head>, Failure> {
     let text = std::fs::read_to_string(file)?;
-    let mut heads = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let head = serde_json::from_str::<LoggedLine>(line).map(|line| line.fields);
-        let head = head.or_else(|_| serde_json::from_str::<LoggedHead>(line));
-        let head = head.ok().and_then(|LoggedHead { lane, seq, mac }| {
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<LoggedLine>(line).ok());
+    let heads: Vec<Head> = lines
+        .filter(|line| line.target == LOG_HEADS)
+        .filter_map(|LoggedLine { fields: LoggedHead { lane, seq, mac }, .. }| {
             Some(Head { lane, seq, mac: URL_SAFE_NO_PAD.decode(mac).ok()? })
-        });
-        let Some(head) = head else {
-            let why = format!("{}: line {number} is not a head of the log", file.display());
-            return Err(Failure::Configuration(vec![why]));
-        };
-        heads.push(head);
+        })
+        .collect();
+    if heads.is_empty() {
+        let why = format!("{}: no line of it names a head of the security log", file.display());
+        return Err(Failure::Configuration(vec![why]));
     }
     Ok(heads)
 }

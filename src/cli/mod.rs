@@ -8,14 +8,8 @@ mod log;
 mod migrate;
 
 use crate::{
-    clock::SystemClock,
-    crypto::{
-        SharedVault, SystemDice, draw_text,
-        keys::{DevKeys, Folder},
-    },
-    domain::Clock as _,
-    store::{NothingFails, Store, StoreOptions},
-    system::log_chain,
+    actors::LOG_HEADS,
+    crypto::keys::{DevKeys, Folder},
 };
 use clap::{Args, Parser, Subcommand};
 use std::{
@@ -24,7 +18,6 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
     path::PathBuf,
     process::ExitCode,
-    sync::Arc,
 };
 
 /// What `porteiro` was asked to do.
@@ -105,7 +98,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
 /// Human on a terminal, JSON otherwise.
 fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("PORTEIRO_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+        // The heads of the security log are worth keeping whatever else is said.
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("warn,{LOG_HEADS}=info")));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     // A second subscriber in one process is a test's affair; the first one stays.
     let _ = if io::stderr().is_terminal() { lines.try_init() } else { lines.json().try_init() };
@@ -140,14 +134,4 @@ fn say(line: &str) -> io::Result<()> {
 fn read_folder(folder: &KeysFolder) -> Result<Folder, Failure> {
     Folder::load(&folder.path, DevKeys::Accepted)
         .map_err(|faults| Failure::Configuration(faults.iter().map(ToString::to_string).collect()))
-}
-
-async fn open_store(url: &StoreUrl, vault: SharedVault) -> Result<Store, Failure> {
-    let options = StoreOptions {
-        url: url.url.clone(),
-        node: draw_text(&SystemDice, 16),
-        chainer: log_chain(vault),
-        rehearsal: Arc::new(NothingFails),
-    };
-    Ok(Store::open(options, SystemClock.now()).await?)
 }

@@ -70,6 +70,7 @@ impl<M: Machine> Decision<M> {
 pub struct Birth {
     pub kind: &'static str,
     pub id: String,
+    pub revision: u32,
     pub state: String,
     pub live_until: Timestamp,
     pub forget_at: Option<Timestamp>,
@@ -83,6 +84,7 @@ impl Birth {
         Self {
             kind: M::KIND,
             id: id.into(),
+            revision: M::REVISION,
             state: serde_json::to_string(machine).expect("a machine is plain data with text keys"),
             live_until: machine.live_until(),
             forget_at: machine.forget_at(),

@@ -32,6 +32,9 @@ use serde::{Serialize, de::DeserializeOwned};
 pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The `kind` column under which the store keeps this machine.
     const KIND: &'static str;
+    /// Raised whenever an older binary could not keep what a newer one stores: a new field, a new
+    /// state. A row of a higher revision is left alone by a binary that does not know it.
+    const REVISION: u32 = 1;
     type Command: Send + Sync + 'static;
     type Event: Send + Sync + 'static;
     type Reply: Send + 'static;
@@ -68,7 +71,8 @@ pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync 
     /// Whether `command`, when it changes nothing, may be answered from memory alone.
     ///
     /// Another node may have moved the row on. By default an answer that commits nothing is given
-    /// only after the row's version was seen to be the one it rests on.
+    /// only after the row's version was seen to be the one it rests on. One that tolerates less may
+    /// be up to a second old.
     fn tolerates_stale(_command: &Self::Command) -> bool {
         false
     }

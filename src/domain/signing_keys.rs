@@ -61,9 +61,10 @@ pub struct ObservedKey {
 pub enum Command {
     /// A node found these private keys in its folder, oldest first.
     Observe { keys: Vec<ObservedKey> },
-    /// Time has passed: whoever was published for `published_for` signs, and whoever is replaced
-    /// stays published for `retired_for`.
-    Advance { published_for: Duration, retired_for: Duration },
+    /// Time has passed: whoever was published for `published_for` signs, if its private half is
+    /// among those `held` by the node that says so; whoever is replaced stays published for
+    /// `retired_for`.
+    Advance { held: Vec<String>, published_for: Duration, retired_for: Duration },
     /// The private key has leaked.
     Revoke { kid: String },
 }
@@ -135,16 +136,20 @@ impl SigningKeys {
 
     fn advance(
         &self,
+        held: &[String],
         published_for: Duration,
         retired_for: Duration,
         now: Timestamp,
     ) -> Vec<Event> {
+        let ripe = |key: &&PublicKey| {
+            key.state == KeyState::Next
+                && key.published_at + published_for <= now
+                && held.contains(&key.kid)
+        };
         let mut events = Vec::new();
         for algorithm in SigningAlgorithm::ALL {
-            let heir =
-                self.of(algorithm).rev().take_while(|key| key.state != KeyState::Current).find(
-                    |key| key.state == KeyState::Next && key.published_at + published_for <= now,
-                );
+            let newer = self.of(algorithm).rev().take_while(|key| key.state != KeyState::Current);
+            let heir = newer.into_iter().find(ripe);
             let Some(signer) = heir.or_else(|| self.current(algorithm)) else { continue };
             if signer.state == KeyState::Next {
                 events.push(Event::Promoted { kid: signer.kid.clone() });
@@ -224,8 +229,8 @@ impl Machine for SigningKeys {
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match command {
             Command::Observe { keys } => self.observe(keys, now),
-            Command::Advance { published_for, retired_for } => {
-                grant(self.advance(*published_for, *retired_for, now))
+            Command::Advance { held, published_for, retired_for } => {
+                grant(self.advance(held, *published_for, *retired_for, now))
             }
             Command::Revoke { kid } => self.revoke(kid),
         }

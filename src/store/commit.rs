@@ -18,6 +18,8 @@ pub struct Change {
     pub kind: &'static str,
     pub id: String,
     pub expected: Expected,
+    /// The revision of the machine that wrote `state`.
+    pub revision: u32,
     pub state: String,
     pub live_until: Timestamp,
     pub forget_at: Option<Timestamp>,
@@ -45,11 +47,12 @@ impl Expected {
 
 impl From<Birth> for Change {
     fn from(birth: Birth) -> Self {
-        let Birth { kind, id, state, live_until, forget_at, names, listings } = birth;
+        let Birth { kind, id, revision, state, live_until, forget_at, names, listings } = birth;
         Self {
             kind,
             id,
             expected: Expected::NewId,
+            revision,
             state,
             live_until,
             forget_at,
@@ -75,7 +78,13 @@ pub struct Delta<T> {
 impl<T: PartialEq + Clone> Delta<T> {
     pub fn between(before: &[T], after: &[T]) -> Self {
         let missing_from = |set: &[T], other: &[T]| {
-            set.iter().filter(|item| !other.contains(item)).cloned().collect()
+            let mut missing: Vec<T> = Vec::new();
+            for item in set.iter().filter(|item| !other.contains(item)) {
+                if !missing.contains(item) {
+                    missing.push(item.clone());
+                }
+            }
+            missing
         };
         Self { added: missing_from(after, before), removed: missing_from(before, after) }
     }
@@ -115,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_delta_names_only_what_differs() {
-        let delta = Delta::between(&["kept", "gone"], &["kept", "new"]);
+        let delta = Delta::between(&["kept", "gone"], &["new", "kept", "new"]);
         assert_eq!((delta.added, delta.removed), (vec!["new"], vec!["gone"]));
     }
 }

@@ -176,7 +176,7 @@ impl Committer {
     async fn write_one_by_one(&mut self, commits: &[&Commit]) -> Vec<Result<i64, CommitError>> {
         self.vitals.rerun();
         let mut verdicts = Vec::with_capacity(commits.len());
-        let mut unreachable = false;
+        let (mut unreachable, mut passing) = (false, 0);
         for commit in commits {
             if unreachable {
                 verdicts.push(Err(CommitError::Unavailable));
@@ -186,7 +186,9 @@ impl Committer {
                 Ok(Output::Group(mut only)) => verdicts.append(&mut only),
                 Ok(Output::Chore(_)) => verdicts.push(Err(CommitError::Unknown)),
                 Err(trouble) => {
-                    unreachable = trouble == Trouble::Unreachable;
+                    // Two in a row that another try did not help: somebody holds the table.
+                    passing = if trouble == Trouble::Passing { passing + 1 } else { 0 };
+                    unreachable = trouble == Trouble::Unreachable || passing > 1;
                     verdicts.push(Err(trouble.into()));
                 }
             }

@@ -19,6 +19,9 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a read may take, from asking for a connection to its last row.
 const READ_PATIENCE: Duration = Duration::from_secs(8);
 
+/// How long a connection may take to say that it lives.
+const PING_PATIENCE: Duration = Duration::from_secs(2);
+
 /// After how long unused a connection is asked whether it still lives before it is relied on.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
@@ -39,6 +42,10 @@ pub(super) enum Engine {
 impl Engine {
     /// Reads `sqlite:…` or `postgres://…`; the error names the URL's scheme and never its password.
     pub(super) fn parse(url: &str) -> Result<Self, sqlx::Error> {
+        if url.contains(":memory:") || url.contains("mode=memory") {
+            let why = "a store in memory would be gone with its connection: name a file";
+            return Err(sqlx::Error::Configuration(why.into()));
+        }
         if url.starts_with("sqlite:") {
             let options = SqliteConnectOptions::from_str(url)?
                 .create_if_missing(true)
@@ -102,6 +109,13 @@ impl Engine {
                     .max_connections(8)
                     .acquire_timeout(LOCK_PATIENCE)
                     .test_before_acquire(false)
+                    // Bounded: a connection into nowhere must not keep its place in the pool.
+                    .after_release(|connection, _| {
+                        Box::pin(async move {
+                            let answer = timeout(PING_PATIENCE, connection.ping()).await;
+                            answer.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map(|()| true)
+                        })
+                    })
                     .before_acquire(|connection, meta| {
                         Box::pin(async move {
                             if meta.idle_for > TRUSTED_FOR {
@@ -340,6 +354,10 @@ const SQLITE_TRIGGERS: &str = "
 CREATE TRIGGER IF NOT EXISTS security_log_keeps_rows BEFORE UPDATE ON security_log
 BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
 
+CREATE TRIGGER IF NOT EXISTS security_log_replaces_none BEFORE INSERT ON security_log
+WHEN EXISTS (SELECT 1 FROM security_log l WHERE l.lane = NEW.lane AND l.seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
+
 CREATE TRIGGER IF NOT EXISTS security_log_keeps_all_rows BEFORE DELETE ON security_log
 WHEN NOT EXISTS (SELECT 1 FROM log_retention r WHERE r.lane = OLD.lane AND r.seq >= OLD.seq)
 BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
@@ -347,13 +365,20 @@ BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
 
 const POSTGRES_TRIGGERS: &str = "
 CREATE OR REPLACE FUNCTION security_log_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    allowed boolean := FALSE;
 BEGIN
-    IF TG_OP = 'DELETE' AND EXISTS (
-        SELECT 1 FROM log_retention r WHERE r.lane = OLD.lane AND r.seq >= OLD.seq
-    ) THEN
-        RETURN OLD;
+    IF TG_OP = 'DELETE' THEN
+        -- By its full name: a temporary table of the same name must not stand in for it.
+        EXECUTE format(
+            'SELECT EXISTS (SELECT 1 FROM %I.log_retention r WHERE r.lane = $1 AND r.seq >= $2)',
+            TG_TABLE_SCHEMA
+        ) INTO allowed USING OLD.lane, OLD.seq;
     END IF;
-    RAISE EXCEPTION 'the security log is append-only';
+    IF NOT allowed THEN
+        RAISE EXCEPTION 'the security log is append-only';
+    END IF;
+    RETURN OLD;
 END $$;
 
 CREATE OR REPLACE TRIGGER security_log_keeps_rows BEFORE UPDATE OR DELETE ON security_log

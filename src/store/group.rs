@@ -155,6 +155,7 @@ impl<'a> Group<'a> {
                     Value::Text(&change.state),
                     Value::Int(change.live_until.millis()),
                     Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
+                    Value::Int(change.revision.into()),
                 ]
             })
             .collect();
@@ -223,6 +224,7 @@ impl<'a> Group<'a> {
                     Value::Text(&change.state),
                     Value::Int(change.live_until.millis()),
                     Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
+                    Value::Int(change.revision.into()),
                 ]
             })
             .collect();
@@ -233,6 +235,7 @@ impl<'a> Group<'a> {
             Value::Text(""),
             Value::Int(0),
             Value::OptionalInt(None),
+            Value::Int(0),
         ];
         let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &nobody)).await?;
         match self.care {

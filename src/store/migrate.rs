@@ -4,7 +4,10 @@
 //! (`-- oldest_compatible: n`). A binary refuses a schema that says it is too old for it, and runs on
 //! a schema that is newer but compatible: that is how a new version is rolled out node by node.
 
-use super::{engine::Connection, value::Value};
+use super::{
+    engine::{Connection, Readers},
+    value::Value,
+};
 use crate::domain::Timestamp;
 use sha2::{Digest as _, Sha256};
 
@@ -56,7 +59,7 @@ pub enum MigrateError {
     TooNew { needed: i64, known: i64 },
     #[error("migration {name} was changed after it had been applied")]
     Rewritten { name: String },
-    #[error("the migrations could not be run")]
+    #[error("the schema could not be read or changed")]
     Database(#[from] sqlx::Error),
 }
 
@@ -66,6 +69,18 @@ pub(super) async fn migrate(
     now: Timestamp,
 ) -> Result<Vec<&'static str>, MigrateError> {
     run(connection, MIGRATIONS, now).await
+}
+
+/// Checks that a schema is there which this binary can read, and changes nothing.
+pub(super) async fn check(readers: &Readers) -> Result<(), MigrateError> {
+    let known = MIGRATIONS.last().map_or(0, |last| last.version);
+    for row in readers.fetch(HISTORY, &[]).await? {
+        let needed = row.int(3)?;
+        if needed > known {
+            return Err(MigrateError::TooNew { needed, known });
+        }
+    }
+    Ok(())
 }
 
 async fn run(

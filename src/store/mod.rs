@@ -140,17 +140,31 @@ impl Store {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    /// Opens a database that exists to read it and nothing else: what is audited is not changed.
+    pub async fn open_to_read(url: &str, chainer: Arc<dyn Chainer>) -> Result<Self, OpenError> {
+        let engine = Engine::parse(url).map_err(OpenError::Address)?;
+        let inner = Inner {
+            readers: engine.readers(),
+            committers: Vec::new(),
+            ended: Mutex::new(JoinSet::new()),
+            vitals: Arc::default(),
+            rehearsal: Arc::new(NothingFails),
+            chainer,
+            posted: Notify::new(),
+        };
+        migrate::check(&inner.readers).await?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
     /// Makes `commit` durable and returns the entity's new version.
     pub async fn commit(&self, commit: Commit) -> Result<i64, CommitError> {
         let posts = !commit.messages.is_empty();
         let mut hasher = DefaultHasher::new();
         commit.changes.first().map(|change| (change.kind, &change.id)).hash(&mut hasher);
-        let count = self.inner.committers.len();
+        let count = self.inner.committers.len().max(1);
         let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();
-        let job = Job::Commit(Box::new(commit), reply);
-        // A closed queue took nothing; a lost answer may hide a commit.
-        self.inner.committers[place].send(job).await.map_err(|_| CommitError::Unavailable)?;
+        self.hand_over(place, Job::Commit(Box::new(commit), reply)).await?;
         let version = answer.await.unwrap_or(Err(CommitError::Unknown))?;
         if posts {
             self.inner.posted.notify_one();
@@ -176,10 +190,15 @@ impl Store {
         self.inner.vitals.report()
     }
 
+    /// A queue that is closed, or was never there, took nothing; a lost answer may hide a commit.
+    async fn hand_over(&self, place: usize, job: Job) -> Result<(), CommitError> {
+        let committer = self.inner.committers.get(place).ok_or(CommitError::Unavailable)?;
+        committer.send(job).await.map_err(|_| CommitError::Unavailable)
+    }
+
     async fn run_chore(&self, chore: Chore) -> Result<Done, CommitError> {
         let (reply, answer) = oneshot::channel();
-        let job = Job::Chore(chore, reply);
-        self.inner.committers[0].send(job).await.map_err(|_| CommitError::Unavailable)?;
+        self.hand_over(0, Job::Chore(chore, reply)).await?;
         answer.await.unwrap_or(Err(CommitError::Unknown))
     }
 

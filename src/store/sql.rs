@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 // entities
 
-pub(super) const LOAD: &str = "SELECT version, state FROM entities WHERE kind = $1 AND id = $2";
+pub(super) const LOAD: &str =
+    "SELECT version, state, revision FROM entities WHERE kind = $1 AND id = $2";
 
 pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
 
@@ -28,22 +29,23 @@ pub(super) fn standing_with(ending: &str) -> Batch {
 
 // Two statements and no upsert: an upsert would resurrect a row the janitor removed.
 const CREATE_HEAD: &str =
-    "INSERT INTO entities (kind, id, version, state, live_until, forget_at) VALUES";
+    "INSERT INTO entities (kind, id, version, state, live_until, forget_at, revision) VALUES";
 
 pub(super) static CREATE: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(CREATE_HEAD, 6, "ON CONFLICT (kind, id) DO NOTHING"));
+    LazyLock::new(|| Batch::new(CREATE_HEAD, 7, "ON CONFLICT (kind, id) DO NOTHING"));
 
 pub(super) static CREATE_AND_TELL: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(CREATE_HEAD, 6, "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id")
+    Batch::new(CREATE_HEAD, 7, "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id")
 });
 
 pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
-        "WITH next (kind, id, expected, state, live_until, forget_at) AS (VALUES",
-        6,
+        "WITH next (kind, id, expected, state, live_until, forget_at, revision) AS (VALUES",
+        7,
         ") UPDATE entities \
              SET version = next.expected + 1, state = next.state, \
-                 live_until = next.live_until, forget_at = next.forget_at \
+                 live_until = next.live_until, forget_at = next.forget_at, \
+                 revision = next.revision \
             FROM next \
            WHERE entities.kind = next.kind AND entities.id = next.id \
              AND entities.version = next.expected",

@@ -13,6 +13,8 @@ use crate::domain::Timestamp;
 pub struct Row {
     pub version: i64,
     pub state: String,
+    /// The revision of the machine that wrote it.
+    pub revision: i64,
 }
 
 /// Whether an entity still confers authority, and which version says so.
@@ -54,7 +56,7 @@ impl Store {
     pub async fn load(&self, kind: &str, id: &str) -> Result<Option<Row>, ReadError> {
         let rows = self.fetch(sql::LOAD, &[Value::Text(kind), Value::Text(id)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        Ok(Some(Row { version: row.int(0)?, state: row.text(1)? }))
+        Ok(Some(Row { version: row.int(0)?, state: row.text(1)?, revision: row.int(2)? }))
     }
 
     /// Returns the version of an entity, 0 where there is no row.

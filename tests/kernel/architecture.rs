@@ -156,9 +156,80 @@ fn visit(folder: &Path, look: &mut impl FnMut(&Path, &str)) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for line in code.lines() {
-            look(&path, line.split("//").next().unwrap_or_default());
+        for line in code_of(&text) {
+            look(&path, &line);
         }
     }
+}
+
+/// The lines of code without comments and test modules, and every import in full: `use
+/// crate::{a::B, c::D}` is also seen as `crate::a::B` and `crate::c::D`.
+fn code_of(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut import = None::<String>;
+    let mut skipping = None::<usize>;
+    let mut is_test = false;
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        if let Some(depth) = &mut skipping {
+            *depth += line.matches('{').count();
+            *depth -= line.matches('}').count();
+            if *depth == 0 {
+                skipping = None;
+            }
+            continue;
+        }
+        if line.trim() == "#[cfg(test)]" {
+            is_test = true;
+            continue;
+        }
+        if is_test && !line.trim_start().starts_with("#[") {
+            is_test = false;
+            let depth = line.matches('{').count() - line.matches('}').count();
+            skipping = (depth > 0).then_some(depth);
+            continue;
+        }
+        lines.push(line.to_owned());
+        let begins = ["use ", "pub use ", "pub(super) use "].iter().any(|w| line.starts_with(w));
+        if begins || import.is_some() {
+            let whole = import.get_or_insert_default();
+            whole.extend(line.chars().filter(|c| !c.is_whitespace()));
+            if line.contains(';') {
+                lines.extend(expand(&import.take().unwrap_or_default()));
+            }
+        }
+    }
+    lines
+}
+
+/// Spells out the first level of braces of an import.
+fn expand(import: &str) -> Vec<String> {
+    let Some((stem, rest)) = import.split_once('{') else { return Vec::new() };
+    let stem = stem.trim_start_matches("pub(super)").trim_start_matches("pub");
+    let stem = stem.trim_start_matches("use");
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in rest.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => parts.push(String::new()),
+            _ => {}
+        }
+        if c != ',' || depth > 0 {
+            parts.last_mut().unwrap().push(c);
+        }
+    }
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{stem}{part}")).collect()
+}
+
+#[test]
+fn imports_are_seen_however_they_are_written() {
+    let text = "use crate::{\n    domain::X,\n    store::{Y, Z},\n};\n#[cfg(test)]\nmod tests;\n\
+                use std::fs;\n#[cfg(test)]\nmod more {\n    use crate::http;\n}\nfn after() {}\n";
+    let seen = code_of(text);
+    for expected in ["crate::domain::X", "crate::store::{Y,Z}", "use std::fs;", "fn after() {}"] {
+        assert!(seen.iter().any(|line| line == expected), "{expected}: {seen:?}");
+    }
+    assert!(!seen.iter().any(|line| line.contains("crate::http")));
 }

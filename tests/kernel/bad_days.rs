@@ -160,7 +160,7 @@ async fn postgresql_may_go_away_in_the_middle_and_come_back_and_nothing_acknowle
             let id = format!("l{number}");
             let (mut acknowledged, mut perhaps) = (Vec::new(), Vec::new());
             for entry in 0..200 {
-                match ledgers.ask(&id, Command::Append(entry)).await {
+                match ledgers.ask(&id, Command::Push(entry)).await {
                     Ok(_) => acknowledged.push(entry),
                     Err(Failure::Unknown | Failure::Late) => perhaps.push(entry),
                     Err(Failure::Unavailable | Failure::Busy) => {
@@ -183,6 +183,7 @@ async fn postgresql_may_go_away_in_the_middle_and_come_back_and_nothing_acknowle
     for (id, acknowledged, perhaps) in books {
         let stored = node.entries(&id).await;
         let mut seen = stored.clone();
+        seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), stored.len(), "nothing is applied twice");
         assert!(acknowledged.iter().all(|entry| stored.contains(entry)), "nothing is lost");
@@ -211,6 +212,7 @@ async fn a_full_disk_refuses_writes_loses_nothing_and_serves_again_when_there_is
         println!("skipped: a small file system cannot be mounted without privileges");
         return;
     }
+    let _mounted = Mounted(folder.clone());
     let url = format!("sqlite://{}", folder.join("porteiro.db").display());
     let node = Node::start(&world, &url).await;
     let ballast = "x".repeat(20_000);
@@ -235,6 +237,13 @@ async fn a_full_disk_refuses_writes_loses_nothing_and_serves_again_when_there_is
     assert!(acknowledged.iter().all(|entry| stored.contains(entry)), "nothing is lost");
     assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
     node.stop().await;
-    let unmounted = std::process::Command::new("umount").arg(&folder).status().unwrap();
-    assert!(unmounted.success());
+}
+
+/// Takes a file system away again, also when the test has failed.
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
 }

@@ -65,25 +65,72 @@ async fn an_operator_makes_keys_migrates_and_verifies_the_log() {
 }
 
 #[tokio::test]
-async fn heads_kept_outside_are_read_as_the_server_logs_them_and_checked() {
+async fn heads_are_read_out_of_what_the_server_logged() {
+    use tracing_subscriber::fmt::MakeWriter;
+    #[derive(Clone, Default)]
+    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+    impl std::io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    impl<'a> MakeWriter<'a> for Kept {
+        type Writer = Kept;
+        fn make_writer(&'a self) -> Kept {
+            self.clone()
+        }
+    }
+
+    let mut world = World::new().await;
+    world.habits.janitor.anchor_every = Duration::from_millis(1);
+    let folder = world.folder().join("keys");
+    let keys = folder.to_str().unwrap().to_owned();
+    assert!(porteiro(&["keys", "generate", "--keys", &keys]).status.success());
+    let kept = Kept::default();
+    let logging = tracing_subscriber::fmt().json().with_writer(kept.clone()).finish();
+    let _logging = tracing::subscriber::set_default(logging);
+    let system = System::start(world.system(folder)).await.unwrap();
+    eventually("heads in the log", async || {
+        world.clock.advance(Duration::from_secs(1));
+        text(&kept.0.lock().unwrap()).contains("porteiro::log_heads")
+    })
+    .await;
+    assert!(system.stop(Duration::from_secs(5)).await);
+
+    let file = world.folder().join("server.log");
+    let verify = |content: &str| {
+        std::fs::write(&file, content).unwrap();
+        let heads = file.to_str().unwrap();
+        porteiro(&["log", "verify", "--store", &world.url, "--keys", &keys, "--heads", heads])
+    };
+    let logged = format!("starting up\n{}", text(&kept.0.lock().unwrap()));
+    let verified = verify(&logged);
+    assert!(verified.status.success(), "{}{}", text(&verified.stdout), text(&verified.stderr));
+    assert!(!text(&verified.stdout).contains(" 0 kept heads"));
+    let gone = logged.replace("\"seq\":", "\"seq\":9");
+    assert_eq!(verify(&gone).status.code(), Some(1), "heads that are not there are missed");
+    assert_eq!(verify("no head in here").status.code(), Some(78));
+}
+
+#[tokio::test]
+async fn an_audit_changes_nothing_and_takes_nothing_for_good() {
     let world = World::new().await;
     let folder = world.folder().join("keys");
     let keys = folder.to_str().unwrap();
     assert!(porteiro(&["keys", "generate", "--keys", keys]).status.success());
-    run_once(&world, &folder).await;
-    let file = world.folder().join("heads");
-    let verify = |content: &str| {
-        std::fs::write(&file, content).unwrap();
-        let heads = file.to_str().unwrap();
-        porteiro(&["log", "verify", "--store", &world.url, "--keys", keys, "--heads", heads])
-    };
-    let gone = r#"{"level":"INFO","fields":{"message":"security log head","lane":"x","seq":9,"mac":"AAAA"}}"#;
-    let verified = verify(gone);
-    assert_eq!(verified.status.code(), Some(1), "{}", text(&verified.stdout));
-    let verified = verify("not a head");
-    assert_eq!(verified.status.code(), Some(78));
-    assert!(text(&verified.stderr).contains("line 1"));
-    assert!(verify("").status.success());
+    let nowhere = world.folder().join("typo.db");
+    let url = format!("sqlite://{}", nowhere.display());
+    let verified = porteiro(&["log", "verify", "--store", &url, "--keys", keys]);
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(!nowhere.exists());
+    assert!(porteiro(&["migrate", "--store", &world.url]).status.success());
+    let verified = porteiro(&["log", "verify", "--store", &world.url, "--keys", keys]);
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(text(&verified.stdout).contains("there is no log"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the shell and the host promise on a good day.
 
 use crate::{
-    ledger::{Command, Refusal},
+    ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
 };
 use porteiro::actors::Failure;
@@ -139,9 +139,28 @@ async fn a_command_may_say_that_it_tolerates_an_older_answer() {
     assert_eq!(one.ledgers.ask("a", Command::Glance).await.unwrap(), [1]);
     other.append("a", 2).await.unwrap();
     assert_eq!(one.ledgers.ask("a", Command::Glance).await.unwrap(), [1]);
-    assert_eq!(one.entries("a").await, [1, 2]);
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(one.ledgers.ask("a", Command::Glance).await.unwrap(), [1, 2], "but not for long");
     one.stop().await;
     other.stop().await;
+}
+
+#[tokio::test]
+async fn an_entity_that_a_newer_binary_wrote_is_left_alone() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.run("UPDATE entities SET revision = 2, version = version + 1").await.unwrap();
+    for _ in 0..10 {
+        assert_eq!(node.append("a", 2).await, Err(Failure::Unavailable));
+        assert_eq!(node.ledgers.ask("a", Command::Read).await, Err(Failure::Unavailable));
+    }
+    assert!(node.tree.together().decide::<Ledger>("a", &Command::Read).await.is_err());
+    assert_eq!(node.ledgers.report().quarantined, 0, "it is nobody's fault");
+    stranger.run("UPDATE entities SET revision = 1").await.unwrap();
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    node.stop().await;
 }
 
 #[tokio::test]

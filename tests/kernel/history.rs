@@ -106,8 +106,11 @@ impl Model {
                 assert!(entries.contains(&entry), "an acknowledged entry is in its own answer");
                 book.certain.insert(entry);
             }
-            Err(Failure::Refused(Refusal::AlreadyThere | Refusal::OnPrinciple)) => {
+            Err(Failure::Refused(Refusal::OnPrinciple)) => {
                 book.certain.insert(entry);
+            }
+            Err(Failure::Refused(Refusal::AlreadyThere)) => {
+                panic!("{entry} was asked for once and is said to be there already")
             }
             Err(failure) if failure.may_have_happened() => {
                 book.perhaps.insert(entry);
@@ -204,7 +207,7 @@ async fn take(step: Step, world: &World, nodes: &mut [Node], model: &mut Model) 
             for (node, book) in asks {
                 let (entry, ledgers) = (model.fresh(), nodes[usize::from(node)].ledgers.clone());
                 askers.spawn(async move {
-                    (book, entry, ledgers.ask(&id(book), Command::Append(entry)).await)
+                    (book, entry, ledgers.ask(&id(book), Command::Push(entry)).await)
                 });
             }
             for (book, entry, answer) in askers.join_all().await {
@@ -262,7 +265,7 @@ async fn take(step: Step, world: &World, nodes: &mut [Node], model: &mut Model) 
             for book in 0..3u8 {
                 let (entry, ledgers) = (model.fresh(), old.ledgers.clone());
                 model.books.entry(book).or_default().perhaps.insert(entry);
-                busy.spawn(async move { ledgers.ask(&id(book), Command::Append(entry)).await });
+                busy.spawn(async move { ledgers.ask(&id(book), Command::Push(entry)).await });
             }
             tokio::task::yield_now().await;
             drop(old);

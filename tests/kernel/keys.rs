@@ -2,11 +2,15 @@
 
 use crate::support::{World, eventually};
 use porteiro::{
+    actors::INSTALLATION,
     crypto::{
         SystemDice,
         keys::{Generator, Origin, Purpose},
     },
-    domain::{Clock as _, Secret, signing_keys::SigningAlgorithm},
+    domain::{
+        Clock as _, Secret,
+        signing_keys::{Command, SigningAlgorithm},
+    },
     system::{System, SystemError},
 };
 use std::time::Duration;
@@ -102,6 +106,41 @@ async fn a_folder_that_turns_bad_changes_nothing_until_it_is_good_again() {
     assert_eq!(published(&system), before);
     assert!(system.keys().borrow().signer(SigningAlgorithm::Rs256).is_some());
     chmod(0o600);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_database_of_other_keys_is_not_touched() {
+    let world = World::new().await;
+    let (ours, theirs) = (world.folder().join("ours"), world.folder().join("theirs"));
+    generator(&ours, &world).generate_all().unwrap();
+    generator(&theirs, &world).generate_all().unwrap();
+    let system = System::start(world.system(ours)).await.unwrap();
+    let before = published(&system);
+    let foreign = System::start(world.system(theirs)).await;
+    assert!(matches!(foreign, Err(SystemError::ForeignKeys)));
+    system.reload_keys();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(published(&system), before);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_leaked_key_leaves_the_published_set_at_once() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let es256 = SigningAlgorithm::Es256;
+    world.clock.advance(Duration::from_secs(1));
+    let next = generator(&folder, &world).generate(Purpose::Signing(es256)).unwrap().kid;
+    let system = System::start(world.system(folder)).await.unwrap();
+    eventually("publication", async || published(&system).contains(&next)).await;
+    let leaked = kid(&system, es256);
+    let revoke = Command::Revoke { kid: leaked.clone() };
+    system.signing_keys().ask(INSTALLATION, revoke).await.unwrap();
+    system.reload_keys();
+    eventually("the successor", async || kid(&system, es256) == next).await;
+    assert!(!published(&system).contains(&leaked));
     assert!(system.stop(Duration::from_secs(5)).await);
 }
 

@@ -18,6 +18,8 @@ pub struct Ledger {
 #[derive(Clone, Debug)]
 pub enum Command {
     Append(u64),
+    /// Appends and records, whether or not it is there already: done twice, it shows.
+    Push(u64),
     /// Appends while the other fact holds.
     AppendIf(u64, Requirement),
     /// Reads while the other fact holds.
@@ -89,6 +91,7 @@ impl Machine for Ledger {
                 return Decision::accept(vec![Event::Joined(owner.clone())], vec![]);
             }
             Command::Append(entry)
+            | Command::Push(entry)
             | Command::AppendIf(entry, _)
             | Command::AppendAndBear { entry, .. }
             | Command::AppendAndName(entry, _)
@@ -99,7 +102,7 @@ impl Machine for Ledger {
         if self.closed {
             return Decision::refuse(Refusal::Closed);
         }
-        if self.entries.contains(&entry) {
+        if self.entries.contains(&entry) && !matches!(command, Command::Push(_)) {
             return Decision::refuse(Refusal::AlreadyThere);
         }
         let appended = vec![Event::Appended(entry)];
@@ -117,7 +120,7 @@ impl Machine for Ledger {
             Command::AppendAndName(_, name) => {
                 Decision::accept(vec![Event::Appended(entry), Event::Named(name.clone())], after)
             }
-            Command::AppendAndRecord(_) => {
+            Command::AppendAndRecord(_) | Command::Push(_) => {
                 Decision::accept(appended, after).recording(record().in_organization("org-1"))
             }
             Command::AppendAndPost { topic, text, expires_at, .. } => {

@@ -96,6 +96,25 @@ async fn at_rest_a_message_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn a_message_can_be_sent_no_other_way_and_at_no_other_time_than_it_was_meant_to() {
+    for change in ["topic = 'webhook'", "expires_at = expires_at - 1", "id = 'other'"] {
+        let world = World::new().await;
+        let node = world.node().await;
+        node.ledgers.ask("a", post(1, FAR)).await.unwrap();
+        let mut stranger = world.stranger().await;
+        stranger.run(format!("UPDATE outbox SET {change}")).await.unwrap();
+        let postman = Arc::new(Postman::default());
+        let mut couriers = couriers(&postman);
+        couriers.insert("webhook", postman.clone());
+        let node = node.with_couriers(couriers).await;
+        eventually("erasure", async || stranger.count("outbox").await == 0).await;
+        assert!(postman.carried().is_empty(), "{change}");
+        assert_eq!(stranger.count("security_log WHERE event = 'outbox.dropped'").await, 1);
+        node.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_commit_that_did_not_happen_sends_nothing() {
     let world = World::new().await;
     let node = world.node().await;

@@ -51,7 +51,7 @@ async fn child() {
             for number in 0.. {
                 let entry = first + number * 8 + writer;
                 let book = format!("book{}", entry % books);
-                match ledgers.ask(&book, Command::AppendAndRecord(entry)).await {
+                match ledgers.ask(&book, Command::Push(entry)).await {
                     Ok(_) => say(&format!("acknowledged {entry}")),
                     Err(Failure::Busy) => return,
                     Err(Failure::Contended) => {}

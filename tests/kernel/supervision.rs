@@ -129,6 +129,14 @@ async fn a_child_that_keeps_dying_spends_its_budget_and_the_tree_gives_up() {
 }
 
 #[tokio::test]
+async fn a_kind_has_one_host_and_so_an_entity_one_owner() {
+    let world = World::new().await;
+    let node = world.node().await;
+    assert!(node.tree.host::<crate::ledger::Ledger>().await.is_err());
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn a_worker_that_panics_is_restarted() {
     let world = World::new().await;
     let node = world.node().await;

@@ -19,7 +19,12 @@ fn observe(kids: &[&str]) -> Command {
 }
 
 fn advance() -> Command {
-    Command::Advance { published_for: PUBLISHED_FOR, retired_for: RETIRED_FOR }
+    let letters = ('a'..='z').map(String::from);
+    holding(letters.chain((0..12).map(|n| format!("k{n}"))).collect())
+}
+
+fn holding(held: Vec<String>) -> Command {
+    Command::Advance { held, published_for: PUBLISHED_FOR, retired_for: RETIRED_FOR }
 }
 
 fn revoke(kid: &str) -> Command {
@@ -158,6 +163,15 @@ fn the_state_survives_the_store() {
     keys.take(&advance(), at(100)).unwrap();
     let stored = serde_json::to_string(&keys).unwrap();
     assert_eq!(serde_json::from_str::<SigningKeys>(&stored).unwrap(), keys);
+}
+
+#[test]
+fn a_key_whose_private_half_the_node_does_not_hold_is_not_promoted_by_it() {
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    assert_eq!(keys.take(&holding(vec!["a".to_owned()]), at(500)), Ok(vec![]));
+    assert_eq!(keys.signs(), "a");
+    keys.take(&holding(vec!["a".to_owned(), "b".to_owned()]), at(500)).unwrap();
+    assert_eq!(keys.signs(), "b");
 }
 
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ pub use verify::{Finding, Proof};
 
 use super::{
     CommitError, Head, LogRow, ReadError, Store,
+    chain::ROOT,
     chore::{Chore, Done},
     sql,
     value::Value,
@@ -42,6 +43,16 @@ impl Store {
             }
         }
         Ok(false)
+    }
+
+    /// Tells whether our keys prove the last row of the root lane; a log without one is anybody's.
+    pub async fn log_is_ours(&self) -> Result<bool, ReadError> {
+        let heads = self.recorded_heads().await?;
+        let Some(root) = heads.into_iter().find(|head| head.lane == ROOT && head.seq > 0) else {
+            return Ok(true);
+        };
+        let last = self.log_page(ROOT, root.seq - 1).await?;
+        Ok(last.first().is_none_or(|row| self.inner.chainer.mac(&row.mac_key, &[]).is_some()))
     }
 
     /// Reads a page of one lane, after row `after`.
