@@ -7,7 +7,7 @@
 //! | [`domain`] | machines and rules | nothing of ours |
 //! | [`crypto`] | randomness, keys, signatures, sealing, password hashes | `domain` |
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
-//! | [`outbound`] | the one guarded client for everything that calls out | `domain` values |
+//! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds them into one value, [`clock`] reads the time for all of them, and

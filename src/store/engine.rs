@@ -277,7 +277,7 @@ impl Connection {
         self.run_script(script).await
     }
 
-    /// Ends the connection without waiting for anything.
+    /// Ends the connection in order.
     pub(super) async fn close(self) {
         let closed = match self {
             Self::Sqlite(c) => c.close().await,

@@ -107,10 +107,11 @@ async fn what_cannot_be_verified_as_current_is_not_answered() {
     node.stop().await;
 }
 
-/// A network between us and PostgreSQL that can be cut.
+/// A network between us and PostgreSQL that can be cut, or that can swallow what it is given.
 struct Cable {
     port: u16,
     cut: tokio::sync::watch::Sender<bool>,
+    swallow: tokio::sync::watch::Sender<bool>,
     _carrying: JoinSet<()>,
 }
 
@@ -120,26 +121,69 @@ impl Cable {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (cut, is_cut) = tokio::sync::watch::channel(false);
+        let (swallow, swallows) = tokio::sync::watch::channel(false);
         let mut carrying = JoinSet::new();
         carrying.spawn(async move {
             let mut lines = JoinSet::new();
             loop {
                 let (mut near, _) = listener.accept().await.unwrap();
                 let (address, mut is_cut) = (address.clone(), is_cut.clone());
+                let mut swallows = swallows.clone();
                 if *is_cut.borrow() {
                     continue;
                 }
                 lines.spawn(async move {
                     let mut far = TcpStream::connect(address).await.unwrap();
-                    tokio::select! {
-                        _ = copy_bidirectional(&mut near, &mut far) => {}
-                        _ = is_cut.wait_for(|cut| *cut) => {}
+                    let swallowed = tokio::select! {
+                        _ = copy_bidirectional(&mut near, &mut far) => false,
+                        _ = is_cut.wait_for(|cut| *cut) => false,
+                        _ = swallows.wait_for(|swallow| *swallow) => true,
+                    };
+                    if swallowed {
+                        // Neither end hears that this line is dead.
+                        let _ = is_cut.wait_for(|cut| *cut).await;
                     }
                 });
             }
         });
-        Self { port, cut, _carrying: carrying }
+        Self { port, cut, swallow, _carrying: carrying }
     }
+
+    /// The same database by way of this cable.
+    fn url(&self, world: &World) -> String {
+        let (before, after) = world.url.split_once("127.0.0.1:").unwrap();
+        let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        format!("{before}127.0.0.1:{}{after}", self.port)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
+    let world = World::new().await;
+    if !world.is_postgres() {
+        println!("skipped: there is no network between us and SQLite");
+        return;
+    }
+    let cable = Cable::to(&world.url).await;
+    let node = Node::start(&world, &cable.url(&world)).await;
+    for number in 0..16 {
+        node.append(&format!("l{number}"), 0).await.unwrap();
+    }
+    cable.swallow.send_replace(true);
+    let mut askers = JoinSet::new();
+    for number in 0..16 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move { ledgers.ask(&format!("l{number}"), Command::Read).await });
+    }
+    assert!(askers.join_all().await.iter().all(Result::is_err), "nothing can be verified");
+    // New lines work again; the old ones stay dead, and nobody tells us.
+    cable.swallow.send_replace(false);
+    let back = tokio::time::timeout(Duration::from_secs(60), async {
+        while node.append("l0", 1).await.is_err() {}
+    });
+    back.await.expect("the store is back in seconds, not when TCP gives up");
+    assert_eq!(node.entries("l0").await, [0, 1]);
+    cable.cut.send_replace(true);
 }
 
 #[tokio::test]
@@ -150,9 +194,7 @@ async fn postgresql_may_go_away_in_the_middle_and_come_back_and_nothing_acknowle
         return;
     }
     let cable = Cable::to(&world.url).await;
-    let (before, after) = world.url.split_once("127.0.0.1:").unwrap();
-    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    let node = Node::start(&world, &format!("{before}127.0.0.1:{}{after}", cable.port)).await;
+    let node = Node::start(&world, &cable.url(&world)).await;
     let mut askers = JoinSet::new();
     for number in 0..16u64 {
         let ledgers = node.ledgers.clone();
