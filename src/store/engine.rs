@@ -289,11 +289,12 @@ impl Connection {
     }
 }
 
-/// Tells whether another try may succeed: a deadlock, or a writer that was a moment earlier.
+/// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
+/// was a moment earlier.
 pub(super) fn is_passing(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     match code {
-        Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "23505"),
+        Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "57014" | "23505"),
         None => matches!(error, sqlx::Error::Protocol(_)),
     }
 }

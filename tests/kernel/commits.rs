@@ -205,6 +205,37 @@ async fn requirements_and_changes_of_two_nodes_do_not_wait_in_a_circle() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entity_that_everybody_requires_can_still_be_closed() {
+    let world = World::new().await;
+    let nodes = [world.node().await, world.node().await, world.node().await];
+    nodes[0].append("org", 1).await.unwrap();
+    let mut askers = JoinSet::new();
+    for (place, node) in nodes.iter().enumerate() {
+        for number in 0..24u64 {
+            let ledgers = node.ledgers.clone();
+            askers.spawn(async move {
+                for entry in 0.. {
+                    let command = Command::AppendIf(entry, Requirement::live::<Ledger>("org"));
+                    match ledgers.ask(&format!("{place}-{number}"), command).await {
+                        Ok(_) | Err(Failure::Contended | Failure::Unavailable) => {}
+                        Err(Failure::Unmet { .. }) => return,
+                        Err(other) => panic!("{other:?}"),
+                    }
+                }
+            });
+        }
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    nodes[1].ledgers.insist("org", Command::Close).await.unwrap();
+    // Everybody hears of it and stops.
+    let all = tokio::time::timeout(std::time::Duration::from_secs(20), askers.join_all()).await;
+    all.expect("nobody goes on under a closed organization");
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn the_standing_of_several_ancestors_is_told_apart() {
     let world = World::new().await;
