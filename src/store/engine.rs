@@ -19,9 +19,6 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a read may take, from asking for a connection to its last row.
 const READ_PATIENCE: Duration = Duration::from_secs(8);
 
-/// How long a connection may take to say that it lives.
-const PING_PATIENCE: Duration = Duration::from_secs(2);
-
 /// After how long unused a connection is asked whether it still lives before it is relied on.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
@@ -109,13 +106,6 @@ impl Engine {
                     .max_connections(8)
                     .acquire_timeout(LOCK_PATIENCE)
                     .test_before_acquire(false)
-                    // Bounded: a connection into nowhere must not keep its place in the pool.
-                    .after_release(|connection, _| {
-                        Box::pin(async move {
-                            let answer = timeout(PING_PATIENCE, connection.ping()).await;
-                            answer.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map(|()| true)
-                        })
-                    })
                     .before_acquire(|connection, meta| {
                         Box::pin(async move {
                             if meta.idle_for > TRUSTED_FOR {
@@ -289,6 +279,10 @@ impl Connection {
     }
 }
 
+fn too_late() -> sqlx::Error {
+    sqlx::Error::PoolTimedOut
+}
+
 /// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
 /// was a moment earlier.
 pub(super) fn is_passing(error: &sqlx::Error) -> bool {
@@ -319,19 +313,24 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> sqlx::Result<Vec<Row>> {
-        let read = async {
-            Ok(match self {
-                Self::Sqlite(pool) => {
-                    let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
-                    rows.into_iter().map(Row::Sqlite).collect()
-                }
-                Self::Postgres(pool) => {
-                    let rows = bind_all!(sqlx::query(sql), values).fetch_all(pool).await?;
-                    rows.into_iter().map(Row::Postgres).collect()
-                }
-            })
-        };
-        timeout(READ_PATIENCE, read).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+        match self {
+            Self::Sqlite(pool) => {
+                let read = bind_all!(sqlx::query(sql), values).fetch_all(pool);
+                let rows = timeout(READ_PATIENCE, read).await.unwrap_or(Err(too_late()))?;
+                Ok(rows.into_iter().map(Row::Sqlite).collect())
+            }
+            Self::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                let read = bind_all!(sqlx::query(sql), values).fetch_all(&mut *connection);
+                let Ok(rows) = timeout(READ_PATIENCE, read).await else {
+                    // Given back, it would be asked whether it lives, and keep its place in the
+                    // pool until it answers: into nowhere, that is for ever.
+                    drop(connection.detach());
+                    return Err(too_late());
+                };
+                Ok(rows?.into_iter().map(Row::Postgres).collect())
+            }
+        }
     }
 
     /// Reads the standing of entities, 64 to a query.
