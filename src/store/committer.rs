@@ -247,7 +247,12 @@ impl Committer {
                     Halt::Contested => Trouble::Contested,
                     Halt::Failed(error) => {
                         tracing::warn!(%error, "a transaction failed before COMMIT");
-                        if is_passing(&error) { Trouble::Passing } else { Trouble::Known }
+                        if is_passing(&error) {
+                            self.vitals.passing();
+                            Trouble::Passing
+                        } else {
+                            Trouble::Known
+                        }
                     }
                 });
             }

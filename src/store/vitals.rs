@@ -10,6 +10,7 @@ pub struct Vitals {
     commits: AtomicU64,
     refused: AtomicU64,
     contested: AtomicU64,
+    passing: AtomicU64,
     reruns: AtomicU64,
     failed: AtomicU64,
     unknown: AtomicU64,
@@ -28,6 +29,8 @@ pub struct StoreReport {
     pub refused: u64,
     /// Groups written again with care because somebody in them had lost.
     pub contested: u64,
+    /// Transactions that failed for a reason that may pass: a deadlock, a lock that took too long.
+    pub passing: u64,
     /// Groups that failed and were written again one by one.
     pub reruns: u64,
     /// Commits of which nothing was written.
@@ -48,6 +51,10 @@ impl Vitals {
 
     pub(super) fn contested(&self) {
         self.contested.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn passing(&self) {
+        self.passing.fetch_add(1, Relaxed);
     }
 
     pub(super) fn rerun(&self) {
@@ -75,6 +82,7 @@ impl Vitals {
             commits: self.commits.load(Relaxed),
             refused: self.refused.load(Relaxed),
             contested: self.contested.load(Relaxed),
+            passing: self.passing.load(Relaxed),
             reruns: self.reruns.load(Relaxed),
             failed: self.failed.load(Relaxed),
             unknown: self.unknown.load(Relaxed),
