@@ -59,14 +59,54 @@ pub(super) struct Committer {
 }
 
 /// What a transaction is made of.
-enum Body<'a> {
-    Group(&'a [&'a Commit]),
-    Chore(&'a Chore),
+trait Work {
+    type Output;
+
+    /// Whether it fails or succeeds as one; a group can be taken apart.
+    fn is_alone(&self) -> bool;
+
+    /// Runs within the transaction that is open on `connection`.
+    async fn run(
+        &self,
+        connection: &mut Connection,
+        scribe: &mut Scribe,
+        care: Care,
+    ) -> Result<(Self::Output, Option<Head>), Halt>;
 }
 
-enum Output {
-    Group(Vec<Result<i64, CommitError>>),
-    Chore(Done),
+impl Work for [&Commit] {
+    type Output = Vec<Result<i64, CommitError>>;
+
+    fn is_alone(&self) -> bool {
+        self.len() == 1
+    }
+
+    async fn run(
+        &self,
+        connection: &mut Connection,
+        scribe: &mut Scribe,
+        care: Care,
+    ) -> Result<(Self::Output, Option<Head>), Halt> {
+        let written = group::write(connection, scribe, self, care).await?;
+        Ok((written.verdicts, written.head))
+    }
+}
+
+impl Work for Chore {
+    type Output = Done;
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+
+    async fn run(
+        &self,
+        connection: &mut Connection,
+        scribe: &mut Scribe,
+        _care: Care,
+    ) -> Result<(Done, Option<Head>), Halt> {
+        Ok(chore::run(connection, scribe, self).await?)
+    }
 }
 
 /// How a transaction ended without an output.
@@ -129,12 +169,8 @@ impl Committer {
                 match job {
                     Job::Commit(commit, reply) => waiting.push((commit, reply)),
                     Job::Chore(chore, reply) => {
-                        let done = self.transact(Body::Chore(&chore)).await;
-                        let _ = reply.send(match done {
-                            Ok(Output::Chore(done)) => Ok(done),
-                            Ok(Output::Group(_)) => Err(CommitError::Unknown),
-                            Err(trouble) => Err(trouble.into()),
-                        });
+                        let done = self.transact(&chore).await;
+                        let _ = reply.send(done.map_err(CommitError::from));
                     }
                     Job::Stop => self.queue.close(),
                 }
@@ -158,13 +194,12 @@ impl Committer {
         }
         let stopwatch = Stopwatch::start();
         let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
-        let verdicts = match self.transact(Body::Group(&commits)).await {
-            Ok(Output::Group(verdicts)) => verdicts,
+        let verdicts = match self.transact(commits.as_slice()).await {
+            Ok(verdicts) => verdicts,
             Err(Trouble::Known | Trouble::Passing) if commits.len() > 1 => {
                 self.write_one_by_one(&commits).await
             }
             Err(trouble) => vec![Err(trouble.into()); commits.len()],
-            Ok(Output::Chore(_)) => vec![Err(CommitError::Unknown); commits.len()],
         };
         self.vitals.group(stopwatch.elapsed());
         for ((_, reply), verdict) in jobs.into_iter().zip(verdicts) {
@@ -182,9 +217,8 @@ impl Committer {
                 verdicts.push(Err(CommitError::Unavailable));
                 continue;
             }
-            match self.transact(Body::Group(&[commit])).await {
-                Ok(Output::Group(mut only)) => verdicts.append(&mut only),
-                Ok(Output::Chore(_)) => verdicts.push(Err(CommitError::Unknown)),
+            match self.transact([*commit].as_slice()).await {
+                Ok(mut only) => verdicts.append(&mut only),
                 Err(trouble) => {
                     // Two in a row that another try did not help: somebody holds the table.
                     passing = if trouble == Trouble::Passing { passing + 1 } else { 0 };
@@ -196,23 +230,26 @@ impl Committer {
         verdicts
     }
 
-    /// Runs `body` as one transaction, in hope, then with care, then once more if that may help.
-    async fn transact(&mut self, body: Body<'_>) -> Result<Output, Trouble> {
-        let mut result = self.try_once(&body, Care::Hopeful).await;
+    /// Runs `work` as one transaction, in hope, then with care, then once more if that may help.
+    async fn transact<W: Work + ?Sized>(&mut self, work: &W) -> Result<W::Output, Trouble> {
+        let mut result = self.try_once(work, Care::Hopeful).await;
         if let Err(Trouble::Contested) = result {
             self.vitals.contested();
-            result = self.try_once(&body, Care::Careful).await;
+            result = self.try_once(work, Care::Careful).await;
         }
-        let alone = !matches!(body, Body::Group(commits) if commits.len() > 1);
-        if alone && matches!(result, Err(Trouble::Passing)) {
-            result = self.try_once(&body, Care::Careful).await;
+        if work.is_alone() && matches!(result, Err(Trouble::Passing)) {
+            result = self.try_once(work, Care::Careful).await;
         }
         result
     }
 
     /// A panic inside is survived as an unknown fate.
-    async fn try_once(&mut self, body: &Body<'_>, care: Care) -> Result<Output, Trouble> {
-        let result = caught(self.attempt(body, care)).await.unwrap_or_else(|| {
+    async fn try_once<W: Work + ?Sized>(
+        &mut self,
+        work: &W,
+        care: Care,
+    ) -> Result<W::Output, Trouble> {
+        let result = caught(self.attempt(work, care)).await.unwrap_or_else(|| {
             tracing::error!("a committer panicked; its transaction's fate is unknown");
             self.vitals.panicked();
             Err(Trouble::Unknown)
@@ -229,13 +266,17 @@ impl Committer {
         result
     }
 
-    async fn attempt(&mut self, body: &Body<'_>, care: Care) -> Result<Output, Trouble> {
+    async fn attempt<W: Work + ?Sized>(
+        &mut self,
+        work: &W,
+        care: Care,
+    ) -> Result<W::Output, Trouble> {
         self.begin().await?;
         let connection = self.connection.as_mut().ok_or(Trouble::Unreachable)?;
         let written = if self.rehearsal.fails(Moment::Write) {
             Ok(Err(Halt::Failed(sqlx::Error::WorkerCrashed)))
         } else {
-            timeout(PATIENCE, run_body(connection, &mut self.scribe, body, care)).await
+            timeout(PATIENCE, work.run(connection, &mut self.scribe, care)).await
         };
         let (output, head) = match written {
             Ok(Ok(written)) => written,
@@ -330,24 +371,6 @@ impl Committer {
         };
         if timeout(PATIENCE, goodbye).await.is_err() {
             tracing::warn!("the store's connection did not close in time");
-        }
-    }
-}
-
-async fn run_body(
-    connection: &mut Connection,
-    scribe: &mut Scribe,
-    body: &Body<'_>,
-    care: Care,
-) -> Result<(Output, Option<Head>), Halt> {
-    match body {
-        Body::Group(commits) => {
-            let written = group::write(connection, scribe, commits, care).await?;
-            Ok((Output::Group(written.verdicts), written.head))
-        }
-        Body::Chore(chore) => {
-            let (done, head) = chore::run(connection, scribe, chore).await?;
-            Ok((Output::Chore(done), head))
         }
     }
 }
