@@ -200,7 +200,7 @@ async fn an_asker_that_left_takes_its_unbegun_command_with_it() {
     let ledgers = node.ledgers.clone();
     let mut waiting = JoinSet::new();
     waiting.spawn(async move { ledgers.ask("a", Command::Append(1)).await });
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    node.asked(2).await;
     let late = node.ledgers.ask_within(short, "a", Command::Append(2)).await;
     assert_eq!(late, Err(Failure::Late));
     stranger.let_go().await;
@@ -217,10 +217,10 @@ async fn what_is_insisted_on_happens_though_its_asker_left_and_its_actor_died() 
     let mut stranger = world.stranger().await;
     stranger.hold("a").await;
     let mut waiting = JoinSet::new();
-    for command in [Command::Append(1), Command::Panic] {
+    for (asks, command) in [(2, Command::Append(1)), (3, Command::Panic)] {
         let ledgers = node.ledgers.clone();
         waiting.spawn(async move { ledgers.ask("a", command).await });
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        node.asked(asks).await;
     }
     let insisting = node.ledgers.insist("a", Command::Close);
     assert!(tokio::time::timeout(Duration::from_millis(50), insisting).await.is_err());

@@ -37,14 +37,14 @@ async fn commands_queued_behind_a_panic_are_carried_to_the_next_actor() {
     // One command is being committed, a panic waits behind it, and others behind the panic.
     let mut askers = JoinSet::new();
     askers.spawn(ask(Command::Append(1)));
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    node.asked(2).await;
     let mut panicking = JoinSet::new();
     panicking.spawn(ask(Command::Panic));
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    node.asked(3).await;
     for entry in 2..10 {
         askers.spawn(ask(Command::Append(entry)));
     }
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    node.asked(11).await;
     stranger.let_go().await;
     assert_eq!(panicking.join_all().await, [Err(Failure::Unknown)]);
     for answer in askers.join_all().await {

@@ -202,6 +202,11 @@ impl Node {
         self.ledgers.ask(id, Command::Read).await.unwrap()
     }
 
+    /// Waits until so many asks are on their way, counted from the node's start.
+    pub async fn asked(&self, times: u64) {
+        eventually("an ask", async || self.ledgers.report().asks >= times).await;
+    }
+
     pub async fn stop(self) {
         assert!(self.tree.take_down(Duration::from_secs(10)).await, "the tree came down in order");
         self.store.close().await;
