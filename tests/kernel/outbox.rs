@@ -148,7 +148,7 @@ async fn what_could_not_be_delivered_is_tried_again_later() {
 #[tokio::test]
 async fn a_courier_that_panics_loses_no_message() {
     let world = World::new().await;
-    let postman = Arc::new(Postman { failures: 40.into(), panics: true, ..Postman::default() });
+    let postman = Arc::new(Postman { failures: 4.into(), panics: true, ..Postman::default() });
     let node = world.node().await.with_couriers(couriers(&postman)).await;
     for entry in 0..3 {
         node.ledgers.ask("a", post(entry, FAR)).await.unwrap();
