@@ -32,6 +32,14 @@ impl Postman {
     fn carried(&self) -> Vec<String> {
         self.carried.lock().unwrap().clone()
     }
+
+    /// What was carried, once each: where the clock runs ahead of a lease, some is carried again.
+    fn different(&self) -> usize {
+        let mut carried = self.carried();
+        carried.sort();
+        carried.dedup();
+        carried.len()
+    }
 }
 
 impl Courier for Postman {
@@ -137,7 +145,7 @@ async fn what_could_not_be_delivered_is_tried_again_later() {
     assert_eq!(postman.failures.load(SeqCst), 2, "not before its time");
     eventually("delivery", async || {
         world.clock.advance(Duration::from_secs(1));
-        postman.carried().len() == 1
+        postman.different() == 1
     })
     .await;
     let mut stranger = world.stranger().await;
@@ -155,7 +163,7 @@ async fn a_courier_that_panics_loses_no_message() {
     }
     eventually("delivery", async || {
         world.clock.advance(Duration::from_mins(2));
-        postman.carried().len() == 3
+        postman.different() == 3
     })
     .await;
     node.stop().await;
