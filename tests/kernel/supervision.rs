@@ -153,6 +153,19 @@ async fn a_worker_that_panics_is_restarted() {
 }
 
 #[tokio::test]
+async fn a_panic_in_a_committer_leaves_the_fate_unknown_and_the_store_serving() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    node.script.panic_next_write();
+    assert_eq!(node.append("a", 2).await, Err(Failure::Unknown));
+    assert_eq!(node.entries("a").await, [1], "its transaction went with its connection");
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    assert_eq!(node.store.report().panics, 1);
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn a_stopping_tree_finishes_what_is_under_way_and_lets_nobody_in() {
     let world = World::new().await;
     let node = world.node().await;

@@ -63,11 +63,17 @@ impl Clock for TestClock {
 #[derive(Default)]
 pub struct Script {
     planned: Mutex<Vec<(Moment, u64)>>,
+    panicking: AtomicBool,
 }
 
 impl Script {
     pub fn fail_next(&self, moment: Moment, times: u64) {
         self.planned.lock().unwrap().push((moment, times));
+    }
+
+    /// Makes the next transaction panic half way.
+    pub fn panic_next_write(&self) {
+        self.panicking.store(true, SeqCst);
     }
 
     pub fn clear(&self) {
@@ -77,6 +83,8 @@ impl Script {
 
 impl Rehearsal for Script {
     fn fails(&self, moment: Moment) -> bool {
+        let panics = moment == Moment::Commit && self.panicking.swap(false, SeqCst);
+        assert!(!panics, "a transaction was told to panic");
         let mut planned = self.planned.lock().unwrap();
         let plan = planned.iter_mut().find(|(m, left)| *m == moment && *left > 0);
         plan.map(|plan| plan.1 -= 1).is_some()
