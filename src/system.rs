@@ -11,9 +11,7 @@ use crate::{
         Clock, Machine,
         signing_keys::{SigningAlgorithm, SigningKeys},
     },
-    store::{
-        Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions, StoreReport,
-    },
+    store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -127,10 +125,6 @@ impl System {
 
     pub fn store(&self) -> &Store {
         &self.lent.store
-    }
-
-    pub fn store_report(&self) -> StoreReport {
-        self.lent.store.report()
     }
 
     /// Waits until something has died too often to go on, and returns its name.

@@ -212,11 +212,8 @@ impl<M: Machine> State<M> {
         if found[0].map_or(0, |standing| standing.version) != version {
             return Err(Stale);
         }
-        let holds = |fact: &Requirement, standing: Option<Standing>| match fact {
-            Requirement::Live { .. } => standing.is_some_and(|standing| standing.is_live(now)),
-            Requirement::Unchanged { version, .. } => {
-                standing.is_some_and(|standing| standing.version == *version)
-            }
+        let holds = |fact: &Requirement, standing: Option<Standing>| {
+            standing.is_some_and(|found| fact.holds(found.version, found.live_until, now))
         };
         let mut facts = requirements.iter().zip(&found[1..]);
         Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))

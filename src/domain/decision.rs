@@ -112,6 +112,14 @@ impl Requirement {
         Self::Unchanged { kind: M::KIND, id: id.into(), version }
     }
 
+    /// Tells whether an entity of this version and end of life is what is required, at `now`.
+    pub fn holds(&self, version: i64, live_until: Timestamp, now: Timestamp) -> bool {
+        match self {
+            Self::Live { .. } => live_until > now,
+            Self::Unchanged { version: expected, .. } => version == *expected,
+        }
+    }
+
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Live { kind, .. } | Self::Unchanged { kind, .. } => kind,

@@ -123,9 +123,8 @@ impl<'a> Group<'a> {
                 version_of(change).is_some_and(|expected| version != Some(expected))
             };
             let unmet = |fact: &&Requirement| {
-                !look_up(fact.kind(), fact.id()).is_some_and(|(version, live_until)| match fact {
-                    Requirement::Live { .. } => *live_until > commit.at.millis(),
-                    Requirement::Unchanged { version: expected, .. } => version == expected,
+                !look_up(fact.kind(), fact.id()).is_some_and(|(version, live_until)| {
+                    fact.holds(*version, Timestamp::from_millis(*live_until), commit.at)
                 })
             };
             if changed_are_known && commit.changes.iter().any(moved_on) {
