@@ -131,17 +131,10 @@ async fn a_cut_tail_shows_against_the_head_even_when_the_head_is_cut_too() {
     let heads = node.store.anchor_log(world.clock.now()).await.unwrap();
     node.stop().await;
     // Someone who knows the tables cuts the anchor as well and moves the head back.
-    let cut = [
-        format!("DELETE FROM security_log WHERE seq > 8 AND lane = '{lane}'"),
-        format!(
-            "UPDATE log_lanes SET seq = 8, mac = (SELECT mac FROM security_log \
-             WHERE lane = '{lane}' AND seq = 8) WHERE lane = '{lane}'"
-        ),
-    ];
-    stranger.run(cut[0].clone()).await.unwrap();
+    stranger.cut_tail(&lane, 8).await;
     let node = world.node().await;
     assert!(!findings(&node).await.is_empty(), "the head is missed");
-    stranger.run(cut[1].clone()).await.unwrap();
+    stranger.move_head_back(&lane, 8).await;
     assert!(findings(&node).await.is_empty(), "from inside the database alone it cannot show");
     let proof = node.store.verify_log(&heads).await.unwrap();
     let found: Vec<_> = proof.findings.into_iter().collect();
@@ -160,15 +153,8 @@ async fn a_cut_tail_shows_in_the_anchors_of_other_lanes() {
     assert!(findings(&one).await.is_empty());
     let mut stranger = world.stranger().await;
     stranger.disarm().await;
-    for sql in [
-        format!("DELETE FROM security_log WHERE seq > 3 AND lane = '{cut_lane}'"),
-        format!(
-            "UPDATE log_lanes SET seq = 3, mac = (SELECT mac FROM security_log \
-             WHERE lane = '{cut_lane}' AND seq = 3) WHERE lane = '{cut_lane}'"
-        ),
-    ] {
-        stranger.run(sql).await.unwrap();
-    }
+    stranger.cut_tail(&cut_lane, 3).await;
+    stranger.move_head_back(&cut_lane, 3).await;
     assert_eq!(findings(&other).await, [Finding::CutOff { lane: cut_lane, seq: 5 }]);
     one.stop().await;
     other.stop().await;

@@ -3,7 +3,7 @@
 use crate::{
     ledger::Command,
     security_log::{findings, lane, record},
-    support::{Node, Stranger, World, eventually},
+    support::{Node, World, eventually},
 };
 use porteiro::store::{Finding, Moment};
 use tokio::task::JoinSet;
@@ -43,17 +43,6 @@ async fn there_are_no_more_lanes_than_there_were_writers_at_once() {
     node.stop().await;
 }
 
-/// Cuts the lane's tail, and moves its head back to match.
-async fn set_back(stranger: &mut Stranger, lane: &str, to: i64) {
-    let cut = format!("DELETE FROM security_log WHERE seq > {to} AND lane = '{lane}'");
-    stranger.run(cut).await.unwrap();
-    let back = format!(
-        "UPDATE log_lanes SET seq = {to}, mac = (SELECT mac FROM security_log \
-         WHERE lane = '{lane}' AND seq = {to}) WHERE lane = '{lane}'"
-    );
-    assert_eq!(stranger.run(back).await.unwrap(), 1);
-}
-
 #[tokio::test]
 async fn a_lane_set_back_under_its_writer_shows_for_ever() {
     let world = World::new().await;
@@ -62,7 +51,8 @@ async fn a_lane_set_back_under_its_writer_shows_for_ever() {
     let lane = lane(&node).await;
     let mut stranger = world.stranger().await;
     stranger.disarm().await;
-    set_back(&mut stranger, &lane, 6).await;
+    stranger.cut_tail(&lane, 6).await;
+    stranger.move_head_back(&lane, 6).await;
     record(&node, "a", 10..12).await;
     let cut = [Finding::CutOff { lane: lane.clone(), seq: 10 }];
     assert_eq!(findings(&node).await, cut);

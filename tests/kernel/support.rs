@@ -317,6 +317,21 @@ impl Stranger {
         self.run("ROLLBACK").await.unwrap();
     }
 
+    /// Cuts the tail of a lane of the log, after row `to`.
+    pub async fn cut_tail(&mut self, lane: &str, to: i64) {
+        let cut = format!("DELETE FROM security_log WHERE seq > {to} AND lane = '{lane}'");
+        self.run(cut).await.unwrap();
+    }
+
+    /// Moves a lane's head back to row `to`, as if there had never been more.
+    pub async fn move_head_back(&mut self, lane: &str, to: i64) {
+        let back = format!(
+            "UPDATE log_lanes SET seq = {to}, mac = (SELECT mac FROM security_log \
+             WHERE lane = '{lane}' AND seq = {to}) WHERE lane = '{lane}'"
+        );
+        assert_eq!(self.run(back).await.unwrap(), 1);
+    }
+
     /// Removes what keeps the security log append-only, as someone who owns the database could.
     pub async fn disarm(&mut self) {
         let on = if matches!(self, Self::Postgres(_)) { " ON security_log" } else { "" };
