@@ -11,7 +11,9 @@
 //!
 //! Nothing here knows that a database or an actor exists.
 
+pub mod authority;
 mod decision;
+mod fingerprint;
 mod projection;
 mod record;
 mod secret;
@@ -19,6 +21,7 @@ pub mod signing_keys;
 mod time;
 
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
+pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use projection::{Listing, Name};
 pub use record::Record;
 pub use secret::Secret;

@@ -1,0 +1,16 @@
+//! What may be asked for and what confers it: scopes, permissions, audiences, and the one function
+//! through which authority passes on.
+//!
+//! Authority only narrows. Whoever asks for something names it; everything that limits the asker is
+//! a [`Bound`]; [`narrow`] grants exactly what was asked where every bound covers all of it, and
+//! refuses the whole otherwise. It never trims, and nothing else makes a [`Granted`].
+
+mod audience;
+mod narrow;
+mod permission;
+mod scope;
+
+pub use audience::{Audience, OwnedScope, WrongTarget, audience};
+pub use narrow::{Asked, Bound, Granted, Source, Widening, narrow};
+pub use permission::{MalformedPermission, Permission, Permissions, RESERVED_RESOURCES};
+pub use scope::{MalformedScope, OIDC_SCOPES, Scopes};

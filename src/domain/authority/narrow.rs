@@ -1,0 +1,131 @@
+//! The one function through which authority is passed on.
+
+use super::{Audience, OIDC_SCOPES, Permissions, Scopes};
+
+/// What somebody asks for, all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The slug of the one organization to speak for.
+    pub organization: Option<String>,
+    pub audience: Audience,
+    pub scopes: Scopes,
+}
+
+/// Something that limits the asker; all of them must cover all that is asked.
+#[derive(Clone, Copy, Debug)]
+pub enum Bound<'a> {
+    /// These scopes and no others may be passed on.
+    Scopes { source: Source, scopes: &'a Scopes },
+    /// What roles confer in one organization; the scopes of OpenID Connect need no role.
+    Roles { organization: &'a str, permissions: &'a Permissions },
+    /// There is no organization to speak for, hence no API scope to hold.
+    NoMembership,
+    /// There is no person of whom the scopes of OpenID Connect could speak.
+    NoPerson,
+}
+
+/// Whose list of scopes it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The `scope` a client was registered with.
+    Registration,
+}
+
+/// Authority that passed; nothing but [`narrow`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    organization: Option<String>,
+    audience: Audience,
+    scopes: Scopes,
+}
+
+impl Granted {
+    pub fn organization(&self) -> Option<&str> {
+        self.organization.as_deref()
+    }
+
+    pub fn audience(&self) -> &Audience {
+        &self.audience
+    }
+
+    pub fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+}
+
+/// What would have been more than is held.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Widening {
+    #[error("the scope is not among those the client was registered with")]
+    BeyondRegistration { scope: String },
+    #[error("no role held in the organization confers the scope")]
+    NotConferred { scope: String },
+    #[error("the scope needs an organization to speak for")]
+    NeedsMembership { scope: String },
+    #[error("the scope speaks of a person, and there is none")]
+    NeedsPerson { scope: String },
+    #[error("the organization is another one than the one held")]
+    OtherOrganization,
+}
+
+impl Widening {
+    /// Returns the scope that was too much, if it was a scope.
+    pub fn scope(&self) -> Option<&str> {
+        match self {
+            Self::BeyondRegistration { scope }
+            | Self::NotConferred { scope }
+            | Self::NeedsMembership { scope }
+            | Self::NeedsPerson { scope } => Some(scope),
+            Self::OtherOrganization => None,
+        }
+    }
+}
+
+/// Grants exactly what is asked where every bound covers all of it; refuses the whole otherwise.
+pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
+    for bound in bounds {
+        bound.admits_organization(asked.organization.as_deref())?;
+        for scope in asked.scopes.iter() {
+            bound.admits(scope)?;
+        }
+    }
+    // What no roles stand behind would be authority out of thin air.
+    let rooted = bounds.iter().any(|bound| matches!(bound, Bound::Roles { .. }));
+    if let Some(scope) = asked.scopes.of_apis().next().filter(|_| !rooted) {
+        return Err(Widening::NeedsMembership { scope: scope.to_owned() });
+    }
+    let Asked { organization, audience, scopes } = asked;
+    Ok(Granted { organization, audience, scopes })
+}
+
+impl Bound<'_> {
+    fn admits_organization(&self, asked: Option<&str>) -> Result<(), Widening> {
+        let admitted = match self {
+            Self::Roles { organization, .. } => asked == Some(organization),
+            Self::NoMembership => asked.is_none(),
+            Self::Scopes { .. } | Self::NoPerson => true,
+        };
+        if admitted { Ok(()) } else { Err(Widening::OtherOrganization) }
+    }
+
+    fn admits(&self, scope: &str) -> Result<(), Widening> {
+        let is_oidc = OIDC_SCOPES.contains(&scope);
+        let refusal: fn(String) -> Widening = match self {
+            Self::Scopes { source: Source::Registration, scopes } if !scopes.contains(scope) => {
+                |scope| Widening::BeyondRegistration { scope }
+            }
+            Self::Roles { permissions, .. } if !is_oidc && !permissions.covers(scope) => {
+                |scope| Widening::NotConferred { scope }
+            }
+            Self::NoMembership if !is_oidc => |scope| Widening::NeedsMembership { scope },
+            Self::NoPerson if is_oidc => |scope| Widening::NeedsPerson { scope },
+            Self::Scopes { .. } | Self::Roles { .. } | Self::NoMembership | Self::NoPerson => {
+                return Ok(());
+            }
+        };
+        Err(refusal(scope.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

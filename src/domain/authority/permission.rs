@@ -1,0 +1,173 @@
+//! Permissions: `resource:action`, where `invoices:*` covers the actions of `invoices`.
+
+use serde::{Deserialize, Serialize};
+
+/// Resource names that are Porteiro's own; no API may declare scopes under them.
+pub const RESERVED_RESOURCES: [&str; 8] =
+    ["accounts", "organizations", "memberships", "roles", "clients", "apikeys", "scim", "audit"];
+
+/// The one permission that no wildcard covers and no role may contain.
+const ADMINISTER: &str = "organizations:administer";
+
+const LONGEST: usize = 128;
+
+/// A statement of what may be done, or of everything that may be done to one resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Permission(String);
+
+/// Why a text is not a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedPermission {
+    #[error("a permission has the form resource:action, or resource:* for all its actions")]
+    Form,
+    #[error("nothing wider than resource:* exists")]
+    TooWide,
+    #[error("a permission has at most 128 characters")]
+    TooLong,
+}
+
+impl Permission {
+    pub fn parse(text: &str) -> Result<Self, MalformedPermission> {
+        if text.len() > LONGEST {
+            return Err(MalformedPermission::TooLong);
+        }
+        let (resource, action) = text.split_once(':').ok_or(match text {
+            "*" => MalformedPermission::TooWide,
+            _ => MalformedPermission::Form,
+        })?;
+        if resource.contains('*') {
+            return Err(MalformedPermission::TooWide);
+        }
+        if is_word(resource) && (action == "*" || is_word(action)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(MalformedPermission::Form)
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn resource(&self) -> &str {
+        self.0.split_once(':').map_or("", |(resource, _)| resource)
+    }
+
+    pub fn is_wildcard(&self) -> bool {
+        self.0.ends_with(":*")
+    }
+
+    /// Tells whether this may stand in a role of an organization.
+    pub fn may_stand_in_a_role(&self) -> bool {
+        self.0 != ADMINISTER
+    }
+
+    /// Tells whether it names something that is Porteiro's own.
+    pub fn is_reserved(&self) -> bool {
+        RESERVED_RESOURCES.contains(&self.resource())
+    }
+
+    /// Tells whether holding this is holding `other`.
+    pub fn covers(&self, other: &str) -> bool {
+        if self.0 == other {
+            return true;
+        }
+        let Some(resource) = self.0.strip_suffix(":*") else { return false };
+        other != ADMINISTER && other.split_once(':').is_some_and(|(of, _)| of == resource)
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && text.bytes().all(inner)
+}
+
+impl TryFrom<String> for Permission {
+    type Error = MalformedPermission;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Permission> for String {
+    fn from(permission: Permission) -> Self {
+        permission.0
+    }
+}
+
+impl std::fmt::Display for Permission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Everything somebody holds in one organization.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions(Vec<Permission>);
+
+impl Permissions {
+    pub fn covers(&self, permission: &str) -> bool {
+        self.0.iter().any(|held| held.covers(permission))
+    }
+}
+
+impl<'a> FromIterator<&'a Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = &'a Permission>>(held: I) -> Self {
+        Self(held.into_iter().cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permission(text: &str) -> Permission {
+        Permission::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_wildcard_covers_the_actions_of_its_resource_and_nothing_else() {
+        let all = permission("invoices:*");
+        for covered in ["invoices:read", "invoices:approve", "invoices:*"] {
+            assert!(all.covers(covered), "{covered}");
+        }
+        for other in ["invoice:read", "invoicesx:read", "orders:read", "invoices", "openid", ""] {
+            assert!(!all.covers(other), "{other}");
+        }
+        assert!(!permission("invoices:read").covers("invoices:*"), "wildcards act one way only");
+        assert!(!permission("invoices:read").covers("invoices:readx"));
+    }
+
+    #[test]
+    fn no_wildcard_covers_the_administration_of_organizations() {
+        assert!(permission("organizations:*").covers("organizations:read"));
+        assert!(!permission("organizations:*").covers("organizations:administer"));
+        assert!(permission("organizations:administer").covers("organizations:administer"));
+        assert!(!permission("organizations:administer").may_stand_in_a_role());
+    }
+
+    #[test]
+    fn nothing_wider_than_one_resource_can_be_written() {
+        for wide in ["*", "*:*", "*:read", "inv*:read"] {
+            assert_eq!(Permission::parse(wide), Err(MalformedPermission::TooWide), "{wide}");
+        }
+        for bad in [
+            "", ":", "a:", ":a", "a", "a:b:c", "a b:c", "a:b c", "a:*b", "a:**", "-a:b", "ä:b",
+            "a:b\0",
+        ] {
+            assert_eq!(Permission::parse(bad), Err(MalformedPermission::Form), "{bad:?}");
+        }
+        let long = format!("a:{}", "b".repeat(127));
+        assert_eq!(Permission::parse(&long), Err(MalformedPermission::TooLong));
+    }
+
+    #[test]
+    fn what_was_stored_is_read_with_the_same_rules() {
+        let text = serde_json::to_string(&permission("invoices:*")).unwrap();
+        assert_eq!(text, "\"invoices:*\"");
+        assert!(serde_json::from_str::<Permission>("\"*:*\"").is_err());
+    }
+}
