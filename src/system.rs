@@ -2,8 +2,8 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, KeyDoors, KeySnapshot, Lent, ReadFolder, StartError, Together,
-        Tree,
+        Couriers, Entities, Habits, Holders, KeyDoors, KeySnapshot, Lent, ReadFolder, StartError,
+        Together, Tree, View,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
@@ -102,6 +102,16 @@ impl System {
     /// Begins decisions over several entities that are committed together.
     pub fn together(&self) -> Together {
         self.tree.together()
+    }
+
+    /// Looks at the entities of a kind as they were less than a second ago.
+    pub fn view<M: Machine>(&self) -> View<M> {
+        self.tree.view()
+    }
+
+    /// Looks up who held the names of a space less than a second ago.
+    pub fn holders(&self, space: &'static str) -> Holders {
+        self.tree.holders(space)
     }
 
     /// Returns the keys as they are now; later snapshots come through the same receiver.

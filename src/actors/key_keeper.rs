@@ -7,11 +7,12 @@
 use super::{entities::Entities, lent::Lent};
 use crate::{
     crypto::{
-        Signer,
+        Signer, Verifiers,
         keys::{Fault, Folder},
     },
     domain::signing_keys::{Command, SigningAlgorithm, SigningKeys},
 };
+use bytes::Bytes;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -26,6 +27,10 @@ pub struct KeySnapshot {
     signers: BTreeMap<&'static str, Arc<Signer>>,
     /// The key set as it is published.
     pub jwks: Arc<Value>,
+    /// The same as it is sent.
+    pub jwks_json: Bytes,
+    /// What verifies our own tokens: every published key.
+    pub verifiers: Arc<Verifiers>,
 }
 
 impl KeySnapshot {
@@ -160,5 +165,8 @@ fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
         }
     }
     let set: Vec<&Value> = keys.published().map(|key| &key.public_jwk).collect();
-    KeySnapshot { signers, jwks: Arc::new(json!({ "keys": set })) }
+    let jwks = json!({ "keys": set });
+    let jwks_json = jwks.to_string().into();
+    let verifiers = Arc::new(keys.published().collect());
+    KeySnapshot { signers, jwks: Arc::new(jwks), jwks_json, verifiers }
 }

@@ -31,6 +31,7 @@ mod staging;
 mod together;
 mod tree;
 mod troubles;
+mod view;
 mod vitals;
 
 pub use entities::Entities;
@@ -42,4 +43,5 @@ pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use together::{Together, TogetherError};
 pub use tree::{Habits, KeyDoors, StartError, Tree};
+pub use view::{Holders, Seen, View, ViewError};
 pub use vitals::KindReport;

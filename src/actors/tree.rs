@@ -11,6 +11,7 @@ use super::{
     room::Room,
     root::{Child, Message, RestartBudget, Root, RootArguments},
     together::Together,
+    view::{Holders, View},
 };
 use crate::domain::{Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
@@ -123,6 +124,16 @@ impl Tree {
     /// Begins decisions over several entities that are committed together.
     pub fn together(&self) -> Together {
         Together::new(self.lent.clone())
+    }
+
+    /// Looks at the entities of a kind without waking them.
+    pub fn view<M: Machine>(&self) -> View<M> {
+        View::new(self.lent.clone())
+    }
+
+    /// Looks up who holds the names of a space.
+    pub fn holders(&self, space: &'static str) -> Holders {
+        Holders::new(self.lent.clone(), space)
     }
 
     /// Starts the outbox with the couriers it knows.

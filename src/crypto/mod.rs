@@ -12,6 +12,7 @@ mod secret_key;
 mod shared_vault;
 mod signer;
 mod vault;
+mod verifier;
 
 pub use mac::MacKey;
 pub use random::{Dice, SystemDice, draw, draw_text};
@@ -19,3 +20,4 @@ pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};
 pub use vault::{Unsealable, Vault};
+pub use verifier::{NotOurs, Verifiers};

@@ -171,14 +171,14 @@ fn base64url(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use aws_lc_rs::rsa::KeySize;
     use aws_lc_rs::signature::ECDSA_P256_SHA256_FIXED_SIGNING;
     use jsonwebtoken::jwk::Jwk;
     use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 
-    fn signers() -> [Signer; 4] {
+    pub(in crate::crypto) fn signers() -> [Signer; 4] {
         [
             Signer::rs256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),
             Signer::ps256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),

@@ -11,11 +11,15 @@
 //!
 //! Nothing here knows that a database or an actor exists.
 
+pub mod access_token;
 pub mod authority;
 mod decision;
 mod fingerprint;
+pub mod organization;
 mod projection;
+mod provisioned;
 mod record;
+pub mod resource;
 mod secret;
 pub mod signing_keys;
 mod time;
@@ -23,6 +27,7 @@ mod time;
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use projection::{Listing, Name};
+pub use provisioned::Provisioned;
 pub use record::Record;
 pub use secret::Secret;
 pub use time::{Clock, Timestamp};

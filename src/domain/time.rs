@@ -24,6 +24,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Returns whole seconds since 1970, as tokens count time.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
     /// Returns the time since `earlier`, or nothing where `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);

@@ -77,9 +77,8 @@ fn without_roles_nothing_of_an_api_is_granted() {
 
 fn held() -> impl Strategy<Value = Vec<Permission>> {
     let action = prop_oneof!["[a-c]", Just("*".to_owned())];
-    let permission = ("[x-z]", action).prop_map(|(resource, action)| {
-        Permission::parse(&format!("{resource}:{action}")).unwrap()
-    });
+    let permission = ("[x-z]", action)
+        .prop_map(|(resource, action)| Permission::parse(&format!("{resource}:{action}")).unwrap());
     prop::collection::vec(permission, 0..5)
 }
 

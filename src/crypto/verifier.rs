@@ -1,0 +1,170 @@
+//! Reading back what we signed ourselves: only our own keys, only the header we write.
+
+use crate::domain::signing_keys::{PublicKey, SigningAlgorithm};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,
+    RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
+
+/// The published keys, ready to verify.
+#[derive(Clone, Default)]
+pub struct Verifiers(BTreeMap<String, (SigningAlgorithm, Key)>);
+
+#[derive(Clone)]
+enum Key {
+    Rsa { n: Vec<u8>, e: Vec<u8>, parameters: &'static RsaParameters },
+    P256(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+/// The text is not a token that one of these keys signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no token of ours")]
+pub struct NotOurs;
+
+/// Exactly what [`super::Signer`] writes: a `crit` or anything else is none of ours.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header<'a> {
+    typ: &'a str,
+    alg: &'a str,
+    kid: &'a str,
+}
+
+impl<'a> FromIterator<&'a PublicKey> for Verifiers {
+    fn from_iter<I: IntoIterator<Item = &'a PublicKey>>(keys: I) -> Self {
+        let read = |key: &PublicKey| Some((key.kid.clone(), (key.algorithm, Key::read(key)?)));
+        Self(keys.into_iter().filter_map(read).collect())
+    }
+}
+
+impl Verifiers {
+    /// Returns the claims of a token of this type that one of these keys signed.
+    ///
+    /// Says nothing of time, issuer or revocation.
+    pub fn read<C: DeserializeOwned>(&self, typ: &str, token: &str) -> Result<C, NotOurs> {
+        let (message, signature) = token.rsplit_once('.').ok_or(NotOurs)?;
+        let (header, claims) = message.split_once('.').ok_or(NotOurs)?;
+        let header = decode(header)?;
+        let header: Header<'_> = serde_json::from_slice(&header).map_err(|_| NotOurs)?;
+        let (algorithm, key) = self.0.get(header.kid).ok_or(NotOurs)?;
+        // The algorithm is the key's own; the header must agree (RFC 8725 §3.1).
+        if header.alg != algorithm.name() || header.typ != typ {
+            return Err(NotOurs);
+        }
+        key.verify(message.as_bytes(), &decode(signature)?)?;
+        serde_json::from_slice(&decode(claims)?).map_err(|_| NotOurs)
+    }
+}
+
+impl Key {
+    fn read(key: &PublicKey) -> Option<Self> {
+        let member = |name: &str| decode(key.public_jwk.get(name)?.as_str()?).ok();
+        Some(match key.algorithm {
+            SigningAlgorithm::Rs256 => Self::Rsa {
+                n: member("n")?,
+                e: member("e")?,
+                parameters: &RSA_PKCS1_2048_8192_SHA256,
+            },
+            SigningAlgorithm::Ps256 => Self::Rsa {
+                n: member("n")?,
+                e: member("e")?,
+                parameters: &RSA_PSS_2048_8192_SHA256,
+            },
+            SigningAlgorithm::Es256 => {
+                // Uncompressed: 0x04, then both coordinates (RFC 7518 §6.2.1).
+                Self::P256([&[4], member("x")?.as_slice(), member("y")?.as_slice()].concat())
+            }
+            SigningAlgorithm::EdDsa => Self::Ed25519(member("x")?),
+        })
+    }
+
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NotOurs> {
+        let verified = match self {
+            Self::Rsa { n, e, parameters } => {
+                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature)
+            }
+            Self::P256(point) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
+            }
+            Self::Ed25519(point) => {
+                UnparsedPublicKey::new(&ED25519, point).verify(message, signature)
+            }
+        };
+        verified.map_err(|_| NotOurs)
+    }
+}
+
+fn decode(text: &str) -> Result<Vec<u8>, NotOurs> {
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| NotOurs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::signer::tests::signers;
+    use crate::domain::{Timestamp, signing_keys::KeyState};
+    use serde_json::{Value, json};
+
+    fn published(signer: &crate::crypto::Signer) -> PublicKey {
+        let observed = signer.observed();
+        PublicKey {
+            kid: observed.kid,
+            algorithm: observed.algorithm,
+            public_jwk: observed.public_jwk,
+            published_at: Timestamp::NEVER,
+            state: KeyState::Current,
+        }
+    }
+
+    #[test]
+    fn what_each_of_our_keys_signs_is_read_back() {
+        let signers = signers();
+        let keys: Vec<PublicKey> = signers.iter().map(published).collect();
+        let verifiers: Verifiers = keys.iter().collect();
+        for signer in &signers {
+            let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
+            assert_eq!(verifiers.read::<Value>("at+jwt", &token), Ok(json!({ "sub": "ana" })));
+            assert_eq!(verifiers.read::<Value>("JWT", &token), Err(NotOurs), "another type");
+            assert_eq!(Verifiers::default().read::<Value>("at+jwt", &token), Err(NotOurs));
+        }
+    }
+
+    #[test]
+    fn no_altered_byte_passes() {
+        let [_, _, signer, _] = signers();
+        let key = published(&signer);
+        let verifiers: Verifiers = [&key].into_iter().collect();
+        let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
+        for at in 0..token.len() {
+            let mut altered = token.clone().into_bytes();
+            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            assert_eq!(verifiers.read::<Value>("at+jwt", &altered), Err(NotOurs), "byte {at}");
+        }
+        for bad in ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "€.€.€"] {
+            assert_eq!(verifiers.read::<Value>("at+jwt", bad), Err(NotOurs), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_says_anything_else_is_not_believed() {
+        let [_, _, signer, _] = signers();
+        let key = published(&signer);
+        let verifiers: Verifiers = [&key].into_iter().collect();
+        let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
+        let (_, rest) = token.split_once('.').unwrap();
+        for header in [
+            json!({ "typ": "at+jwt", "alg": "none", "kid": signer.kid() }),
+            json!({ "typ": "at+jwt", "alg": "HS256", "kid": signer.kid() }),
+            json!({ "typ": "at+jwt", "alg": signer.algorithm().name(), "kid": signer.kid(), "crit": ["x"] }),
+            json!({ "alg": signer.algorithm().name() }),
+        ] {
+            let forged = format!("{}.{rest}", URL_SAFE_NO_PAD.encode(header.to_string()));
+            assert_eq!(verifiers.read::<Value>("at+jwt", &forged), Err(NotOurs), "{header}");
+        }
+    }
+}

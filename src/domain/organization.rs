@@ -1,0 +1,290 @@
+//! An organization: its condition, and the roles its members and machines may hold.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | unborn | provision | enabled, or suspended if the draft says so | slug, role name or permission is malformed |
+//! | enabled | provision | what was given replaced; suspended if the draft says so | likewise |
+//! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
+//!
+//! A suspended organization confers no authority and accepts no change; it is never deleted, and its
+//! slug is never used again.
+
+use super::{
+    Decision, Listing, Machine, Provisioned, Record, Timestamp,
+    authority::{Permission, Permissions},
+};
+use serde::{Deserialize, Serialize};
+
+/// The list of all organizations.
+pub const ORGANIZATIONS: &str = "organizations";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Organization {
+    #[default]
+    Unborn,
+    Known(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    pub slug: String,
+    pub name: String,
+    pub enabled: bool,
+    pub roles: Vec<Role>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    pub name: String,
+    pub permissions: Vec<Permission>,
+}
+
+/// What a provisioning file says; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    pub slug: String,
+    pub name: Option<String>,
+    pub enabled: Option<bool>,
+    pub roles: Option<Vec<Role>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Provision(Draft),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Provisioned(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("a slug is made of a-z, 0-9 and inner hyphens, at most 63 of them")]
+    Slug,
+    #[error("`{0}` is no role name: a-z, 0-9, then also _ and -, at most 63 of them")]
+    RoleName(String),
+    #[error("the role `{0}` is given twice")]
+    RepeatedRole(String),
+    #[error("no role may contain `{0}`")]
+    ForbiddenPermission(Permission),
+    #[error("it is suspended and accepts no change unless the file also enables it")]
+    Suspended,
+}
+
+/// Tells whether this may name an organization for ever.
+fn is_slug(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Tells whether this may name a role: `[a-z0-9][a-z0-9_-]{0,62}`.
+pub fn is_role_name(text: &str) -> bool {
+    let first = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=63).contains(&text.len())
+        && text.bytes().next().is_some_and(first)
+        && text.bytes().all(|byte| first(byte) || b"_-".contains(&byte))
+}
+
+impl Known {
+    /// Returns everything that these of its roles confer; a name that is no role confers nothing.
+    pub fn confers(&self, roles: &[String]) -> Permissions {
+        let held = self.roles.iter().filter(|role| roles.contains(&role.name));
+        held.flat_map(|role| &role.permissions).collect()
+    }
+
+    pub fn has_role(&self, name: &str) -> bool {
+        self.roles.iter().any(|role| role.name == name)
+    }
+}
+
+impl Organization {
+    pub fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(&self, draft: &Draft) -> Decision<Self> {
+        if let Err(why) = draft.check() {
+            return Decision::refuse(why);
+        }
+        let held = self.known().cloned().unwrap_or_else(|| Known {
+            slug: draft.slug.clone(),
+            name: draft.slug.clone(),
+            enabled: true,
+            roles: Vec::new(),
+        });
+        let next = Known {
+            slug: held.slug.clone(),
+            name: draft.name.clone().unwrap_or(held.name.clone()),
+            enabled: draft.enabled.unwrap_or(held.enabled),
+            roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+        };
+        let differs = [
+            ("name", next.name != held.name),
+            ("enabled", next.enabled != held.enabled),
+            ("role", next.roles != held.roles),
+        ];
+        let outcome = Provisioned::of(self.known().is_some(), &differs);
+        let mut records = match &outcome {
+            Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
+            Provisioned::Created => vec![Record::new("organization.created")],
+            Provisioned::Changed(_) if !held.enabled && !next.enabled => {
+                return Decision::refuse(Refusal::Suspended);
+            }
+            Provisioned::Changed(_) => {
+                vec![Record::new("organization.changed").with("fields", outcome.fields())]
+            }
+        };
+        match (held.enabled, next.enabled) {
+            (true, false) => records.push(Record::new("organization.suspended")),
+            (false, true) => records.push(Record::new("organization.enabled")),
+            _ => {}
+        }
+        let slug = next.slug.clone();
+        let records = records.into_iter().map(|record| record.in_organization(&*slug));
+        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
+        records.fold(decision, Decision::recording)
+    }
+}
+
+impl Draft {
+    fn check(&self) -> Result<(), Refusal> {
+        if !is_slug(&self.slug) {
+            return Err(Refusal::Slug);
+        }
+        let roles = self.roles.as_deref().unwrap_or_default();
+        for (place, role) in roles.iter().enumerate() {
+            if !is_role_name(&role.name) {
+                return Err(Refusal::RoleName(role.name.clone()));
+            }
+            if roles[..place].iter().any(|other| other.name == role.name) {
+                return Err(Refusal::RepeatedRole(role.name.clone()));
+            }
+            let forbidden = role.permissions.iter().find(|one| !one.may_stand_in_a_role());
+            if let Some(permission) = forbidden {
+                return Err(Refusal::ForbiddenPermission(permission.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Machine for Organization {
+    const KIND: &'static str = "organization";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Provisioned;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
+        let Command::Provision(draft) = command;
+        self.provision(draft)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let Event::Provisioned(known) = event;
+        *self = Self::Known(known.clone());
+    }
+
+    /// A suspended organization confers nothing.
+    fn live_until(&self) -> Timestamp {
+        match self {
+            Self::Known(known) if known.enabled => Timestamp::FOREVER,
+            Self::Known(_) | Self::Unborn => Timestamp::NEVER,
+        }
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let listing = |known: &Known| Listing::new(ORGANIZATIONS, "", &*known.slug);
+        self.known().map(listing).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn role(name: &str, permissions: &[&str]) -> Role {
+        let parse = |text: &&str| Permission::parse(text).unwrap();
+        Role { name: name.to_owned(), permissions: permissions.iter().map(parse).collect() }
+    }
+
+    fn draft() -> Draft {
+        Draft { slug: "acme".to_owned(), ..Draft::default() }
+    }
+
+    fn provision(organization: &mut Organization, draft: Draft) -> Result<Provisioned, Refusal> {
+        let decision = organization.decide(&Command::Provision(draft), NOW);
+        for event in &decision.events {
+            organization.apply(event);
+        }
+        decision.outcome
+    }
+
+    fn acme() -> Organization {
+        let mut organization = Organization::default();
+        let roles = vec![role("clerk", &["invoices:read"]), role("manager", &["invoices:*"])];
+        let first = Draft { roles: Some(roles), ..draft() };
+        assert_eq!(provision(&mut organization, first), Ok(Provisioned::Created));
+        organization
+    }
+
+    #[test]
+    fn roles_confer_what_they_list_and_unknown_ones_nothing() {
+        let acme = acme();
+        let acme = acme.known().unwrap();
+        assert!(acme.confers(&["manager".to_owned()]).covers("invoices:approve"));
+        assert!(!acme.confers(&["clerk".to_owned()]).covers("invoices:approve"));
+        assert!(!acme.confers(&["owner".to_owned()]).covers("invoices:read"));
+        assert!(!acme.confers(&[]).covers("invoices:read"));
+    }
+
+    #[test]
+    fn a_suspended_organization_confers_nothing_and_accepts_no_change() {
+        let mut acme = acme();
+        assert_eq!(acme.live_until(), Timestamp::FOREVER);
+        let suspend = Draft { enabled: Some(false), ..draft() };
+        assert_eq!(
+            provision(&mut acme, suspend.clone()),
+            Ok(Provisioned::Changed(vec!["enabled"]))
+        );
+        assert_eq!(acme.live_until(), Timestamp::NEVER);
+        assert_eq!(provision(&mut acme, suspend), Ok(Provisioned::Unchanged));
+        let rename = Draft { name: Some("Acme".to_owned()), ..draft() };
+        assert_eq!(provision(&mut acme, rename.clone()), Err(Refusal::Suspended));
+        let still = Draft { enabled: Some(false), ..rename.clone() };
+        assert_eq!(provision(&mut acme, still), Err(Refusal::Suspended));
+        let resume = Draft { enabled: Some(true), ..rename };
+        assert_eq!(provision(&mut acme, resume), Ok(Provisioned::Changed(vec!["name", "enabled"])));
+    }
+
+    #[test]
+    fn nobody_puts_the_administration_of_organizations_into_a_role() {
+        let role = role("boss", &["organizations:administer"]);
+        let refused = provision(&mut acme(), Draft { roles: Some(vec![role]), ..draft() });
+        assert!(matches!(refused, Err(Refusal::ForbiddenPermission(_))));
+    }
+
+    #[test]
+    fn slugs_and_role_names_have_one_form() {
+        for bad in ["", "Acme", "-a", "a-", "a_b", "a.b", "á", &"a".repeat(64)] {
+            let refused =
+                provision(&mut Organization::default(), Draft { slug: bad.into(), ..draft() });
+            assert_eq!(refused, Err(Refusal::Slug), "{bad}");
+        }
+        for bad in ["", "Clerk", "_a", "-a", "a b", "a.b", &"a".repeat(64)] {
+            let draft = Draft { roles: Some(vec![role(bad, &[])]), ..draft() };
+            assert!(matches!(provision(&mut acme(), draft), Err(Refusal::RoleName(_))), "{bad}");
+        }
+        let twice = Draft { roles: Some(vec![role("a", &[]), role("a", &[])]), ..draft() };
+        assert_eq!(provision(&mut acme(), twice), Err(Refusal::RepeatedRole("a".to_owned())));
+    }
+}

@@ -1,0 +1,238 @@
+//! An API that access tokens are for: its identifier is their `aud`, its scopes are its own.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | unborn | provision | known | the draft has no scopes of the right form |
+//! | known | provision | known, what was given replaced | likewise |
+//!
+//! A scope and an `authorization_details` type have one owner each; the store's unique names see to
+//! that across resources.
+
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Record, Timestamp, authority::Permission,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The space of names in which a scope has one owner.
+pub const SCOPE_OWNERS: &str = "scope";
+/// The space of names in which a type of `authorization_details` has one owner.
+pub const DETAIL_OWNERS: &str = "authorization_details_type";
+/// The list of all resources.
+pub const RESOURCES: &str = "resources";
+
+const LONGEST: usize = 512;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Resource {
+    #[default]
+    Unborn,
+    Known(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    pub identifier: String,
+    pub name: Option<String>,
+    pub scopes: Vec<Permission>,
+    pub authorization_details: Vec<DetailType>,
+}
+
+/// A type of RFC 9396 that the API understands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DetailType {
+    #[serde(rename = "type")]
+    pub name: String,
+    /// JSON Schema.
+    pub schema: Value,
+    /// What a person must hold to grant it.
+    pub permission: Option<Permission>,
+}
+
+/// What a provisioning file says; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    pub identifier: String,
+    pub name: Option<String>,
+    pub scopes: Option<Vec<Permission>>,
+    pub authorization_details: Option<Vec<DetailType>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    Provision(Draft),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Provisioned(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("a resource is identified by an absolute URI without a fragment")]
+    Identifier,
+    #[error("`{0}` is a wildcard, and no scope")]
+    Wildcard(Permission),
+    #[error("`{0}` begins with a name that is Porteiro's own")]
+    Reserved(Permission),
+}
+
+/// RFC 8707 §2: an absolute URI without a fragment.
+fn is_identifier(text: &str) -> bool {
+    let clean = !text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#');
+    clean
+        && text.len() <= LONGEST
+        && url::Url::parse(text).is_ok_and(|url| !url.cannot_be_a_base() || url.scheme() == "urn")
+}
+
+impl Resource {
+    pub fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(&self, draft: &Draft) -> Decision<Self> {
+        if !is_identifier(&draft.identifier) {
+            return Decision::refuse(Refusal::Identifier);
+        }
+        for scope in draft.scopes.iter().flatten() {
+            if scope.is_wildcard() {
+                return Decision::refuse(Refusal::Wildcard(scope.clone()));
+            }
+            if scope.is_reserved() {
+                return Decision::refuse(Refusal::Reserved(scope.clone()));
+            }
+        }
+        let held = self.known().cloned().unwrap_or_else(|| Known {
+            identifier: draft.identifier.clone(),
+            name: None,
+            scopes: Vec::new(),
+            authorization_details: Vec::new(),
+        });
+        let next = Known {
+            identifier: held.identifier.clone(),
+            name: draft.name.clone().or(held.name.clone()),
+            scopes: draft.scopes.clone().unwrap_or(held.scopes.clone()),
+            authorization_details: draft
+                .authorization_details
+                .clone()
+                .unwrap_or(held.authorization_details.clone()),
+        };
+        let differs = [
+            ("name", next.name != held.name),
+            ("scopes", next.scopes != held.scopes),
+            ("authorization_details", next.authorization_details != held.authorization_details),
+        ];
+        let outcome = Provisioned::of(self.known().is_some(), &differs);
+        let record = match &outcome {
+            Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
+            Provisioned::Created => Record::new("resource.created"),
+            Provisioned::Changed(_) => {
+                Record::new("resource.changed").with("fields", outcome.fields())
+            }
+        };
+        Decision::accept(vec![Event::Provisioned(next)], outcome).recording(record)
+    }
+}
+
+impl Machine for Resource {
+    const KIND: &'static str = "resource";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Provisioned;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
+        let Command::Provision(draft) = command;
+        self.provision(draft)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let Event::Provisioned(known) = event;
+        *self = Self::Known(known.clone());
+    }
+
+    fn names(&self) -> Vec<Name> {
+        let Some(known) = self.known() else { return Vec::new() };
+        let scopes = known.scopes.iter().map(|scope| Name::new(SCOPE_OWNERS, scope.as_str()));
+        let types = known.authorization_details.iter();
+        scopes.chain(types.map(|detail| Name::new(DETAIL_OWNERS, &*detail.name))).collect()
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let listing = |known: &Known| Listing::new(RESOURCES, "", &*known.identifier);
+        self.known().map(listing).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn draft(scopes: &[&str]) -> Draft {
+        let parse = |text: &&str| Permission::parse(text).unwrap();
+        Draft {
+            identifier: "https://api.example.com/invoices".to_owned(),
+            name: Some("Invoices".to_owned()),
+            scopes: Some(scopes.iter().map(parse).collect()),
+            authorization_details: None,
+        }
+    }
+
+    fn provision(resource: &mut Resource, draft: Draft) -> Result<Provisioned, Refusal> {
+        let decision = resource.decide(&Command::Provision(draft), NOW);
+        for event in &decision.events {
+            resource.apply(event);
+        }
+        assert_eq!(decision.events.len(), decision.effects.records.len(), "each is recorded");
+        decision.outcome
+    }
+
+    #[test]
+    fn what_is_given_twice_changes_nothing_the_second_time() {
+        let mut resource = Resource::default();
+        let first = draft(&["invoices:read", "invoices:write"]);
+        assert_eq!(provision(&mut resource, first.clone()), Ok(Provisioned::Created));
+        assert_eq!(provision(&mut resource, first), Ok(Provisioned::Unchanged));
+        assert_eq!(resource.names().len(), 2);
+    }
+
+    #[test]
+    fn a_list_given_replaces_the_list_held_and_the_rest_stays() {
+        let mut resource = Resource::default();
+        provision(&mut resource, draft(&["invoices:read", "invoices:write"])).unwrap();
+        let fewer = Draft { name: None, ..draft(&["invoices:read"]) };
+        let changed = provision(&mut resource, fewer);
+        assert_eq!(changed, Ok(Provisioned::Changed(vec!["scopes"])));
+        let known = resource.known().unwrap();
+        assert_eq!((known.scopes.len(), known.name.as_deref()), (1, Some("Invoices")));
+    }
+
+    #[test]
+    fn wildcards_and_our_own_names_are_no_scopes_of_an_api() {
+        for bad in ["invoices:*", "accounts:read", "scim:provision", "organizations:administer"] {
+            assert!(provision(&mut Resource::default(), draft(&[bad])).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_identifier_is_an_absolute_uri_without_a_fragment() {
+        for bad in
+            ["", "invoices", "/invoices", "https://api.example.com/#x", "https://a b/", "data:x"]
+        {
+            let draft = Draft { identifier: bad.to_owned(), ..draft(&[]) };
+            assert_eq!(
+                provision(&mut Resource::default(), draft),
+                Err(Refusal::Identifier),
+                "{bad}"
+            );
+        }
+        let urn = Draft { identifier: "urn:example:invoices".to_owned(), ..draft(&[]) };
+        assert!(provision(&mut Resource::default(), urn).is_ok());
+    }
+}
