@@ -20,6 +20,7 @@ pub mod cli;
 pub mod clock;
 pub mod crypto;
 pub mod domain;
+pub mod histogram;
 pub mod http;
 pub mod outbound;
 pub mod store;

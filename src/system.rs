@@ -2,8 +2,8 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, Holders, KeyDoors, KeySnapshot, Lent, ReadFolder, StartError,
-        Together, Tree, View,
+        Couriers, Entities, Habits, Holders, KeyDoors, KeySnapshot, KindReport, Lent, ReadFolder,
+        StartError, Together, Tree, View,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
@@ -13,7 +13,7 @@ use crate::{
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 /// What a system is built from.
@@ -135,6 +135,16 @@ impl System {
 
     pub fn store(&self) -> &Store {
         &self.lent.store
+    }
+
+    /// Says how the entities of each hosted kind are.
+    pub fn kinds(&self) -> Vec<(&'static str, KindReport)> {
+        self.tree.kinds()
+    }
+
+    /// Says how often each part of the tree had to be started again.
+    pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
+        self.tree.restarts()
     }
 
     /// Waits until something has died too often to go on, and returns its name.

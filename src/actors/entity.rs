@@ -84,6 +84,7 @@ impl<M: Machine> Actor for Entity<M> {
         envelope: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
+        state.room.vitals.waited(envelope.waited());
         let Some((command, port)) = envelope.open() else { return Ok(()) };
         state.busy = true;
         // Boxed: an actor that waits for work should not carry the working set of a commit.

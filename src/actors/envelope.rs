@@ -5,8 +5,8 @@
 //! begun once or not at all, and nobody fails for what a neighbour in the queue has done.
 
 use super::{failure::Answer, gate::Place, guests::Load};
-use crate::domain::Machine;
-use std::sync::Arc;
+use crate::{clock::Stopwatch, domain::Machine};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 /// What the asker hears.
@@ -19,6 +19,7 @@ pub(super) enum Delivered<M: Machine> {
 pub(super) struct Envelope<M: Machine> {
     content: Option<Content<M>>,
     load: Arc<Load>,
+    posted: Stopwatch,
 }
 
 /// What an unopened envelope holds.
@@ -30,7 +31,12 @@ pub(super) struct Content<M: Machine> {
 
 impl<M: Machine> Envelope<M> {
     pub(super) fn new(content: Content<M>, load: Arc<Load>) -> Self {
-        Self { content: Some(content), load }
+        Self { content: Some(content), load, posted: Stopwatch::start() }
+    }
+
+    /// Says how long it has lain in the mailbox.
+    pub(super) fn waited(&self) -> Duration {
+        self.posted.elapsed()
     }
 
     /// Takes out the command to begin it, unless its asker has gone.

@@ -5,7 +5,13 @@
 
 use crate::domain::{Clock, Timestamp};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::sync::{oneshot, watch};
 
 type Starting = Pin<Box<dyn Future<Output = Result<ActorCell, SpawnErr>> + Send>>;
@@ -52,8 +58,24 @@ pub(super) struct Root;
 pub(super) struct RootArguments {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) budget: RestartBudget,
+    /// How often each child was started again.
+    pub(super) restarts: Arc<Restarts>,
     /// Told the name of the child whose budget is spent.
     pub(super) given_up: watch::Sender<Option<&'static str>>,
+}
+
+/// Counts restarts by the child's name; there are as many names as children.
+#[derive(Default)]
+pub(super) struct Restarts(Mutex<BTreeMap<&'static str, u64>>);
+
+impl Restarts {
+    fn count(&self, child: &'static str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(child).or_default() += 1;
+    }
+
+    pub(super) fn report(&self) -> BTreeMap<&'static str, u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 pub(super) struct RootState {
@@ -140,7 +162,7 @@ impl Actor for Root {
 impl RootState {
     /// Counts a death and arranges the restart, later each time, until the budget is spent.
     fn buried(&mut self, place: usize, myself: &ActorRef<Message>) {
-        let RootArguments { clock, budget, given_up } = &self.arguments;
+        let RootArguments { clock, budget, restarts, given_up } = &self.arguments;
         let now = clock.now();
         let living = &mut self.children[place];
         living.actor = None;
@@ -152,6 +174,7 @@ impl RootState {
             given_up.send_replace(Some(living.child.name));
             return;
         }
+        restarts.count(living.child.name);
         let pause = Duration::from_millis(10) * 2u32.pow(u32::try_from(deaths).unwrap_or(8).min(8));
         tracing::warn!(child = living.child.name, deaths, "a supervised actor is restarted");
         drop(myself.send_after(pause, move || Message::Restart(place)));

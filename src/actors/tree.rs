@@ -9,14 +9,15 @@ use super::{
     lent::Lent,
     outbox::{Couriers, Outbox, OutboxArguments},
     room::Room,
-    root::{Child, Message, RestartBudget, Root, RootArguments},
+    root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     together::Together,
     view::{Holders, View},
+    vitals::KindReport,
 };
 use crate::domain::{Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -72,6 +73,8 @@ pub struct StartError {
     source: Option<SpawnErr>,
 }
 
+type Report = Box<dyn Fn() -> KindReport + Send + Sync>;
+
 /// What the house knows of its keys.
 pub struct KeyDoors {
     /// Signers and the published set, as they are now and whenever they change.
@@ -89,8 +92,9 @@ pub struct Tree {
     gate: Gate,
     root: ActorRef<Message>,
     given_up: watch::Receiver<Option<&'static str>>,
-    /// The kinds that have a host.
-    hosted: Mutex<HashSet<&'static str>>,
+    /// The kinds that have a host, and how to ask how they are.
+    hosted: Mutex<BTreeMap<&'static str, Report>>,
+    restarts: Arc<Restarts>,
 }
 
 impl Tree {
@@ -98,27 +102,44 @@ impl Tree {
     pub async fn plant(lent: Arc<Lent>, habits: Habits) -> Result<Self, StartError> {
         let (tell, given_up) = watch::channel(None);
         let clock = lent.clock.clone();
-        let arguments = RootArguments { clock, budget: habits.restarts, given_up: tell };
+        let restarts = Arc::new(Restarts::default());
+        let (budget, counted) = (habits.restarts, restarts.clone());
+        let arguments = RootArguments { clock, budget, restarts: counted, given_up: tell };
         let spawned = Actor::spawn(None, Root, arguments).await;
         let (root, _ended) =
             spawned.map_err(|source| StartError { child: "root", source: Some(source) })?;
         let (gate, hosted) = (Gate::new(habits.most_asks), Mutex::default());
-        Ok(Self { lent, habits, gate, root, given_up, hosted })
+        Ok(Self { lent, habits, gate, root, given_up, hosted, restarts })
     }
 
     /// Hosts the entities of a kind and returns the door to them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
-        // Two hosts of a kind would give an entity two owners.
-        let first = self.hosted.lock().unwrap_or_else(PoisonError::into_inner).insert(M::KIND);
-        if !first {
-            return Err(StartError { child: M::KIND, source: None });
-        }
         let room = Arc::new(Room::<M>::new(self.lent.clone()));
+        {
+            // Two hosts of a kind would give an entity two owners.
+            let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+            let Entry::Vacant(place) = hosted.entry(M::KIND) else {
+                return Err(StartError { child: M::KIND, source: None });
+            };
+            let asked = room.clone();
+            place.insert(Box::new(move || asked.report()));
+        }
         let door = Entities::new(room.clone(), self.gate.clone(), self.habits.patience);
         let idle = self.habits.idle;
         let host = move || (Host::<M>::new(), (room.clone(), idle));
         self.start(Child::new(M::KIND, host)).await?;
         Ok(door)
+    }
+
+    /// Says how the entities of each hosted kind are.
+    pub fn kinds(&self) -> Vec<(&'static str, KindReport)> {
+        let hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        hosted.iter().map(|(kind, report)| (*kind, report())).collect()
+    }
+
+    /// Says how often each part of the tree had to be started again.
+    pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
+        self.restarts.report()
     }
 
     /// Begins decisions over several entities that are committed together.

@@ -1,8 +1,11 @@
 //! What an operator may want to know of the entities of one kind.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::histogram::{Histogram, HistogramReport};
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
-#[derive(Default)]
 pub(super) struct KindVitals {
     asks: AtomicU64,
     woken: AtomicU64,
@@ -11,10 +14,11 @@ pub(super) struct KindVitals {
     failures: AtomicU64,
     unknown: AtomicU64,
     shed: AtomicU64,
+    waits: Histogram,
 }
 
 /// Counters of one kind since the system was built, and how many are awake now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindReport {
     pub awake: u64,
     pub quarantined: u64,
@@ -29,9 +33,30 @@ pub struct KindReport {
     pub unknown: u64,
     /// Asks turned away because too much was waiting.
     pub shed: u64,
+    /// How long commands lay in a mailbox before they were begun, in microseconds.
+    pub waits: HistogramReport,
+}
+
+impl Default for KindVitals {
+    fn default() -> Self {
+        Self {
+            asks: AtomicU64::default(),
+            woken: AtomicU64::default(),
+            rested: AtomicU64::default(),
+            conflicts: AtomicU64::default(),
+            failures: AtomicU64::default(),
+            unknown: AtomicU64::default(),
+            shed: AtomicU64::default(),
+            waits: Histogram::of_times(),
+        }
+    }
 }
 
 impl KindVitals {
+    pub(super) fn waited(&self, time: Duration) {
+        self.waits.took(time);
+    }
+
     pub(super) fn ask(&self) {
         self.asks.fetch_add(1, Relaxed);
     }
@@ -71,6 +96,7 @@ impl KindVitals {
             failures: self.failures.load(Relaxed),
             unknown: self.unknown.load(Relaxed),
             shed: self.shed.load(Relaxed),
+            waits: self.waits.report(),
         }
     }
 }

@@ -201,7 +201,7 @@ impl Committer {
             }
             Err(trouble) => vec![Err(trouble.into()); commits.len()],
         };
-        self.vitals.group(stopwatch.elapsed());
+        self.vitals.group(commits.len(), stopwatch.elapsed());
         for ((_, reply), verdict) in jobs.into_iter().zip(verdicts) {
             self.vitals.answered(&verdict);
             let _ = reply.send(verdict);

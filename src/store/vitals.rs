@@ -1,10 +1,10 @@
 //! What an operator may want to know of the committers; counters only, read without locks.
 
+use crate::histogram::{Histogram, HistogramReport};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Counters of one store, since it was opened.
-#[derive(Default)]
 pub struct Vitals {
     groups: AtomicU64,
     commits: AtomicU64,
@@ -15,11 +15,12 @@ pub struct Vitals {
     failed: AtomicU64,
     unknown: AtomicU64,
     panics: AtomicU64,
-    micros: AtomicU64,
+    sizes: Histogram,
+    times: Histogram,
 }
 
 /// The counters at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreReport {
     /// Transactions that held at least one commit.
     pub groups: u64,
@@ -39,14 +40,35 @@ pub struct StoreReport {
     pub unknown: u64,
     /// Panics a committer survived.
     pub panics: u64,
-    /// Time spent in transactions, in microseconds.
-    pub micros: u64,
+    /// How many commits shared a transaction.
+    pub sizes: HistogramReport,
+    /// How long a transaction took, in microseconds.
+    pub times: HistogramReport,
+}
+
+impl Default for Vitals {
+    fn default() -> Self {
+        Self {
+            groups: AtomicU64::default(),
+            commits: AtomicU64::default(),
+            refused: AtomicU64::default(),
+            contested: AtomicU64::default(),
+            passing: AtomicU64::default(),
+            reruns: AtomicU64::default(),
+            failed: AtomicU64::default(),
+            unknown: AtomicU64::default(),
+            panics: AtomicU64::default(),
+            sizes: Histogram::of_sizes(),
+            times: Histogram::of_times(),
+        }
+    }
 }
 
 impl Vitals {
-    pub(super) fn group(&self, took: Duration) {
+    pub(super) fn group(&self, commits: usize, took: Duration) {
         self.groups.fetch_add(1, Relaxed);
-        self.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+        self.sizes.add(commits as u64);
+        self.times.took(took);
     }
 
     pub(super) fn contested(&self) {
@@ -87,7 +109,8 @@ impl Vitals {
             failed: self.failed.load(Relaxed),
             unknown: self.unknown.load(Relaxed),
             panics: self.panics.load(Relaxed),
-            micros: self.micros.load(Relaxed),
+            sizes: self.sizes.report(),
+            times: self.times.report(),
         }
     }
 }

@@ -53,13 +53,18 @@ impl From<Mint<'_>> for Claims {
             client_id: mint.client_id.to_owned(),
             scope: mint.granted.scopes().to_string(),
             // Roles are roles of an organization; without one there are none.
-            role: org.is_some().then(|| mint.roles.join(" ")),
+            role: org.as_ref().map(|_| mint.roles.join(" ")).filter(|roles| !roles.is_empty()),
             org,
         }
     }
 }
 
 impl Claims {
+    /// Lists the roles it speaks of.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        self.role.iter().flat_map(|roles| roles.split(' '))
+    }
+
     pub fn expires_at(&self) -> Timestamp {
         Timestamp::from_millis(self.exp.saturating_mul(1_000))
     }
