@@ -5,6 +5,7 @@
 //! | room | holds | may use |
 //! |---|---|---|
 //! | [`domain`] | machines and rules | nothing of ours |
+//! | [`config`] | the configuration, layered, with the origin of each value; the reader of TOML files | `domain` values |
 //! | [`crypto`] | randomness, keys, signatures, sealing, password hashes | `domain` |
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
@@ -18,6 +19,7 @@
 pub mod actors;
 pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod crypto;
 pub mod domain;
 pub mod histogram;

@@ -33,6 +33,25 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/config",
+        &[
+            "crate::actors",
+            "crate::http",
+            "crate::store",
+            "crate::crypto",
+            "crate::outbound",
+            "crate::clock",
+            "crate::system",
+            "std::env",
+            "tokio",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+            "hyper",
+        ],
+    ),
+    (
         "src/crypto",
         &[
             "crate::actors",
