@@ -1,15 +1,47 @@
 //! What the operator has decided: one typed configuration, and where each value came from.
+//!
+//! 1. [`SETTINGS`] is the table of everything that can be set;
+//! 2. the layers are laid over each other: defaults, what `porteiro dev` brings, the file, the
+//!    environment, the command line; the last to speak wins, and its [`Origin`] is kept;
+//! 3. every value takes its form in [`Config`];
+//! 4. `serve` asks [`Config::check_for_production`] what else stands against it.
+//!
+//! Whatever is wrong is a [`Refusal`], and all of them are given at once. [`Document`] reads TOML
+//! with the line of each value, for this file and for provisioning.
 
+mod assembler;
 mod complaint;
 mod document;
+mod effective;
 mod file;
+mod form;
+mod issuer;
+mod layers;
+mod loaded;
+mod mask;
+mod origin;
+mod production;
+mod refusal;
 mod section;
+mod settings;
 mod suggestion;
+mod transport;
 
 pub use complaint::Complaint;
 pub use document::{Document, Located};
+pub use effective::{
+    Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Mail, Mtls, Operator, Outbound,
+    PasswordRules, Registration, Screens, SignUp, Sms, Store, Tls,
+};
 pub use file::read_text;
+pub use layers::{Flag, Sources};
+pub use loaded::{Line, Loaded, Survey};
+pub use mask::SecretUrl;
+pub use origin::Origin;
+pub use refusal::Refusal;
 pub use section::Section;
+pub use settings::{SETTINGS, Secrecy, Setting, Sort};
+pub use transport::{BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp};
 
 #[cfg(test)]
 mod tests;

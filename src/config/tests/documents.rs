@@ -148,6 +148,8 @@ fn junk_is_complained_of_briefly() {
     let complaints = Document::parse(&junk).unwrap_err();
     assert_eq!(complaints.len(), 21);
     assert_eq!(complaints[20], Complaint::new(0, "4980 more lines are not TOML"));
+    assert!(Document::parse(&"= ] \" [".repeat(100_000)).is_err());
+    assert!(Document::parse(&"[[a]]\nb = '\n".repeat(50_000)).is_err());
     assert!(Document::parse("\0\0\0").is_err());
     assert!(Document::parse("x = \"a\0b\"").is_err());
     assert!(Document::parse("\"a\\u0000b\" = 1").is_err());

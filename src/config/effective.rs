@@ -1,0 +1,184 @@
+//! The configuration in effect, typed, a struct for each of a file's tables.
+
+use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Formed};
+use ipnet::IpNet;
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use url::Url;
+
+/// Everything an operator decides.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Exactly as written: issuers are compared as strings.
+    pub issuer: Option<String>,
+    pub listen: SocketAddr,
+    pub public_proxy: bool,
+    pub trusted_proxies: Vec<IpNet>,
+    pub store: Store,
+    pub keys: Keys,
+    pub tls: Tls,
+    pub mtls: Mtls,
+    pub operator: Operator,
+    pub screens: Screens,
+    pub links: Links,
+    pub mail: Mail,
+    pub sms: Sms,
+    pub sign_up: SignUp,
+    pub registration: Registration,
+    pub password: PasswordRules,
+    pub lifetimes: Lifetimes,
+    pub outbound: Outbound,
+    pub geo: Geo,
+    pub limits: Limits,
+}
+
+/// The database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    pub url: Option<SecretUrl>,
+}
+
+/// The keys folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    pub dir: Option<PathBuf>,
+}
+
+/// Our certificate and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+}
+
+/// The listener for client certificates (RFC 8705).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mtls {
+    pub listen: Option<SocketAddr>,
+    pub client_ca: Option<PathBuf>,
+}
+
+/// The listener for operators.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    pub listen: SocketAddr,
+}
+
+/// Our own screens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Screens {
+    pub enabled: bool,
+    pub default_locale: Locale,
+}
+
+/// A language the screens speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locale {
+    English,
+    Portuguese,
+}
+
+/// Where people are sent when screens are off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Links {
+    pub sign_in: Option<Url>,
+    pub device: Option<Url>,
+    pub approval: Option<Url>,
+}
+
+/// How mail leaves, and from whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    pub transport: Option<MailTransport>,
+    pub from: Option<Mailbox>,
+}
+
+/// How SMS leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sms {
+    pub transport: Option<SmsTransport>,
+}
+
+/// Whether anyone may make an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignUp {
+    pub open: bool,
+}
+
+/// Whether clients may register without credentials (RFC 7591).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    pub open: bool,
+}
+
+/// What a new password must satisfy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasswordRules {
+    pub min_length: usize,
+    pub breach_check: BreachCheck,
+}
+
+/// How long things live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    pub authorization_code: Duration,
+    pub access_token: Duration,
+    pub id_token: Duration,
+    pub refresh_idle: Duration,
+    pub refresh_ceiling: Duration,
+    pub session_idle: Duration,
+    pub session_ceiling: Duration,
+    pub par: Duration,
+    pub device_code: Duration,
+    pub ciba: Duration,
+    pub flow: Duration,
+    pub one_time_code: Duration,
+    pub magic_link: Duration,
+}
+
+/// What may be called, and who vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outbound {
+    pub allow_private_networks: bool,
+    pub extra_ca: Option<PathBuf>,
+}
+
+/// Where addresses are in the world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geo {
+    pub database: Option<PathBuf>,
+}
+
+/// Whether rates are limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub enabled: bool,
+}
+
+impl Tls {
+    /// Returns the certificate and its key, if there are both.
+    pub fn pair(&self) -> Option<(&Path, &Path)> {
+        self.cert.as_deref().zip(self.key.as_deref())
+    }
+}
+
+impl Locale {
+    /// Returns its language tag (RFC 5646).
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Portuguese => "pt",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Formed<Self> {
+        match text {
+            "en" => Ok(Self::English),
+            "pt" => Ok(Self::Portuguese),
+            _ => Err("is neither en nor pt".to_owned()),
+        }
+    }
+}

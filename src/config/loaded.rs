@@ -1,0 +1,160 @@
+//! A configuration together with where each of its values came from.
+
+use super::{
+    Config, Origin, Refusal, SETTINGS, Setting, Sort, Sources,
+    assembler::Assembler,
+    form,
+    layers::{Given, Layers, Raw},
+    mask,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// The configuration, and what `porteiro config` prints of it.
+#[derive(Debug)]
+pub struct Loaded {
+    pub config: Config,
+    lines: Vec<Line>,
+}
+
+/// A configuration as far as it could be read, and everything `serve` refuses about it.
+#[derive(Debug)]
+pub struct Survey {
+    pub loaded: Loaded,
+    pub refusals: Vec<Refusal>,
+}
+
+/// A setting as it is printed: what is secret is masked already.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    pub name: &'static str,
+    pub value: Option<Value>,
+    pub origin: Option<Origin>,
+    pub secret: bool,
+    pub about: &'static str,
+}
+
+impl Config {
+    /// Lays the layers over each other and gives every value its form.
+    pub fn load(sources: Sources) -> Result<Loaded, Vec<Refusal>> {
+        let (loaded, layers) = read(sources);
+        if layers.refusals.is_empty() { Ok(loaded) } else { Err(layers.refusals) }
+    }
+
+    /// Reads what can be read and checks all of it for `serve`, so that every reason is named at once.
+    ///
+    /// What was refused comes as its default, or not at all: whoever has more to check may go on
+    /// with it, and nobody may serve with it.
+    pub fn load_for_production(sources: Sources) -> Survey {
+        let (loaded, Layers { mut refusals, broken, file_unread, .. }) = read(sources);
+        // Without the file nearly everything is missing, and saying so helps nobody.
+        if !file_unread {
+            let is_known = |setting: Option<&'static str>| {
+                setting.is_some_and(|name| broken.contains(&name))
+                    || refusals.iter().any(|known| setting.is_some() && known.setting == setting)
+            };
+            let more = loaded.check_for_production();
+            let more: Vec<_> = more.into_iter().filter(|new| !is_known(new.setting)).collect();
+            refusals.extend(more);
+        }
+        Survey { loaded, refusals }
+    }
+}
+
+impl Loaded {
+    /// Refuses if any of the named settings was not given.
+    pub fn require(&self, names: &[&str]) -> Result<(), Vec<Refusal>> {
+        let is_missing = |setting: &&Setting| {
+            names.contains(&setting.name) && self.origin(setting.name).is_none()
+        };
+        let missing: Vec<_> = SETTINGS.iter().filter(is_missing).map(Refusal::missing).collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
+    }
+
+    /// What `serve` refuses, and where it was given.
+    pub fn check_for_production(&self) -> Vec<Refusal> {
+        let mut refusals = self.config.check_for_production();
+        for refusal in &mut refusals {
+            refusal.origin = refusal.setting.and_then(|name| self.origin(name)).cloned();
+        }
+        refusals
+    }
+
+    /// Returns where a setting was given, if it was.
+    pub fn origin(&self, name: &str) -> Option<&Origin> {
+        self.lines.iter().find(|line| line.name == name)?.origin.as_ref()
+    }
+
+    /// Every setting, in the order of the table.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter()
+    }
+}
+
+/// A line of TOML; what is not set is a comment.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.value, &self.origin) {
+            // JSON's texts, numbers, flags and lists of texts are TOML's as well.
+            (Some(value), Some(origin)) => write!(f, "{} = {value}  # {origin}", self.name),
+            _ => write!(f, "# {} (not set)", self.name),
+        }
+    }
+}
+
+impl Refusal {
+    /// About a setting that nobody gave, with the ways to give it.
+    pub(super) fn missing(setting: &Setting) -> Self {
+        let variable = setting.variable();
+        let text = match setting.place() {
+            (None, key) => format!("is not set: give `{key}` in the file, or {variable}"),
+            (Some(section), key) => {
+                format!("is not set: give `{key}` under [{section}] in the file, or {variable}")
+            }
+        };
+        Self::of(setting.name, text)
+    }
+}
+
+fn read(sources: Sources) -> (Loaded, Layers) {
+    let mut layers = Layers::lay(sources);
+    layers.follow("lifetimes.session_idle", "lifetimes.session_ceiling");
+    layers.follow("lifetimes.refresh_idle", "lifetimes.refresh_ceiling");
+    let mut assembler = Assembler { layers: &layers, refusals: Vec::new() };
+    let config = assembler.config();
+    let refusals = assembler.refusals;
+    let line = |setting: &Setting| {
+        let given = layers.get(setting.name);
+        let is_refused = refusals.iter().any(|refusal| refusal.setting == Some(setting.name));
+        Line {
+            name: setting.name,
+            // What is malformed cannot be masked with confidence.
+            value: given.filter(|_| !is_refused).map(|given| shown(setting, given)),
+            origin: given.map(|given| given.origin.clone()),
+            secret: setting.is_secret(),
+            about: setting.about,
+        }
+    };
+    let lines = SETTINGS.iter().map(line).collect();
+    layers.refusals.extend(refusals);
+    (Loaded { config, lines }, layers)
+}
+
+/// A value as it took effect, without what is secret in it.
+fn shown(setting: &Setting, given: &Given) -> Value {
+    let formed = match setting.sort {
+        Sort::Flag => form::flag(given).ok().map(Value::from),
+        Sort::Number | Sort::Seconds => form::number(given).ok().map(Value::from),
+        Sort::Networks => form::networks(given).ok().map(|list| {
+            Value::Array(list.iter().map(|network| Value::from(network.to_string())).collect())
+        }),
+        Sort::Path => form::path(given).ok().map(|path| json!(path.to_string_lossy())),
+        Sort::Text | Sort::Word | Sort::Url | Sort::Address => None,
+    };
+    match (&given.raw, formed) {
+        (_, Some(value)) => value,
+        (Raw::Text(text), None) => Value::from(mask::text(setting, text)),
+        (Raw::Flag(_) | Raw::Number(_) | Raw::List(_), None) => Value::Null,
+    }
+}

@@ -1,0 +1,164 @@
+//! What `serve` refuses by looking at the configuration alone.
+
+use super::{BreachCheck, Config, MailTransport, Refusal, Setting, SmsTransport, form, issuer};
+use std::{net::SocketAddr, time::Duration};
+
+/// Fixed: a session that is not used ends after a week, any session after thirty days.
+const SESSION_IDLE: u64 = 604_800;
+const SESSION_CEILING: u64 = 2_592_000;
+/// RFC 6749 §4.1.2: ten minutes at most.
+const AUTHORIZATION_CODE: u64 = 600;
+
+impl Config {
+    /// Returns every reason at once; none means that the configuration is fit to serve with.
+    pub fn check_for_production(&self) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        self.check_what_is_required(&mut refusals);
+        self.check_listeners(&mut refusals);
+        self.check_what_is_called(&mut refusals);
+        self.check_password(&mut refusals);
+        self.check_lifetimes(&mut refusals);
+        refusals
+    }
+
+    fn check_what_is_required(&self, refusals: &mut Vec<Refusal>) {
+        let given = [
+            ("issuer", self.issuer.is_some()),
+            ("store.url", self.store.url.is_some()),
+            ("keys.dir", self.keys.dir.is_some()),
+        ];
+        let missing = given.iter().filter(|(_, is_given)| !is_given);
+        refusals.extend(missing.filter_map(|(name, _)| Setting::named(name)).map(Refusal::missing));
+        if let Some(text) = &self.issuer {
+            let faults = issuer::faults(text).into_iter();
+            refusals.extend(faults.map(|fault| Refusal::of("issuer", fault)));
+        }
+    }
+
+    fn check_listeners(&self, refusals: &mut Vec<Refusal>) {
+        let mut refuse = |setting, text: &str| refusals.push(Refusal::of(setting, text));
+        match (&self.tls.cert, &self.tls.key) {
+            (Some(_), None) => refuse("tls.key", "is not set, and tls.cert needs it"),
+            (None, Some(_)) => refuse("tls.cert", "is not set, and tls.key needs it"),
+            (None, None) if !self.public_proxy && !is_loopback(self.listen) => refuse(
+                "listen",
+                "would serve in clear beyond this host: give [tls], listen on 127.0.0.1, or set \
+                 public_proxy where TLS ends in front",
+            ),
+            _ => {}
+        }
+        let has_tls = self.tls.cert.is_some() || self.tls.key.is_some();
+        match (&self.mtls.listen, &self.mtls.client_ca) {
+            (Some(_), _) if !has_tls => refuse("mtls.listen", "needs [tls], which is not set"),
+            (None, Some(_)) => refuse("mtls.listen", "is not set, and mtls.client_ca needs it"),
+            _ => {}
+        }
+        let public = ("listen", Some(self.listen));
+        let mtls = ("mtls.listen", self.mtls.listen);
+        let operator = ("operator.listen", Some(self.operator.listen));
+        for (one, other) in [(public, mtls), (public, operator), (mtls, operator)] {
+            if let ((first, Some(one)), (second, Some(other))) = (one, other)
+                && collide(one, other)
+            {
+                refuse(second, &format!("is the address of {first} as well: give each its own"));
+            }
+        }
+    }
+
+    fn check_what_is_called(&self, refusals: &mut Vec<Refusal>) {
+        let sms = match &self.sms.transport {
+            Some(SmsTransport::Post { url, .. }) => Some(url),
+            Some(SmsTransport::Folder(_) | SmsTransport::Log) | None => None,
+        };
+        let breach_check = match &self.password.breach_check {
+            BreachCheck::Range(url) => Some(url),
+            BreachCheck::Off | BreachCheck::File(_) => None,
+        };
+        let urls = [
+            ("links.sign_in", self.links.sign_in.as_ref()),
+            ("links.device", self.links.device.as_ref()),
+            ("links.approval", self.links.approval.as_ref()),
+            ("sms.transport", sms),
+            ("password.breach_check", breach_check),
+        ];
+        for (setting, url) in urls {
+            if url.is_some_and(|url| !form::is_private(url)) {
+                let text = "must be https; http is for loopback alone";
+                refusals.push(Refusal::of(setting, text));
+            }
+        }
+        if matches!(self.mail.transport, Some(MailTransport::Smtp(_))) && self.mail.from.is_none() {
+            let text = "is not set, and mail.transport needs it";
+            refusals.push(Refusal::of("mail.from", text));
+        }
+    }
+
+    fn check_password(&self, refusals: &mut Vec<Refusal>) {
+        let text = match self.password.min_length {
+            ..8 => "must be 8 at least",
+            129.. => "must be 128 at most: nobody could choose a password",
+            8..=128 => return,
+        };
+        refusals.push(Refusal::of("password.min_length", text));
+    }
+
+    fn check_lifetimes(&self, refusals: &mut Vec<Refusal>) {
+        let it = &self.lifetimes;
+        let all = [
+            ("lifetimes.authorization_code", it.authorization_code, Some(AUTHORIZATION_CODE)),
+            ("lifetimes.access_token", it.access_token, None),
+            ("lifetimes.id_token", it.id_token, None),
+            ("lifetimes.refresh_idle", it.refresh_idle, None),
+            ("lifetimes.refresh_ceiling", it.refresh_ceiling, None),
+            ("lifetimes.session_idle", it.session_idle, Some(SESSION_IDLE)),
+            ("lifetimes.session_ceiling", it.session_ceiling, Some(SESSION_CEILING)),
+            ("lifetimes.par", it.par, None),
+            ("lifetimes.device_code", it.device_code, None),
+            ("lifetimes.ciba", it.ciba, None),
+            ("lifetimes.flow", it.flow, None),
+            ("lifetimes.one_time_code", it.one_time_code, None),
+            ("lifetimes.magic_link", it.magic_link, None),
+        ];
+        for (setting, lifetime, most) in all {
+            match most {
+                _ if lifetime == Duration::ZERO => {
+                    refusals.push(Refusal::of(setting, "must be 1 second at least"));
+                }
+                Some(most) if lifetime > Duration::from_secs(most) => {
+                    let text = format!("must be {most} at most: it may be lowered, not raised");
+                    refusals.push(Refusal::of(setting, text));
+                }
+                _ => {}
+            }
+        }
+        let pairs = [
+            ("session_idle", it.session_idle, "session_ceiling", it.session_ceiling),
+            ("refresh_idle", it.refresh_idle, "refresh_ceiling", it.refresh_ceiling),
+        ];
+        for (name, idle, ceiling_name, ceiling) in pairs {
+            if idle > ceiling {
+                let setting = Setting::named(&format!("lifetimes.{name}")).map(|s| s.name);
+                let text =
+                    format!("must not exceed lifetimes.{ceiling_name}, {}", ceiling.as_secs());
+                refusals.push(Refusal { setting, origin: None, text });
+            }
+        }
+    }
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+/// Returns whether two listeners could not both be bound; port 0 is whichever is free.
+fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    // `[::]` takes the port of every address, `0.0.0.0` of every IPv4 one.
+    let covers = |one: SocketAddr, other: SocketAddr| {
+        let is_reached = one.is_ipv6() || other.ip().to_canonical().is_ipv4();
+        one.ip().is_unspecified() && is_reached
+    };
+    let same = one.ip().to_canonical() == other.ip().to_canonical();
+    one.port() == other.port()
+        && one.port() != 0
+        && (same || covers(one, other) || covers(other, one))
+}

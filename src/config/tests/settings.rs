@@ -1,0 +1,185 @@
+//! The table of settings: every row can be given, and the documented example is accepted.
+
+use super::Given;
+use crate::config::{BreachCheck, Locale, MailTransport, SETTINGS, Setting, SmsTransport, Sort};
+use std::collections::BTreeSet;
+
+/// A value of the setting that is not its default, as a file and as a variable have it.
+fn example(setting: &Setting) -> (String, String) {
+    let plain = match (setting.name, setting.sort) {
+        ("store.url", _) => "sqlite:///var/lib/porteiro.db",
+        ("mail.from", _) => "Example ID <id@example.com>",
+        ("screens.default_locale", _) => "pt",
+        ("mail.transport" | "sms.transport", _) => "log",
+        ("password.breach_check", _) => "file:///hashes.txt",
+        (_, Sort::Flag) if setting.default == Some("true") => "false",
+        (_, Sort::Flag) => "true",
+        (_, Sort::Number | Sort::Seconds) => "17",
+        (_, Sort::Address) => "127.0.0.9:9",
+        (_, Sort::Networks) => "10.0.0.0/8",
+        (_, Sort::Path) => "/etc/porteiro/x",
+        (_, Sort::Text | Sort::Word | Sort::Url) => "https://id.example.com/x",
+    };
+    let in_file = match setting.sort {
+        Sort::Flag | Sort::Number | Sort::Seconds => plain.to_owned(),
+        Sort::Networks => format!("[\"{plain}\"]"),
+        _ => format!("\"{plain}\""),
+    };
+    (in_file, plain.to_owned())
+}
+
+#[test]
+fn every_setting_is_read_from_a_file_and_from_its_variable() {
+    for setting in SETTINGS {
+        let (in_file, plain) = example(setting);
+        let file = Given::file(format!("{} = {in_file}\n", setting.name)).load().unwrap();
+        let variable = Given::nothing().variable(setting.variable(), &plain).load().unwrap();
+        let flag = Given::nothing().flag(setting.name, "--it", &plain).load().unwrap();
+        let value = |loaded: &super::Loaded| {
+            loaded.lines().find(|line| line.name == setting.name).unwrap().value.clone().unwrap()
+        };
+        assert_eq!(value(&file), value(&variable), "{}", setting.name);
+        assert_eq!(value(&file), value(&flag), "{}", setting.name);
+        assert_eq!(variable.origin(setting.name).unwrap().to_string(), setting.variable());
+        assert_ne!(Some(value(&file).to_string().trim_matches('"')), setting.default);
+        // It reaches the typed configuration, too; a secret alone has nothing to go with.
+        let typed = format!("{:?}", variable.config);
+        let untouched = format!("{:?}", Given::nothing().load().unwrap().config);
+        assert!(typed != untouched || setting.name == "sms.secret", "{}", setting.name);
+    }
+}
+
+#[test]
+fn the_table_is_in_order() {
+    let names: BTreeSet<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+    assert_eq!(names.len(), SETTINGS.len(), "no name twice");
+    let variables: BTreeSet<_> = SETTINGS.iter().map(Setting::variable).collect();
+    assert_eq!(variables.len(), SETTINGS.len(), "no variable twice");
+    assert_eq!(Setting::named("sign_up.open").unwrap().variable(), "PORTEIRO_SIGN_UP__OPEN");
+    for setting in SETTINGS {
+        assert!(!setting.about.is_empty() && !setting.about.ends_with('.'), "{}", setting.name);
+    }
+    // A section's settings stand together, so that what is printed reads like a file.
+    let mut sections: Vec<_> = SETTINGS.iter().map(|setting| setting.place().0).collect();
+    sections.dedup();
+    let distinct: BTreeSet<_> = sections.iter().collect();
+    assert_eq!(distinct.len(), sections.len());
+}
+
+const EXAMPLE: &str = r#"
+issuer = "https://id.example.com"
+listen = "0.0.0.0:8443"
+public_proxy = false                       # true: TLS ends in front
+trusted_proxies = ["10.0.0.0/8"]
+
+[store]
+url = "sqlite:///var/lib/porteiro/porteiro.db"
+[keys]
+dir = "/etc/porteiro/keys"
+[tls]
+cert = "fullchain.pem"
+key = "key.pem"
+[mtls]
+listen = "0.0.0.0:9443"
+client_ca = "partners.pem"
+[operator]
+listen = "127.0.0.1:9090"
+[screens]
+enabled = true
+default_locale = "en"
+[links]
+sign_in = "https://app.example.com/sign-in"
+device = "https://app.example.com/device"
+approval = "https://app.example.com/approve"
+[mail]
+transport = "smtps://user:pass@mail.example.com"
+from = "Example ID <id@example.com>"
+[sms]
+transport = "https://sms.example.com/send"
+[sign_up]
+open = false
+[registration]
+open = true
+[password]
+min_length = 15
+breach_check = "off"
+[lifetimes]
+authorization_code = 60
+access_token = 300
+id_token = 300
+refresh_idle = 1209600
+refresh_ceiling = 2592000
+session_idle = 604800
+session_ceiling = 2592000
+par = 60
+device_code = 600
+ciba = 300
+flow = 900
+one_time_code = 600
+magic_link = 900
+[outbound]
+allow_private_networks = false
+extra_ca = "corp-ca.pem"
+[geo]
+database = "/var/lib/GeoIP/city.mmdb"
+[limits]
+enabled = true
+"#;
+
+#[test]
+fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
+    assert_eq!(Given::file(EXAMPLE).unfit(), [""; 0]);
+    let loaded = Given::file(EXAMPLE).load().unwrap();
+    let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
+    assert_eq!(unset, ["sms.secret"]);
+    let config = loaded.config;
+    assert_eq!(config.screens.default_locale, Locale::English);
+    assert_eq!(config.password.breach_check, BreachCheck::Off);
+    let Some(MailTransport::Smtp(smtp)) = config.mail.transport else { panic!("smtp") };
+    assert_eq!((smtp.host.as_str(), smtp.port, smtp.implicit_tls), ("mail.example.com", 465, true));
+    let from = config.mail.from.unwrap();
+    assert_eq!(
+        (from.name.as_deref(), from.address.as_str()),
+        (Some("Example ID"), "id@example.com")
+    );
+}
+
+#[test]
+fn what_the_example_leaves_to_the_defaults_is_the_same_without_it() {
+    let example = Given::file(EXAMPLE).load().unwrap();
+    let bare = Given::nothing().load().unwrap();
+    for (one, other) in bare.lines().zip(example.lines()) {
+        // These two are examples of what is not the default.
+        if one.value.is_some() && !["listen", "trusted_proxies"].contains(&one.name) {
+            assert_eq!(one.value, other.value, "{}", one.name);
+        }
+    }
+}
+
+#[test]
+fn transports_are_read_as_written() {
+    let mail = |value: &str| {
+        let given = Given::nothing().variable("PORTEIRO_MAIL__TRANSPORT", value);
+        given.load().unwrap().config.mail.transport.unwrap()
+    };
+    assert_eq!(mail("log"), MailTransport::Log);
+    assert_eq!(mail("file:///var/mail%20out"), MailTransport::Folder("/var/mail out".into()));
+    let MailTransport::Smtp(smtp) = mail("smtp://a%40b:p%2Fw%25@[::1]:1025/") else { panic!() };
+    assert_eq!((smtp.host.as_str(), smtp.port, smtp.implicit_tls), ("[::1]", 1025, false));
+    let credentials = smtp.credentials.unwrap();
+    assert_eq!((credentials.user.as_str(), credentials.password.expose()), ("a@b", &b"p/w%"[..]));
+    let MailTransport::Smtp(smtp) = mail("smtp://localhost") else { panic!() };
+    assert_eq!((smtp.port, smtp.credentials), (587, None));
+
+    let sms = |value: &str| {
+        let given = Given::nothing().variable("PORTEIRO_SMS__TRANSPORT", value);
+        given.load().unwrap().config.sms.transport.unwrap()
+    };
+    assert_eq!(sms("file:///sms"), SmsTransport::Folder("/sms".into()));
+    for url in ["https://to%20ken@sms.example.com/send", "https://x:to%20ken@sms.example.com/send"]
+    {
+        let SmsTransport::Post { url, secret } = sms(url) else { panic!() };
+        assert_eq!(url.as_str(), "https://sms.example.com/send");
+        assert_eq!(secret.unwrap().expose(), b"to ken");
+    }
+}
