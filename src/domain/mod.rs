@@ -13,6 +13,7 @@
 
 pub mod access_token;
 pub mod authority;
+pub mod client;
 mod decision;
 mod fingerprint;
 pub mod organization;
