@@ -1,9 +1,19 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
+mod fault;
+mod fields;
+mod jwks;
+mod localized;
+mod metadata;
+mod read;
 pub mod redirect_uri;
 mod uri;
 mod vocabulary;
+mod whole;
 
+pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
+pub use jwks::KeySetFault;
+pub use metadata::ClientMetadata;
 pub use uri::UriFault;
 pub use vocabulary::{
     ApplicationType, AuthMethod, DeliveryMode, GrantType, ResponseType, SubjectType,

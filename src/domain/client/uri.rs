@@ -26,6 +26,8 @@ pub enum UriFault {
     DotSegments,
     #[error("has a fragment")]
     Fragment,
+    #[error("must be https")]
+    NotHttps,
     #[error("is plain http and not on loopback")]
     PlainHttp,
     #[error("has a scheme that is neither https nor a reversed domain name")]
@@ -45,6 +47,13 @@ pub(super) struct Uri<'a> {
 pub(super) struct Authority<'a> {
     pub(super) host: &'a str,
     pub(super) port: Option<&'a str>,
+}
+
+/// Whether what follows `#` may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fragment {
+    Allowed,
+    Refused,
 }
 
 impl<'a> Uri<'a> {
@@ -119,6 +128,28 @@ impl<'a> Authority<'a> {
             _ => return Err(UriFault::Port),
         };
         if is_host(host) { Ok(Self { host, port }) } else { Err(UriFault::Host) }
+    }
+}
+
+/// Checks a URI that must be https.
+pub(super) fn check_https(text: &str, fragment: Fragment) -> Result<(), UriFault> {
+    let uri = Uri::parse(text)?;
+    match (uri.scheme, uri.fragment, fragment) {
+        ("https", None, _) | ("https", Some(_), Fragment::Allowed) => Ok(()),
+        ("https", Some(_), Fragment::Refused) => Err(UriFault::Fragment),
+        _ => Err(UriFault::NotHttps),
+    }
+}
+
+/// Checks a URI that Porteiro calls: https, or http on this very machine.
+pub(super) fn check_callable(text: &str) -> Result<(), UriFault> {
+    let uri = Uri::parse(text)?;
+    match uri.scheme {
+        _ if uri.fragment.is_some() => Err(UriFault::Fragment),
+        "https" => Ok(()),
+        "http" if uri.is_loopback_http() => Ok(()),
+        "http" => Err(UriFault::PlainHttp),
+        _ => Err(UriFault::NotHttps),
     }
 }
 

@@ -3,6 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// A word that has exactly one written form.
+pub(super) trait Word: Copy + 'static {
+    const ALL: &'static [Self];
+
+    fn written(self) -> &'static str;
+}
+
 /// Declares an enum whose variants are stored, shown and found by their standard names.
 macro_rules! vocabulary {
     ($($(#[$about:meta])* $Name:ident { $($(#[$why:meta])* $Variant:ident = $name:literal,)+ })+) => {$(
@@ -25,6 +32,14 @@ macro_rules! vocabulary {
             /// Returns the word of that standard name; names are case-sensitive.
             pub fn by_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.name() == name)
+            }
+        }
+
+        impl Word for $Name {
+            const ALL: &'static [Self] = Self::ALL;
+
+            fn written(self) -> &'static str {
+                self.name()
             }
         }
 
