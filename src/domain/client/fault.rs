@@ -47,6 +47,8 @@ pub enum FieldProblem {
     KeySet(KeySetFault),
     #[error("must not be given beside `{other}`")]
     Beside { other: &'static str },
+    #[error("is needed {why}")]
+    Needed { why: &'static str },
 }
 
 /// What a member's value must look like.
@@ -92,6 +94,8 @@ pub enum Wrong {
     NotAnAddress,
     #[error("is not an e-mail address")]
     NotAnEmail,
+    #[error("is only for clients that authenticate")]
+    Unauthenticated,
 }
 
 /// Shortens what a stranger wrote and leaves nothing in it that a terminal would obey.

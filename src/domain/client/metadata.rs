@@ -135,7 +135,7 @@ impl ClientMetadata {
     /// Returns this metadata with the members given in place of those held; null removes one.
     ///
     /// Of alternatives the one given replaces the one held: `jwks_uri` takes the place of `jwks`.
-    /// What is refused is said all at once.
+    /// What is refused is said all at once. What only the whole can tell is left to `check_whole`.
     pub fn patch(&self, members: &Map<String, Value>) -> Result<Self, Vec<FieldFault>> {
         let mut patched = self.clone();
         let mut faults = patched.replace_alternatives(members);

@@ -1,11 +1,41 @@
-//! What members of client metadata say of one another: what contradicts.
+//! What members of client metadata say of one another: what contradicts, and what is missing.
 
 use super::{
-    ApplicationType, ClientMetadata, FieldFault, FieldProblem, Wrong, read::MOST_ENTRIES,
-    redirect_uri,
+    ApplicationType, AuthMethod, ClientMetadata, DeliveryMode, FieldFault, FieldProblem, GrantType,
+    SubjectType, Wrong, read::MOST_ENTRIES, redirect_uri, uri::Uri,
 };
 
 impl ClientMetadata {
+    /// Says what is still missing for this to be a client, all at once.
+    ///
+    /// `speaks_for_organization` as for `grant_types`.
+    pub fn check_whole(&self, speaks_for_organization: bool) -> Vec<FieldFault> {
+        let grants = self.grant_types(speaks_for_organization);
+        let mut faults = self.missing(&grants);
+        if self.token_endpoint_auth_method == Some(AuthMethod::None) {
+            for grant in grants.into_iter().filter(|grant| grant.needs_authentication()) {
+                let (value, wrong) = (grant.name().to_owned(), Wrong::Unauthenticated);
+                let problem = FieldProblem::Contains { value, wrong };
+                faults.push(FieldFault::new("grant_types", problem));
+            }
+        }
+        faults
+    }
+
+    /// Returns the host by which pairwise subjects are told apart, if there is exactly one
+    /// (OIDC Core §8.1).
+    pub fn sector_identifier(&self) -> Option<String> {
+        if let Some(uri) = &self.sector_identifier_uri {
+            return host_of(uri);
+        }
+        let mut hosts = self.redirect_uris.iter().map(|uri| host_of(uri));
+        match hosts.next() {
+            Some(first) => first.filter(|first| hosts.all(|host| host.as_ref() == Some(first))),
+            // CIBA Core §4: without redirects the keys' host stands for the client.
+            None => self.jwks_uri.as_deref().and_then(host_of),
+        }
+    }
+
     /// Says what contradicts, whatever else may still come.
     pub(super) fn contradictions(&self) -> Vec<FieldFault> {
         let mut faults = Vec::new();
@@ -26,4 +56,82 @@ impl ClientMetadata {
         }
         faults
     }
+
+    fn missing(&self, grants: &[GrantType]) -> Vec<FieldFault> {
+        let method = self.token_endpoint_auth_method;
+        let no_keys = self.jwks.is_none() && self.jwks_uri.is_none();
+        let no_tls_name = [
+            &self.tls_client_auth_subject_dn,
+            &self.tls_client_auth_san_dns,
+            &self.tls_client_auth_san_uri,
+            &self.tls_client_auth_san_ip,
+            &self.tls_client_auth_san_email,
+        ]
+        .into_iter()
+        .all(Option::is_none);
+        let pings = self.backchannel_token_delivery_mode == Some(DeliveryMode::Ping);
+        let unnotified = self.backchannel_client_notification_endpoint.is_none();
+        let pairwise = self.subject_type == Some(SubjectType::Pairwise);
+        let rules = [
+            // RFC 7591 §2, OAuth 2.1 §2.3: whoever redirects registers where to.
+            (
+                grants.contains(&GrantType::AuthorizationCode) && self.redirect_uris.is_empty(),
+                "redirect_uris",
+                "for the grant `authorization_code`",
+            ),
+            // OIDC Core §9.
+            (
+                method == Some(AuthMethod::PrivateKeyJwt) && no_keys,
+                "jwks",
+                "for `private_key_jwt`, unless there is a `jwks_uri`",
+            ),
+            // RFC 8705 §2.2.2.
+            (
+                method == Some(AuthMethod::SelfSignedTlsClientAuth) && no_keys,
+                "jwks",
+                "for `self_signed_tls_client_auth`, unless there is a `jwks_uri`",
+            ),
+            // RFC 9101 §10.5: a signature is verified with a key.
+            (
+                self.require_signed_request_object && no_keys,
+                "jwks",
+                "for `require_signed_request_object`, unless there is a `jwks_uri`",
+            ),
+            // RFC 8705 §2.1.2.
+            (
+                method == Some(AuthMethod::TlsClientAuth) && no_tls_name,
+                "tls_client_auth_subject_dn",
+                "for `tls_client_auth`, unless there is one of `tls_client_auth_san_...`",
+            ),
+            // CIBA Core §4.
+            (
+                pings && unnotified,
+                "backchannel_client_notification_endpoint",
+                "for the delivery mode `ping`",
+            ),
+            // OIDC Core §8.1, OIDC Registration §5.
+            (
+                pairwise && self.sector_identifier().is_none(),
+                "sector_identifier_uri",
+                "for pairwise subjects, unless all redirect URIs have one host",
+            ),
+            // CIBA Core §4, pairwise identifiers: the sector is proved with keys from its host.
+            (
+                pairwise && grants.contains(&GrantType::Ciba) && self.jwks_uri.is_none(),
+                "jwks_uri",
+                "for pairwise subjects with CIBA",
+            ),
+        ];
+        let broken = rules.into_iter().filter(|(broken, _, _)| *broken);
+        broken.map(|(_, field, why)| FieldFault::new(field, FieldProblem::Needed { why })).collect()
+    }
 }
+
+/// Returns the host, in lower case, since hosts are the same in any (RFC 3986 §3.2.2).
+fn host_of(uri: &str) -> Option<String> {
+    let authority = Uri::parse(uri).ok()?.authority?;
+    Some(authority.host.to_ascii_lowercase()).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
