@@ -129,6 +129,14 @@ impl System {
         self.keys.bell.notify_one();
     }
 
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.lent.clock.clone()
+    }
+
+    pub fn dice(&self) -> Arc<dyn Dice> {
+        self.lent.dice.clone()
+    }
+
     pub fn hashing(&self) -> &HashingPool {
         &self.hashing
     }

@@ -1,1 +1,238 @@
-//! Endpoints: standards in, commands out, outcomes back as standard answers.
+//! HTTP: standards into commands, outcomes into standard answers.
+//!
+//! A handler has four movements: read the request, build a command, ask, dress the answer. It decides
+//! nothing that a machine decides, holds no actor and writes no SQL.
+
+mod client_auth;
+pub mod error;
+mod form;
+mod layers;
+mod oauth;
+
+pub mod routes;
+mod target;
+
+pub mod vitals;
+
+pub use layers::host::Hosts;
+
+use crate::{
+    actors::{Entities, Holders, KeySnapshot, StartError, View},
+    crypto::Dice,
+    domain::{
+        Clock,
+        access_token::{AccessToken, Claims},
+        client::Client,
+        organization::Organization,
+        resource::{Resource, SCOPE_OWNERS},
+        signing_keys::SigningAlgorithm,
+    },
+    store::Store,
+    system::System,
+};
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue, Method, Uri, header},
+    middleware::from_fn_with_state,
+    response::Response,
+    routing::{get, post},
+};
+use bytes::Bytes;
+use error::{OAuthError, Problem, Stopped, Voice};
+use layers::{
+    deadline::{self, Deadline},
+    envelope::{self, Envelope},
+    host,
+    room::{self, Room},
+};
+use oauth::{introspect, jwks, metadata, revoke, token};
+use serde::Serialize;
+use std::{ops::Deref, sync::Arc, time::Duration};
+use tokio::sync::watch;
+use tower::ServiceBuilder;
+use tower_http::{catch_panic::CatchPanicLayer, cors::CorsLayer};
+use vitals::Vitals;
+
+/// How long what is issued lives.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    pub access_token: Duration,
+}
+
+/// What the public endpoints are built from.
+pub struct AppOptions {
+    /// Exactly as everyone compares it.
+    pub issuer: String,
+    pub lifetimes: Lifetimes,
+    pub hosts: Hosts,
+    /// For how long a fetched key set may be used: as long as a key is published before it signs.
+    pub key_set_age: Duration,
+    pub limits: Limits,
+}
+
+/// How much is taken at once, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub requests: usize,
+    pub deadline: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { requests: 2_048, deadline: Duration::from_secs(30) }
+    }
+}
+
+/// What handlers share; clones are the same.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub struct Inner {
+    issuer: String,
+    lifetimes: Lifetimes,
+    clock: Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+    store: Store,
+    keys: watch::Receiver<KeySnapshot>,
+    clients: View<Client>,
+    organizations: View<Organization>,
+    resources: View<Resource>,
+    scope_owners: Holders,
+    access_tokens: Entities<AccessToken>,
+    vitals: Arc<Vitals>,
+    fixed: Fixed,
+    hosts: Hosts,
+    limits: Limits,
+}
+
+/// What is the same in every answer.
+struct Fixed {
+    metadata: Bytes,
+    jwks_type: HeaderValue,
+    jwks_caching: HeaderValue,
+}
+
+impl Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    /// Opens the doors of a running system.
+    pub async fn new(system: &System, options: AppOptions) -> Result<Self, StartError> {
+        let caching = format!("public, max-age={}", options.key_set_age.as_secs());
+        let fixed = Fixed {
+            metadata: metadata::document(&options.issuer).into(),
+            jwks_type: HeaderValue::from_static("application/jwk-set+json"),
+            jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
+        };
+        Ok(Self(Arc::new(Inner {
+            issuer: options.issuer,
+            lifetimes: options.lifetimes,
+            clock: system.clock(),
+            dice: system.dice(),
+            store: system.store().clone(),
+            keys: system.keys(),
+            clients: system.view(),
+            organizations: system.view(),
+            resources: system.view(),
+            scope_owners: system.holders(SCOPE_OWNERS),
+            access_tokens: system.host().await?,
+            vitals: Arc::default(),
+            fixed,
+            hosts: options.hosts,
+            limits: options.limits,
+        })))
+    }
+
+    pub fn vitals(&self) -> Arc<Vitals> {
+        self.vitals.clone()
+    }
+
+    /// Signs with the key that signs now.
+    fn sign(
+        &self,
+        algorithm: SigningAlgorithm,
+        typ: &str,
+        claims: &impl Serialize,
+    ) -> Result<String, OAuthError> {
+        let signer = self.keys.borrow().signer(algorithm).cloned();
+        let signer = signer.ok_or(OAuthError::unavailable())?;
+        signer.sign(typ, claims).map_err(|error| {
+            tracing::error!(%error, "a token could not be signed");
+            OAuthError::unavailable()
+        })
+    }
+
+    /// Reads an access token of ours that has not expired; says nothing of revocation.
+    fn read_access_token(&self, token: &str) -> Option<Claims> {
+        let verifiers = self.keys.borrow().verifiers.clone();
+        let claims: Claims = verifiers.read("at+jwt", token).ok()?;
+        let now = self.clock.now().seconds();
+        (claims.iss == self.issuer && now < claims.exp).then_some(claims)
+    }
+
+    /// Returns everything that is served on the public listener.
+    pub fn router(&self) -> Router {
+        // What a program in a browser may call from anywhere: none of it looks at cookies.
+        let open = Router::new()
+            .route(routes::OPENID_CONFIGURATION, get(metadata::get))
+            .route(routes::AUTHORIZATION_SERVER, get(metadata::get))
+            .route(routes::JWKS, get(jwks::get))
+            .route(routes::TOKEN, post(token::post))
+            .route(routes::REVOKE, post(revoke::post))
+            .layer(cors());
+        let closed = Router::new().route(routes::INTROSPECT, post(introspect::post));
+        let served = open.merge(closed).method_not_allowed_fallback(refuse_method);
+        self.stack(served.fallback(async || Problem::NOT_FOUND)).with_state(self.clone())
+    }
+
+    /// Puts around the endpoints what stands around every one of them, outermost first.
+    fn stack(&self, served: Router<Self>) -> Router<Self> {
+        let envelope = Envelope {
+            dice: self.dice.clone(),
+            vitals: self.vitals.clone(),
+            strict_transport: self.issuer.starts_with("https://"),
+        };
+        let room = Room::for_requests(self.limits.requests);
+        let deadline = Deadline(self.limits.deadline);
+        served.layer(
+            ServiceBuilder::new()
+                // Outermost, so that no answer leaves without request id and security headers,
+                // whoever gave it; and counted, whatever it is.
+                .layer(from_fn_with_state(envelope, envelope::envelope))
+                // A panic is our fault and an answer, not a closed connection.
+                .layer(CatchPanicLayer::custom(panicked))
+                // Before anything is spent on it: is this meant for us?
+                .layer(from_fn_with_state(self.hosts, host::check))
+                // Full is full: said at once, and cheaply.
+                .layer(from_fn_with_state(room, room::shed))
+                // Whoever has a place must not keep it for ever.
+                .layer(from_fn_with_state(deadline, deadline::meet)),
+        )
+    }
+}
+
+fn cors() -> CorsLayer {
+    let dpop = HeaderName::from_static("dpop");
+    CorsLayer::new()
+        .allow_origin(tower_http::cors::Any)
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, dpop])
+        .expose_headers([header::WWW_AUTHENTICATE, header::RETRY_AFTER, envelope::REQUEST_ID])
+        .max_age(Duration::from_hours(1))
+}
+
+/// Refuses a method that is not served, in the endpoint's own voice.
+async fn refuse_method(uri: Uri) -> Response {
+    Voice::of(uri.path()).word(Stopped::MethodNotAllowed)
+}
+
+fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    drop(panic);
+    tracing::error!("a handler panicked");
+    Voice::Problem.word(Stopped::Panicked)
+}

@@ -190,9 +190,9 @@ impl ClientMetadata {
 
     /// Returns what the client may bring to the token endpoint.
     ///
-    /// Said nothing, it is a code and what it grows into. A client that `speaks_for_organization`
-    /// also has its own credentials, and only those where nobody could be sent back to it; unless
-    /// it said that it has none to show.
+    /// Said nothing, it is a code and what it grows into, where somebody could be sent back to it.
+    /// A client that `speaks_for_organization` also has its own credentials, unless it said that it
+    /// has none to show. What neither can be is a client that only looks at tokens.
     pub fn grant_types(&self, speaks_for_organization: bool) -> Vec<GrantType> {
         use GrantType::{AuthorizationCode, ClientCredentials, RefreshToken};
         if let Some(given) = &self.grant_types {
@@ -200,7 +200,8 @@ impl ClientMetadata {
         }
         let public = self.token_endpoint_auth_method == Some(AuthMethod::None);
         match (speaks_for_organization && !public, self.redirect_uris.is_empty()) {
-            (false, _) => vec![AuthorizationCode, RefreshToken],
+            (false, true) => vec![],
+            (false, false) => vec![AuthorizationCode, RefreshToken],
             (true, true) => vec![ClientCredentials],
             (true, false) => vec![AuthorizationCode, RefreshToken, ClientCredentials],
         }

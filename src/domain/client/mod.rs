@@ -1,9 +1,11 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
+mod authority;
 mod fault;
 mod fields;
 mod jwks;
 mod localized;
+mod machine;
 mod metadata;
 mod read;
 pub mod redirect_uri;
@@ -13,6 +15,7 @@ mod whole;
 
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::KeySetFault;
+pub use machine::{CLIENTS, Client, Command, Draft, Event, KnownClient, Profile, Refusal};
 pub use metadata::ClientMetadata;
 pub use uri::UriFault;
 pub use vocabulary::{

@@ -162,15 +162,17 @@ fn languages_are_bounded() {
 fn said_nothing_a_client_may_spend_a_code_and_refresh() {
     use GrantType::{AuthorizationCode, ClientCredentials, RefreshToken};
     let silent = ClientMetadata::default();
-    assert_eq!(silent.grant_types(false), [AuthorizationCode, RefreshToken]);
+    assert_eq!(silent.grant_types(false), [], "nobody could be sent back to it");
     assert_eq!(silent.grant_types(true), [ClientCredentials]);
-    assert_eq!(silent.response_types(false), [ResponseType::Code]);
-    assert_eq!(silent.response_types(true), []);
+    assert_eq!((silent.response_types(false), silent.response_types(true)), (vec![], vec![]));
     let redirecting = of(&json!({ "redirect_uris": ["https://a.example/"] }));
     assert_eq!(redirecting.grant_types(false), [AuthorizationCode, RefreshToken]);
+    assert_eq!(redirecting.response_types(false), [ResponseType::Code]);
     let all = [AuthorizationCode, RefreshToken, ClientCredentials];
     assert_eq!(redirecting.grant_types(true), all);
-    let public = of(&json!({ "token_endpoint_auth_method": "none" }));
+    let public =
+        json!({ "redirect_uris": ["https://a.example/"], "token_endpoint_auth_method": "none" });
+    let public = of(&public);
     assert_eq!(public.grant_types(true), [AuthorizationCode, RefreshToken]);
     let explicit = of(&json!({ "grant_types": [], "response_types": [] }));
     assert_eq!((explicit.grant_types(true), explicit.response_types(false)), (vec![], vec![]));

@@ -1,0 +1,37 @@
+//! What a client may do in its own name.
+
+use super::KnownClient;
+use crate::domain::{
+    authority::{Asked, Bound, Granted, Permissions, Source, Widening, narrow},
+    organization,
+};
+
+impl KnownClient {
+    /// Grants what is asked, if the registration and the roles at `home` cover all of it.
+    pub fn narrow(
+        &self,
+        home: Option<&organization::Known>,
+        asked: Asked,
+    ) -> Result<Granted, Widening> {
+        let ceiling = self.ceiling();
+        let held: Permissions;
+        let mut bounds = vec![Bound::NoPerson];
+        if let Some(scopes) = &ceiling {
+            bounds.push(Bound::Scopes { source: Source::Registration, scopes });
+        }
+        bounds.push(match home {
+            None => Bound::NoMembership,
+            Some(home) => {
+                held = home.confers(&self.roles);
+                Bound::Roles { organization: &home.slug, permissions: &held }
+            }
+        });
+        narrow(asked, &bounds)
+    }
+
+    /// Lists the roles that it holds at `home` and that exist there.
+    pub fn roles_at(&self, home: Option<&organization::Known>) -> Vec<String> {
+        let Some(home) = home else { return Vec::new() };
+        self.roles.iter().filter(|role| home.has_role(role)).cloned().collect()
+    }
+}

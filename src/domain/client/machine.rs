@@ -1,0 +1,288 @@
+//! A client: an application, a service or an agent that asks for tokens.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | unborn | provision | known | its metadata or what it says beside it does not hold together |
+//! | known | provision | known, what was given replaced | likewise |
+//!
+//! A client of a suspended organization accepts no change, as the organization itself does not. What
+//! the organization is comes with the command; that it still is so is a requirement of the commit.
+
+use super::{AuthMethod, ClientMetadata, FieldFault, GrantType};
+use crate::domain::{
+    Decision, Fingerprint, Listing, Machine, Provisioned, Record, Timestamp, authority::Scopes,
+    organization,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The list of all clients.
+pub const CLIENTS: &str = "clients";
+
+const LONGEST_ID: usize = 255;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Client {
+    #[default]
+    Unborn,
+    Known(Box<KnownClient>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnownClient {
+    pub client_id: String,
+    pub metadata: ClientMetadata,
+    pub secret: Option<Fingerprint>,
+    /// The slug of the one organization it speaks for by itself.
+    pub organization: Option<String>,
+    /// Its roles there.
+    pub roles: Vec<String>,
+    /// First party: nobody is asked for consent.
+    pub trusted: bool,
+    pub require_profile: Option<Profile>,
+    /// The resources whose tokens it may introspect.
+    pub introspects: Vec<String>,
+}
+
+/// A security profile that a client has bound itself to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    Fapi2,
+    #[serde(rename = "fapi2-message-signing")]
+    Fapi2MessageSigning,
+    FapiCiba,
+}
+
+impl Profile {
+    pub const NAMES: [(&'static str, Self); 3] = [
+        ("fapi2", Self::Fapi2),
+        ("fapi2-message-signing", Self::Fapi2MessageSigning),
+        ("fapi-ciba", Self::FapiCiba),
+    ];
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find_map(|(known, profile)| (known == name).then_some(profile))
+    }
+}
+
+/// What a provisioning file says; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    pub client_id: String,
+    /// Members of client metadata by their standard names.
+    pub metadata: Map<String, Value>,
+    pub secret: Option<Fingerprint>,
+    pub organization: Option<String>,
+    pub roles: Option<Vec<String>>,
+    pub trusted: Option<bool>,
+    pub require_profile: Option<Profile>,
+    pub introspects: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// `home` is the organization that the client will speak for, as it is now.
+    Provision { draft: Draft, home: Option<organization::Known> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Provisioned(Box<KnownClient>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("a client_id is made of 1 to 255 printable ASCII characters without spaces")]
+    ClientId,
+    #[error("its metadata cannot stand")]
+    Metadata(Vec<FieldFault>),
+    #[error("there is no organization `{0}`")]
+    NoSuchOrganization(String),
+    #[error("the organization `{0}` is suspended and accepts no change")]
+    Suspended(String),
+    #[error("a client stays with its organization: make another client")]
+    OtherOrganization,
+    #[error("the organization has no role `{0}`")]
+    NoSuchRole(String),
+    #[error("roles are held in an organization, and none is given")]
+    RolesNowhere,
+    #[error("a client that authenticates by a secret needs one")]
+    SecretMissing,
+    #[error("a client that authenticates otherwise has no use for a secret")]
+    SecretUseless,
+    #[error("a public client cannot prove who it is, as client_credentials needs it to")]
+    PublicMachine,
+}
+
+impl KnownClient {
+    fn new(client_id: &str) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            metadata: ClientMetadata::default(),
+            secret: None,
+            organization: None,
+            roles: Vec::new(),
+            trusted: false,
+            require_profile: None,
+            introspects: Vec::new(),
+        }
+    }
+
+    /// Tells whether it may prove itself this way.
+    ///
+    /// A client that named no method may present its secret either way, or has none and is public.
+    pub fn authenticates_by(&self, method: AuthMethod) -> bool {
+        match (self.metadata.token_endpoint_auth_method, self.secret) {
+            (Some(registered), _) => registered == method,
+            (None, Some(_)) => {
+                matches!(method, AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost)
+            }
+            (None, None) => method == AuthMethod::None,
+        }
+    }
+
+    pub fn may_use(&self, grant: GrantType) -> bool {
+        self.metadata.grant_types(self.organization.is_some()).contains(&grant)
+    }
+
+    /// Returns the most it may ask for, where its registration says so.
+    pub fn ceiling(&self) -> Option<Scopes> {
+        let registered = self.metadata.scope.as_deref()?;
+        // What cannot be read as scopes covers none.
+        Some(Scopes::parse(registered).unwrap_or_default())
+    }
+
+    /// Checks what only the whole can tell.
+    fn check(&self, home: Option<&organization::Known>) -> Result<(), Refusal> {
+        let faults = self.metadata.check_whole(self.organization.is_some());
+        if !faults.is_empty() {
+            return Err(Refusal::Metadata(faults));
+        }
+        match (&self.organization, home) {
+            (None, _) if !self.roles.is_empty() => return Err(Refusal::RolesNowhere),
+            (None, _) => {}
+            (Some(slug), None) => return Err(Refusal::NoSuchOrganization(slug.clone())),
+            (Some(slug), Some(home)) if !home.enabled => {
+                return Err(Refusal::Suspended(slug.clone()));
+            }
+            (Some(_), Some(home)) => {
+                if let Some(role) = self.roles.iter().find(|role| !home.has_role(role)) {
+                    return Err(Refusal::NoSuchRole(role.clone()));
+                }
+            }
+        }
+        let by_secret = self.authenticates_by(AuthMethod::ClientSecretBasic)
+            || self.authenticates_by(AuthMethod::ClientSecretPost);
+        match (by_secret, self.secret.is_some()) {
+            (true, false) => return Err(Refusal::SecretMissing),
+            (false, true) => return Err(Refusal::SecretUseless),
+            _ => {}
+        }
+        let public = self.authenticates_by(AuthMethod::None);
+        if public && self.may_use(GrantType::ClientCredentials) {
+            return Err(Refusal::PublicMachine);
+        }
+        Ok(())
+    }
+}
+
+impl Client {
+    pub fn known(&self) -> Option<&KnownClient> {
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(&self, draft: &Draft, home: Option<&organization::Known>) -> Decision<Self> {
+        match self.redraw(draft, home) {
+            Err(why) => Decision::refuse(why),
+            Ok((next, outcome)) => {
+                let event = match &outcome {
+                    Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
+                    Provisioned::Created => Record::new("client.created"),
+                    Provisioned::Changed(_) => {
+                        Record::new("client.changed").with("fields", outcome.fields())
+                    }
+                };
+                let record = match &next.organization {
+                    Some(slug) => event.in_organization(slug),
+                    None => event,
+                };
+                Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome)
+                    .recording(record)
+            }
+        }
+    }
+
+    fn redraw(
+        &self,
+        draft: &Draft,
+        home: Option<&organization::Known>,
+    ) -> Result<(KnownClient, Provisioned), Refusal> {
+        let printable = |byte: u8| byte.is_ascii_graphic();
+        let id = &draft.client_id;
+        if !(1..=LONGEST_ID).contains(&id.len()) || !id.bytes().all(printable) {
+            return Err(Refusal::ClientId);
+        }
+        let existed = self.known().is_some();
+        let held = self.known().cloned().unwrap_or_else(|| KnownClient::new(id));
+        // Tokens, grants and the audit trail of one organization must not become another's.
+        let asked = draft.organization.as_ref();
+        if asked.zip(held.organization.as_ref()).is_some_and(|(asked, held)| asked != held) {
+            return Err(Refusal::OtherOrganization);
+        }
+        let next = KnownClient {
+            client_id: held.client_id.clone(),
+            metadata: held.metadata.patch(&draft.metadata).map_err(Refusal::Metadata)?,
+            secret: draft.secret.or(held.secret),
+            organization: draft.organization.clone().or(held.organization.clone()),
+            roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            trusted: draft.trusted.unwrap_or(held.trusted),
+            require_profile: draft.require_profile.or(held.require_profile),
+            introspects: draft.introspects.clone().unwrap_or(held.introspects.clone()),
+        };
+        let differs = [
+            ("metadata", next.metadata != held.metadata),
+            ("client_secret", next.secret != held.secret),
+            ("organization", next.organization != held.organization),
+            ("roles", next.roles != held.roles),
+            ("trusted", next.trusted != held.trusted),
+            ("require_profile", next.require_profile != held.require_profile),
+            ("introspects", next.introspects != held.introspects),
+        ];
+        let outcome = Provisioned::of(existed, &differs);
+        // What is as it was stands, though its organization may have changed around it.
+        if outcome != Provisioned::Unchanged {
+            next.check(home)?;
+        }
+        Ok((next, outcome))
+    }
+}
+
+impl Machine for Client {
+    const KIND: &'static str = "client";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Provisioned;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
+        let Command::Provision { draft, home } = command;
+        self.provision(draft, home.as_ref())
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let Event::Provisioned(known) = event;
+        *self = Self::Known(known.clone());
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let listing = |known: &KnownClient| Listing::new(CLIENTS, "", &*known.client_id);
+        self.known().map(listing).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

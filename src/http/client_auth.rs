@@ -1,0 +1,219 @@
+//! Which client is speaking: RFC 6749 §2.3, OAuth 2.1 §2.4.
+//!
+//! A client presents a secret in the Authorization header or in the body, never both, and only in the
+//! way it was registered for. Whoever fails is told the same, whatever was wrong, and costs the same.
+
+use super::{
+    App,
+    error::{Code, OAuthError},
+    form::{Form, decode},
+};
+use crate::{
+    actors::Seen,
+    domain::{
+        Fingerprint, Secret,
+        client::{AuthMethod, Client, KnownClient},
+    },
+};
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use std::{borrow::Cow, sync::Arc};
+
+const FAILED: OAuthError =
+    OAuthError::new(Code::InvalidClient, "the client could not be authenticated");
+
+/// A client that is who it says it is, as far as its kind can show.
+pub struct Caller {
+    seen: Arc<Seen<Client>>,
+    pub confidential: bool,
+}
+
+impl Caller {
+    pub fn client(&self) -> &KnownClient {
+        self.seen.machine.known().expect("an unknown client is never authenticated")
+    }
+
+    /// Insists on a client that has proved who it is.
+    pub fn confidential(self) -> Result<Self, OAuthError> {
+        if self.confidential { Ok(self) } else { Err(FAILED) }
+    }
+}
+
+/// What a request shows of its client.
+#[derive(Debug)]
+struct Presented {
+    client_id: String,
+    /// The secret as the standard has it encoded, and as some send it.
+    secrets: Vec<Secret>,
+    method: AuthMethod,
+}
+
+/// Finds out which client is speaking.
+pub async fn authenticate(
+    app: &App,
+    headers: &HeaderMap,
+    form: &Form,
+) -> Result<Caller, OAuthError> {
+    let presented = presented(headers, form)?;
+    let seen = app.clients.look(&presented.client_id).await;
+    let seen = seen.map_err(|error| {
+        tracing::warn!(%error, "a client could not be looked up");
+        OAuthError::unavailable()
+    })?;
+    match judge(seen.machine.known(), &presented) {
+        Ok(confidential) => Ok(Caller { seen, confidential }),
+        Err(why) => {
+            // Whose id it is is public; what was presented is not even in reach.
+            tracing::info!(?why, client_id = %Printable(&presented.client_id), "client refused");
+            Err(FAILED)
+        }
+    }
+}
+
+/// Why a client was not believed; for the log alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disbelief {
+    UnknownClient,
+    OtherMethod,
+    WrongSecret,
+}
+
+/// Tells whether the client has proved itself, or is one that cannot.
+fn judge(known: Option<&KnownClient>, presented: &Presented) -> Result<bool, Disbelief> {
+    // A hash for each secret whether or not there is something to compare it with.
+    let prints = presented.secrets.iter().map(|secret| Fingerprint::of(secret.expose()));
+    let prints: Vec<Fingerprint> = prints.collect();
+    let client = known.ok_or(Disbelief::UnknownClient)?;
+    if !client.authenticates_by(presented.method) {
+        return Err(Disbelief::OtherMethod);
+    }
+    match (presented.method, client.secret) {
+        (AuthMethod::None, _) => Ok(false),
+        (_, Some(secret)) if prints.contains(&secret) => Ok(true),
+        _ => Err(Disbelief::WrongSecret),
+    }
+}
+
+fn presented(headers: &HeaderMap, form: &Form) -> Result<Presented, OAuthError> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (client_id, secret) = (form.get("client_id"), form.get("client_secret"));
+    match (given.next(), given.next()) {
+        (_, Some(_)) => Err(several_methods()),
+        (Some(_), None) if secret.is_some() => Err(several_methods()),
+        (Some(header), None) => {
+            let presented = basic(header).ok_or(FAILED)?;
+            // Many libraries send it along; it must be the same one.
+            if client_id.is_some_and(|id| id != presented.client_id) {
+                let why = "client_id is not the client that the Authorization header names";
+                return Err(OAuthError::new(Code::InvalidRequest, why));
+            }
+            Ok(presented)
+        }
+        (None, None) => {
+            let missing = OAuthError::new(Code::InvalidClient, "no client has been named");
+            let client_id = client_id.ok_or(missing)?.to_owned();
+            let method = secret.map_or(AuthMethod::None, |_| AuthMethod::ClientSecretPost);
+            let secrets = secret.into_iter().map(Secret::new).collect();
+            Ok(Presented { client_id, secrets, method })
+        }
+    }
+}
+
+const fn several_methods() -> OAuthError {
+    // RFC 6749 §2.3: not more than one method in each request.
+    OAuthError::new(Code::InvalidRequest, "the client authenticates in more than one way")
+}
+
+/// Reads HTTP Basic, in which id and secret are form-encoded first (RFC 6749 §2.3.1).
+///
+/// Many programs leave that out, so a secret counts as it was sent as well: whoever knows either
+/// knows it.
+fn basic(header: &HeaderValue) -> Option<Presented> {
+    let (scheme, credentials) = header.to_str().ok()?.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let credentials = STANDARD.decode(credentials.trim()).ok()?;
+    let at = credentials.iter().position(|byte| *byte == b':')?;
+    let (id, secret) = (&credentials[..at], &credentials[at + 1..]);
+    // PostgreSQL could not even be asked about it.
+    if id.contains(&0) {
+        return None;
+    }
+    let client_id = decode(id).unwrap_or_else(|_| String::from_utf8_lossy(id)).into_owned();
+    let decoded = decode(secret).ok();
+    let mut secrets = vec![Secret::new(secret)];
+    if let Some(Cow::Owned(decoded)) = decoded {
+        secrets.push(Secret::new(decoded));
+    }
+    Some(Presented { client_id, secrets, method: AuthMethod::ClientSecretBasic })
+}
+
+/// What a stranger sent, fit for a log line: short, and nothing in it that ends the line.
+struct Printable<'a>(&'a str);
+
+impl std::fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let clean = self.0.chars().take(100).filter(|c| !c.is_control());
+        f.write_str(&clean.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(id: &str, secret: &str) -> HeaderMap {
+        let value = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
+        HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())])
+    }
+
+    fn show(headers: &HeaderMap, form: &[u8]) -> Result<Presented, Code> {
+        presented(headers, &Form::parse(form).unwrap()).map_err(|error| error.code)
+    }
+
+    #[test]
+    fn a_secret_in_the_header_counts_encoded_and_as_it_is() {
+        let shown = show(&header("billing%3A1", "a%2Bb+c"), b"").unwrap();
+        assert_eq!(
+            (shown.client_id.as_str(), shown.method),
+            ("billing:1", AuthMethod::ClientSecretBasic)
+        );
+        assert_eq!(shown.secrets, [Secret::new("a%2Bb+c"), Secret::new("a+b c")]);
+        let odd = show(&header("billing", "100%:x"), b"").unwrap();
+        assert_eq!(odd.secrets, [Secret::new("100%:x")]);
+    }
+
+    #[test]
+    fn two_ways_at_once_are_refused() {
+        let both = show(&header("billing", "s"), b"client_id=billing&client_secret=s");
+        assert_eq!(both.unwrap_err(), Code::InvalidRequest);
+        assert_eq!(
+            show(&header("billing", "s"), b"client_id=other").unwrap_err(),
+            Code::InvalidRequest
+        );
+        assert!(show(&header("billing", "s"), b"client_id=billing").is_ok());
+        let mut twice = header("billing", "s");
+        twice.append(header::AUTHORIZATION, "Basic eDp5".parse().unwrap());
+        assert_eq!(show(&twice, b"").unwrap_err(), Code::InvalidRequest);
+    }
+
+    #[test]
+    fn what_is_no_credential_names_no_client() {
+        for value in
+            ["Basic", "Basic ", "Basic !!", "Basic eA==", "Basic AAA6", "Bearer abc", "basicx eDp5"]
+        {
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())]);
+            assert_eq!(show(&headers, b"client_id=a").unwrap_err(), Code::InvalidClient, "{value}");
+        }
+        assert_eq!(show(&HeaderMap::new(), b"").unwrap_err(), Code::InvalidClient);
+        assert_eq!(show(&HeaderMap::new(), b"client_secret=s").unwrap_err(), Code::InvalidClient);
+    }
+
+    #[test]
+    fn what_is_logged_of_a_stranger_is_one_short_line() {
+        let long = "x\n".repeat(500);
+        let shown = Printable(&long).to_string();
+        assert_eq!((shown.len(), shown.contains('\n')), (50, false));
+    }
+}

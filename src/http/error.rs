@@ -1,0 +1,260 @@
+//! Every refusal a caller can see, in the form its endpoint speaks: OAuth JSON or problem+json.
+//!
+//! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
+//! of the client and is a constant of ours, so that no value of a request can leak into it.
+
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+/// The error codes of OAuth 2.1 and its extensions that we answer with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    // RFC 6749 §5.2
+    InvalidRequest,
+    InvalidClient,
+    UnauthorizedClient,
+    UnsupportedGrantType,
+    InvalidScope,
+    // RFC 8707 §2
+    InvalidTarget,
+    // RFC 6749 §4.1.2.1
+    TemporarilyUnavailable,
+    ServerError,
+}
+
+impl Code {
+    pub const ALL: [Self; 8] = [
+        Self::InvalidRequest,
+        Self::InvalidClient,
+        Self::UnauthorizedClient,
+        Self::UnsupportedGrantType,
+        Self::InvalidScope,
+        Self::InvalidTarget,
+        Self::TemporarilyUnavailable,
+        Self::ServerError,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::InvalidTarget => "invalid_target",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::ServerError => "server_error",
+        }
+    }
+
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidClient => StatusCode::UNAUTHORIZED,
+            Self::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+/// A refusal of an OAuth endpoint (RFC 6749 §5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {description}", code.name())]
+pub struct OAuthError {
+    pub code: Code,
+    pub description: &'static str,
+    status: StatusCode,
+}
+
+#[derive(Serialize)]
+struct OAuthBody {
+    error: &'static str,
+    error_description: &'static str,
+}
+
+impl OAuthError {
+    pub const fn new(code: Code, description: &'static str) -> Self {
+        Self { code, description, status: code.status() }
+    }
+
+    /// Answers with another status than the code's own: 405, 408, 413.
+    pub const fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Nothing is wrong with the request; the same may succeed later.
+    pub const fn unavailable() -> Self {
+        Self::new(Code::TemporarilyUnavailable, "please try again")
+    }
+}
+
+/// How long whoever was turned away should wait, in seconds.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+
+/// Marks an answer as a refusal with a code, for whoever counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused(pub Code);
+
+impl IntoResponse for OAuthError {
+    fn into_response(self) -> Response {
+        let body = OAuthBody { error: self.code.name(), error_description: self.description };
+        let mut response = (self.status, Json(body)).into_response();
+        never_stored(&mut response);
+        response.extensions_mut().insert(Refused(self.code));
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            // RFC 6749 §5.2 and RFC 9110 §11.6.1.
+            let challenge = HeaderValue::from_static("Basic realm=\"porteiro\", charset=\"UTF-8\"");
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}
+
+/// A refusal of everything that is not an OAuth endpoint (RFC 9457).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {detail}")]
+pub struct Problem {
+    pub status: StatusCode,
+    /// Stable: programs may rely on it.
+    pub code: &'static str,
+    pub detail: &'static str,
+}
+
+#[derive(Serialize)]
+struct ProblemBody {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    detail: &'static str,
+}
+
+impl Problem {
+    pub const NOT_FOUND: Self =
+        Self { status: StatusCode::NOT_FOUND, code: "not_found", detail: "there is nothing here" };
+    pub const METHOD_NOT_ALLOWED: Self = Self {
+        status: StatusCode::METHOD_NOT_ALLOWED,
+        code: "method_not_allowed",
+        detail: "this resource does not take that method",
+    };
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Self { status, code, detail } = self;
+        let title = status.canonical_reason().unwrap_or("Error");
+        // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
+        let body =
+            ProblemBody { r#type: "about:blank", title, status: status.as_u16(), code, detail };
+        let mut response = (status, Json(body)).into_response();
+        never_stored(&mut response);
+        let headers = response.headers_mut();
+        let kind = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, kind);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}
+
+/// RFC 6749 §5.1: neither a token nor a refusal is for the next caller.
+pub fn never_stored(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("pragma"), HeaderValue::from_static("no-cache"));
+}
+
+/// How a family of endpoints words its refusals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    OAuth,
+    Problem,
+}
+
+impl Voice {
+    pub fn of(path: &str) -> Self {
+        if path.starts_with("/connect/") { Self::OAuth } else { Self::Problem }
+    }
+
+    /// Words what stopped a request before its endpoint could.
+    pub fn word(self, stopped: Stopped) -> Response {
+        let (status, code, detail) = stopped.facts();
+        match self {
+            Self::OAuth => {
+                let code = match status {
+                    StatusCode::SERVICE_UNAVAILABLE => Code::TemporarilyUnavailable,
+                    StatusCode::INTERNAL_SERVER_ERROR => Code::ServerError,
+                    _ => Code::InvalidRequest,
+                };
+                OAuthError::new(code, detail).with_status(status).into_response()
+            }
+            Self::Problem => Problem { status, code, detail }.into_response(),
+        }
+    }
+}
+
+/// What stops a request before, or around, its endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    MissingHost,
+    ForeignHost,
+    MethodNotAllowed,
+    Busy,
+    Late,
+    Panicked,
+}
+
+impl Stopped {
+    const fn facts(self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::MissingHost => {
+                (StatusCode::BAD_REQUEST, "invalid_host", "exactly one Host header is needed")
+            }
+            Self::ForeignHost => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "foreign_host",
+                "this development server answers on loopback names only",
+            ),
+            Self::MethodNotAllowed => {
+                let Problem { status, code, detail } = Problem::METHOD_NOT_ALLOWED;
+                (status, code, detail)
+            }
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "too many requests are under way, please try again",
+            ),
+            Self::Late => (
+                StatusCode::REQUEST_TIMEOUT,
+                "timeout",
+                "the request did not arrive, or could not be answered, in time",
+            ),
+            Self::Panicked => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "something broke on our side")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_spelled_as_it_is_named() {
+        for code in Code::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.name());
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The endpoints of OAuth 2.1: one file each.
+
+pub mod introspect;
+pub mod jwks;
+pub mod metadata;
+pub mod revoke;
+pub mod token;

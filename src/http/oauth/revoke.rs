@@ -1,0 +1,46 @@
+//! Token revocation: RFC 7009.
+
+use crate::{
+    domain::access_token::Command,
+    http::{
+        App, client_auth,
+        error::{Code, OAuthError, never_stored},
+        form::Form,
+    },
+};
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+
+pub async fn post(
+    State(app): State<App>,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, OAuthError> {
+    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let missing = OAuthError::new(Code::InvalidRequest, "the parameter token is missing");
+    let token = form.get("token").ok_or(missing)?;
+    // RFC 7009 §2.2: what is no token of ours needs no revocation, which is what was wanted.
+    if let Some(claims) = app.read_access_token(token) {
+        // RFC 7009 §2.1: it must have been issued to the client that asks.
+        if claims.client_id != caller.client().client_id {
+            let why = "the token was issued to another client";
+            return Err(OAuthError::new(Code::InvalidRequest, why));
+        }
+        let revoke = Command::Revoke {
+            expires_at: claims.expires_at(),
+            client_id: claims.client_id,
+            organization: claims.org,
+        };
+        // Carried out though the caller hangs up.
+        app.access_tokens.insist(&claims.jti, revoke).await.map_err(|failure| {
+            tracing::warn!(%failure, "a token could not be revoked");
+            OAuthError::unavailable()
+        })?;
+    }
+    let mut response = StatusCode::OK.into_response();
+    never_stored(&mut response);
+    Ok(response)
+}

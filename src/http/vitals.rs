@@ -1,0 +1,119 @@
+//! What an operator may want to know of requests; every label comes from a list of ours, so that no
+//! traffic can grow them.
+
+use super::{error::Code, oauth::token::GRANTS, routes};
+use crate::{
+    domain::client::GrantType,
+    histogram::{Histogram, HistogramReport},
+};
+use axum::http::StatusCode;
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// The statuses that are counted by themselves.
+const STATUSES: [u16; 18] =
+    [200, 201, 204, 303, 304, 400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 431, 500, 503];
+
+/// The label of a path that is not served.
+const NOWHERE: &str = "(none)";
+
+/// Counts requests by route and status, tokens by grant, refusals by reason.
+pub struct Vitals {
+    routes: [RouteVitals; routes::ALL.len() + 1],
+    issued: [AtomicU64; GRANTS.len()],
+    refused: [AtomicU64; Code::ALL.len()],
+}
+
+struct RouteVitals {
+    /// One a status, and one for all others.
+    statuses: [AtomicU64; STATUSES.len() + 1],
+    times: Histogram,
+}
+
+/// What is known of one route.
+pub struct RouteReport {
+    pub route: &'static str,
+    /// Statuses that were answered at least once, and how often; `other` for those without a place.
+    pub statuses: Vec<(String, u64)>,
+    pub times: HistogramReport,
+}
+
+impl Default for Vitals {
+    fn default() -> Self {
+        let route = |_| RouteVitals { statuses: Default::default(), times: Histogram::of_times() };
+        Self {
+            routes: std::array::from_fn(route),
+            issued: Default::default(),
+            refused: Default::default(),
+        }
+    }
+}
+
+impl Vitals {
+    pub fn answered(&self, route: Option<&str>, status: StatusCode, took: Duration) {
+        let found = route.and_then(|route| routes::ALL.iter().position(|known| *known == route));
+        let route = &self.routes[found.unwrap_or(routes::ALL.len())];
+        let place = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
+        route.statuses[place].fetch_add(1, Relaxed);
+        route.times.took(took);
+    }
+
+    pub fn issued(&self, grant: GrantType) {
+        if let Some(place) = GRANTS.iter().position(|known| *known == grant) {
+            self.issued[place].fetch_add(1, Relaxed);
+        }
+    }
+
+    pub fn refused(&self, code: Code) {
+        if let Some(place) = Code::ALL.iter().position(|known| *known == code) {
+            self.refused[place].fetch_add(1, Relaxed);
+        }
+    }
+
+    pub fn routes(&self) -> impl Iterator<Item = RouteReport> {
+        let names = routes::ALL.into_iter().chain([NOWHERE]);
+        names.zip(&self.routes).map(|(route, vitals)| {
+            let names = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
+            let counts = vitals.statuses.iter().map(|count| count.load(Relaxed));
+            let statuses = names.zip(counts).filter(|(_, count)| *count > 0).collect();
+            RouteReport { route, statuses, times: vitals.times.report() }
+        })
+    }
+
+    /// Lists how many tokens were issued, by grant.
+    pub fn tokens(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        GRANTS.iter().zip(&self.issued).map(|(grant, count)| (grant.name(), count.load(Relaxed)))
+    }
+
+    /// Lists how many requests were refused, by reason.
+    pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.refused.iter().map(|count| count.load(Relaxed));
+        Code::ALL.iter().map(|code| code.name()).zip(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_serves_is_counted_under_one_label() {
+        let vitals = Vitals::default();
+        for status in [404, 404, 299, 599] {
+            vitals.answered(None, StatusCode::from_u16(status).unwrap(), Duration::ZERO);
+        }
+        vitals.answered(Some(routes::TOKEN), StatusCode::OK, Duration::ZERO);
+        vitals.answered(Some("/anything"), StatusCode::OK, Duration::ZERO);
+        let reports: Vec<RouteReport> = vitals.routes().collect();
+        let count = |route: &str, status: &str| {
+            let report = reports.iter().find(|report| report.route == route).unwrap();
+            report.statuses.iter().find(|(name, _)| name == status).map(|(_, count)| *count)
+        };
+        assert_eq!(count(NOWHERE, "404"), Some(2));
+        assert_eq!(count(NOWHERE, "other"), Some(2));
+        assert_eq!((count(NOWHERE, "200"), count(routes::TOKEN, "200")), (Some(1), Some(1)));
+        assert!(STATUSES.is_sorted(), "they are searched by halves");
+    }
+}
