@@ -62,7 +62,7 @@ pub struct Together {
 }
 
 impl Together {
-    pub(super) fn new(lent: Arc<Lent>) -> Self {
+    pub(crate) fn new(lent: Arc<Lent>) -> Self {
         let at = lent.clock.now();
         let (places, order) = (HashMap::new(), Vec::new());
         Self { lent, at, commit: nothing_yet(at), places, order }
@@ -87,6 +87,22 @@ impl Together {
         let place = Place { staged: Box::new(staged), outcome: outcome_of::<M> };
         self.places.insert((M::KIND, id.to_owned()), place);
         Ok(outcome)
+    }
+
+    /// Shows the entity `id` as it would be after what was decided here so far.
+    ///
+    /// What was looked at must be unchanged when the rest is committed. A row that was not there
+    /// cannot be required to stay away: whoever relies on its absence decides to create it.
+    pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, TogetherError> {
+        let key = (M::KIND, id.to_owned());
+        if !self.places.contains_key(&key) {
+            let staged = self.read::<M>(id).await?;
+            let place = Place { staged: Box::new(staged), outcome: outcome_of::<M> };
+            self.places.insert(key.clone(), place);
+        }
+        let staged = self.places.get(&key).and_then(|place| place.staged.downcast_ref());
+        let Staged::<M> { next, .. } = staged.expect("a place holds the machine of its kind");
+        Ok(next)
     }
 
     /// Commits everything, or nothing; what was read and left alone must still be as it was.

@@ -70,6 +70,22 @@ async fn what_was_read_and_left_alone_must_still_be_as_it_was() {
 }
 
 #[tokio::test]
+async fn what_was_looked_at_is_shown_as_decided_and_must_not_move() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("seen", 1).await.unwrap();
+    let mut together = node.tree.together();
+    assert_eq!(together.look::<Ledger>("seen").await.unwrap().entries, [1]);
+    assert!(together.look::<Ledger>("written").await.unwrap().entries.is_empty());
+    together.decide::<Ledger>("written", &Command::Append(1)).await.unwrap().unwrap();
+    assert_eq!(together.look::<Ledger>("written").await.unwrap().entries, [1]);
+    node.append("seen", 2).await.unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Unmet { kind: "ledger" }));
+    assert!(node.entries("written").await.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn a_name_that_is_taken_undoes_all_of_it() {
     let world = World::new().await;
     let node = world.node().await;
@@ -79,6 +95,20 @@ async fn a_name_that_is_taken_undoes_all_of_it() {
     together.decide::<Ledger>("b", &named(1, "n")).await.unwrap().unwrap();
     assert_eq!(together.commit().await, Err(CommitError::Taken { space: "ledger_name" }));
     assert_eq!(world.stranger().await.count("entities").await, 1);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn one_commit_cannot_hand_a_name_on() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.ledgers.ask("old", named(1, "n")).await.unwrap();
+    let mut together = node.tree.together();
+    together.decide::<Ledger>("old", &Command::AppendAndName(2, None)).await.unwrap().unwrap();
+    together.decide::<Ledger>("new", &named(1, "n")).await.unwrap().unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Taken { space: "ledger_name" }));
+    assert_eq!(node.store.find("ledger_name", "n").await.unwrap().unwrap().1, "old");
+    assert_eq!(node.entries("old").await, [1]);
     node.stop().await;
 }
 
