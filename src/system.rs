@@ -6,7 +6,10 @@ use crate::{
         StartError, Together, Tree, View,
         hashing::{HashingOptions, HashingPool},
     },
-    crypto::{Dice, MacKey, SharedVault, draw_text, keys::Fault},
+    crypto::{
+        Dice, MacKey, SharedVault, draw_text,
+        keys::{Fault, Folder},
+    },
     domain::{
         Clock, Machine,
         signing_keys::{SigningAlgorithm, SigningKeys},
@@ -59,22 +62,8 @@ impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let folder = (options.read_folder)().map_err(SystemError::Keys)?;
-        let vault = SharedVault::new(folder.vault());
-        let store = StoreOptions {
-            url: options.store,
-            node: draw_text(&*options.dice, 16),
-            chainer: log_chain(vault.clone()),
-            rehearsal: Arc::new(NothingFails),
-        };
-        let store = Store::open(store, options.clock.now()).await?;
-        // A node with other keys would publish keys nobody else can sign with, and write what
-        // nobody else can open or prove.
-        if !store.log_is_ours().await? {
-            store.close().await;
-            return Err(SystemError::ForeignKeys);
-        }
         let SystemOptions { clock, dice, habits, .. } = options;
-        let lent = Arc::new(Lent { store, clock, dice, vault });
+        let lent = lend(&options.store, &folder, clock, dice).await?;
         let hashing = HashingPool::start(options.hashing)?;
         let tree = Tree::plant(lent.clone(), habits).await?;
         let mut keys = tree.keep_keys(options.read_folder).await?;
@@ -169,6 +158,62 @@ impl System {
         let closed = tokio::time::timeout(patience, self.lent.store.close()).await.is_ok();
         orderly && closed
     }
+}
+
+/// What a command works with beside a server, or without one: the store and the keys, and nobody
+/// who acts by himself.
+pub struct Workbench {
+    lent: Arc<Lent>,
+}
+
+impl Workbench {
+    /// Opens and migrates the store of the installation whose keys these are.
+    pub async fn open(
+        store_url: &str,
+        folder: &Folder,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+    ) -> Result<Self, SystemError> {
+        Ok(Self { lent: lend(store_url, folder, clock, dice).await? })
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub fn together(&self) -> Together {
+        Together::new(self.lent.clone())
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.lent.store
+    }
+
+    /// Finishes every commit that was handed over, then closes the store.
+    pub async fn close(self) {
+        self.lent.store.close().await;
+    }
+}
+
+/// Opens the store of the installation whose keys are in `folder`.
+async fn lend(
+    store_url: &str,
+    folder: &Folder,
+    clock: Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+) -> Result<Arc<Lent>, SystemError> {
+    let vault = SharedVault::new(folder.vault());
+    let options = StoreOptions {
+        url: store_url.to_owned(),
+        node: draw_text(&*dice, 16),
+        chainer: log_chain(vault.clone()),
+        rehearsal: Arc::new(NothingFails),
+    };
+    let store = Store::open(options, clock.now()).await?;
+    // A node with other keys would publish keys nobody else can sign with, and write what
+    // nobody else can open or prove.
+    if !store.log_is_ours().await? {
+        store.close().await;
+        return Err(SystemError::ForeignKeys);
+    }
+    Ok(Arc::new(Lent { store, clock, dice, vault }))
 }
 
 /// Chains the security log with a key derived from the keys folder.
