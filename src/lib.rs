@@ -10,6 +10,7 @@
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
+//! | [`provisioning`] | the declarative file that is applied | `domain`, `config` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds them into one value, [`clock`] reads the time for all of them, and
 //! `tests/kernel/architecture.rs` executes these rules.
@@ -25,5 +26,6 @@ pub mod domain;
 pub mod histogram;
 pub mod http;
 pub mod outbound;
+pub mod provisioning;
 pub mod store;
 pub mod system;

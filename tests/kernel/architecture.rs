@@ -102,6 +102,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         "src/actors",
         &["crate::http", "crate::system", "axum", "askama", "sqlx", "SELECT ", "UPDATE "],
     ),
+    ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
     ("src/http", &["sqlx", "ractor", "ActorRef", "SELECT "]),
 ];
 

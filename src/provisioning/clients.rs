@@ -1,0 +1,86 @@
+//! `[[client]]`: its metadata by the standard names, and what an operator says beside it.
+
+use super::{
+    lines::Declared,
+    table::{Reading, Table},
+};
+use crate::{
+    config::{Located, Section},
+    domain::{
+        Fingerprint,
+        client::{ClientMetadata, Draft, Profile},
+    },
+};
+
+const MOST_KEYS: usize = 1_000;
+const SHORTEST_SECRET: usize = 32;
+const LONGEST_SECRET: usize = 512;
+
+/// The lists whose members must each be found again.
+const ROLES: &str = "roles";
+pub(super) const INTROSPECTS: &str = "introspects";
+
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
+    if section.keys().nth(MOST_KEYS).is_some() {
+        reading.complain(section.line(), format!("`client` has more than {MOST_KEYS} keys"));
+        return None;
+    }
+    let mut table = Table::new("client", section, reading);
+    table.demand(&["client_id"]);
+    let client_id = table.text("client_id");
+    if let Some(Located { value, line }) = &client_id {
+        table.reading.once("client", value, *line);
+    }
+    let texts = |list: Vec<Located<String>>| list.into_iter().map(|text| text.value).collect();
+    let mut draft = Draft {
+        secret: secret(&mut table),
+        organization: table.text("organization").map(|slug| slug.value),
+        roles: table.texts(ROLES).map(texts),
+        trusted: table.flag("trusted"),
+        require_profile: profile(&mut table),
+        introspects: table.texts(INTROSPECTS).map(texts),
+        ..Draft::default()
+    };
+    for name in table.keys().into_iter().filter(|name| ClientMetadata::is_known(name)) {
+        if let Some(Located { value, .. }) = table.json(&name) {
+            draft.metadata.insert(name, value);
+        }
+    }
+    if !table.keys().is_empty() {
+        // Asked for, though they are not there: what the others may have been meant to be.
+        for name in ClientMetadata::known_fields() {
+            table.json(name);
+        }
+    }
+    let lines = table.finish();
+    draft.client_id = client_id?.value;
+    Some(Declared { draft, lines })
+}
+
+/// Reads a secret and keeps its fingerprint alone.
+fn secret(table: &mut Table<'_>) -> Option<Fingerprint> {
+    const KEY: &str = "client_secret";
+    let Located { value, line } = table.text(KEY)?;
+    let wrong = if value.chars().any(char::is_control) {
+        "contains a control character".to_owned()
+    } else {
+        match value.chars().count() {
+            ..SHORTEST_SECRET => format!("must have at least {SHORTEST_SECRET} characters"),
+            SHORTEST_SECRET..=LONGEST_SECRET => return Some(Fingerprint::of(value.as_bytes())),
+            _ => format!("must have at most {LONGEST_SECRET} characters"),
+        }
+    };
+    table.complain_of(KEY, line, &wrong);
+    None
+}
+
+fn profile(table: &mut Table<'_>) -> Option<Profile> {
+    const KEY: &str = "require_profile";
+    let Located { value, line } = table.text(KEY)?;
+    let profile = Profile::by_name(&value);
+    if profile.is_none() {
+        let names = Profile::NAMES.map(|(name, _)| name).join(", ");
+        table.complain_of(KEY, line, &format!("must be one of {names}"));
+    }
+    profile
+}

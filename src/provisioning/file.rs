@@ -1,0 +1,75 @@
+//! A provisioning file as it was read: drafts for the machines, in the order of the file.
+
+use super::{clients, lines::Declared, organizations, resources, table::Reading};
+use crate::{
+    config::{Complaint, Document, Section},
+    domain::{client, organization, resource},
+};
+
+/// How many bytes such a file may have; for [`crate::config::read_text`].
+pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+/// How many resources, organizations and clients it may hold together.
+pub const MOST_ENTITIES: usize = 100_000;
+
+/// What a file declares.
+#[derive(Debug, Default)]
+pub struct File {
+    pub resources: Vec<Declared<resource::Draft>>,
+    pub organizations: Vec<Declared<organization::Draft>>,
+    pub clients: Vec<Declared<client::Draft>>,
+}
+
+impl File {
+    /// Reads TOML, or says everything that is wrong with it as far as the file alone can tell.
+    pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
+        let mut root = Document::parse(text)?.into_root();
+        let mut reading = Reading::default();
+        refuse_accounts(&mut root, &mut reading);
+        let complaints = &mut reading.complaints;
+        let resources = root.tables("resource", complaints);
+        let organizations = root.tables("organization", complaints);
+        let clients = root.tables("client", complaints);
+        root.finish(complaints);
+        if resources.len() + organizations.len() + clients.len() > MOST_ENTITIES {
+            reading.complain(0, format!("declares more than {MOST_ENTITIES} entities"));
+            return Err(reading.complaints);
+        }
+        let file = Self {
+            resources: read_all(resources, resources::read, &mut reading),
+            organizations: read_all(organizations, organizations::read, &mut reading),
+            clients: read_all(clients, clients::read, &mut reading),
+        };
+        let mut complaints = reading.complaints;
+        if complaints.is_empty() {
+            return Ok(file);
+        }
+        complaints.sort_by_key(|complaint| complaint.line);
+        Err(complaints)
+    }
+
+    /// How many entities it declares.
+    pub fn len(&self) -> usize {
+        self.resources.len() + self.organizations.len() + self.clients.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn read_all<D>(
+    sections: Vec<Section>,
+    read: fn(Section, &mut Reading) -> Option<Declared<D>>,
+    reading: &mut Reading,
+) -> Vec<Declared<D>> {
+    sections.into_iter().filter_map(|section| read(section, reading)).collect()
+}
+
+/// Passes over accounts, but not in silence.
+fn refuse_accounts(root: &mut Section, reading: &mut Reading) {
+    let first = root.keys().find(|key| key.value == "account").map(|key| key.line);
+    let Some(line) = first else { return };
+    reading.complain(line, "accounts cannot be provisioned by this version");
+    // Taken, so that it is not also an unknown key; what is in it no longer matters.
+    drop(root.value_as_json("account", &mut Vec::new()));
+}

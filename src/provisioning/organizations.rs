@@ -1,0 +1,54 @@
+//! `[[organization]]`: its condition and its roles.
+
+use super::{
+    lines::Declared,
+    table::{Reading, Table},
+};
+use crate::{
+    config::{Located, Section},
+    domain::organization::{Draft, Role},
+};
+use std::collections::HashMap;
+
+/// The lists whose members must each be found again.
+const ROLES: &str = "role";
+const PERMISSIONS: &str = "permissions";
+
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
+    let mut table = Table::new("organization", section, reading);
+    table.demand(&["slug"]);
+    let slug = table.text("slug");
+    let name = table.name("name");
+    let enabled = table.flag("enabled");
+    let sections = table.tables(ROLES);
+    let roles = sections.map(|sections| roles(sections, &mut table));
+    if let Some(Located { value, line }) = &slug {
+        table.reading.once("organization", value, *line);
+    }
+    let lines = table.finish();
+    Some(Declared { draft: Draft { slug: slug?.value, name, enabled, roles }, lines })
+}
+
+fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
+    let mut roles = Vec::with_capacity(sections.len());
+    let mut named = HashMap::new();
+    for section in sections {
+        let mut table = Table::new("organization.role", section, organization.reading);
+        table.demand(&["name"]);
+        let name = table.text("name");
+        let permissions = table.permissions(PERMISSIONS).unwrap_or_default();
+        table.finish();
+        let Some(Located { value: name, line }) = name else { continue };
+        if let Some(before) = named.insert(name.clone(), line) {
+            let wrong = format!("is the name of the role on line {before} too");
+            organization.complain_of("role.name", line, &wrong);
+        }
+        organization.note_member(ROLES, &name, line);
+        for permission in &permissions {
+            organization.note_member(PERMISSIONS, permission.value.as_str(), permission.line);
+        }
+        let permissions = permissions.into_iter().map(|permission| permission.value).collect();
+        roles.push(Role { name, permissions });
+    }
+    roles
+}

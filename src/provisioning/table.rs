@@ -1,0 +1,178 @@
+//! A table of the file while it is read: takes what is there, notes its line, complains of the rest.
+
+use super::lines::Lines;
+use crate::{
+    config::{Complaint, Located, Section},
+    domain::authority::Permission,
+};
+use std::collections::{HashMap, hash_map::Entry};
+
+/// How much a list may hold.
+const MOST_MEMBERS: usize = 1_000;
+const LONGEST_NAME: usize = 200;
+/// How much of a text a complaint repeats.
+const EXCERPT: usize = 100;
+
+/// The complaints about a file so far, and what it may give only once.
+#[derive(Default)]
+pub(super) struct Reading {
+    pub(super) complaints: Vec<Complaint>,
+    first: HashMap<(&'static str, String), usize>,
+}
+
+impl Reading {
+    pub(super) fn complain(&mut self, line: usize, text: impl Into<String>) {
+        self.complaints.push(Complaint::new(line, text));
+    }
+
+    /// Complains of what the file has given before.
+    pub(super) fn once(&mut self, what: &'static str, name: &str, line: usize) {
+        match self.first.entry((what, name.to_owned())) {
+            Entry::Vacant(place) => drop(place.insert(line)),
+            Entry::Occupied(before) => {
+                let before = *before.get();
+                let name = excerpt(name);
+                self.complain(line, format!("the {what} `{name}` is on line {before} already"));
+            }
+        }
+    }
+}
+
+/// A table and where it is; every taker complains as those of [`Section`] do.
+#[must_use = "finish it, or unknown keys pass unseen"]
+pub(super) struct Table<'a> {
+    pub(super) reading: &'a mut Reading,
+    path: &'static str,
+    section: Section,
+    lines: Lines,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(path: &'static str, section: Section, reading: &'a mut Reading) -> Self {
+        let lines = Lines::new(section.line());
+        Self { reading, path, section, lines }
+    }
+
+    /// The keys that nobody has taken yet.
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.section.keys().map(|key| key.value.to_owned()).collect()
+    }
+
+    /// Complains of each of the keys that is not there; for before they are taken.
+    pub(super) fn demand(&mut self, keys: &[&str]) {
+        self.section.demand(keys, &mut self.reading.complaints);
+    }
+
+    pub(super) fn text(&mut self, key: &'static str) -> Option<Located<String>> {
+        let text = self.section.text(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, text.line);
+        Some(text)
+    }
+
+    /// Takes a name for people.
+    pub(super) fn name(&mut self, key: &'static str) -> Option<String> {
+        let Located { value, line } = self.text(key)?;
+        let wrong = if value.trim().is_empty() {
+            "must not be empty".to_owned()
+        } else if value.chars().count() > LONGEST_NAME {
+            format!("holds more than {LONGEST_NAME} characters")
+        } else if value.chars().any(char::is_control) {
+            "contains a control character".to_owned()
+        } else {
+            return Some(value);
+        };
+        self.complain_of(key, line, &wrong);
+        None
+    }
+
+    pub(super) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        let flag = self.section.flag(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, flag.line);
+        Some(flag.value)
+    }
+
+    pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
+        let Located { value, line } = self.section.texts(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, line);
+        if !self.is_bounded(key, line, value.len()) {
+            return None;
+        }
+        for member in &value {
+            self.lines.note_member(key, &member.value, member.line);
+        }
+        Some(value)
+    }
+
+    /// Takes a list of permissions, each with its line.
+    pub(super) fn permissions(&mut self, key: &'static str) -> Option<Vec<Located<Permission>>> {
+        let mut permissions = Vec::new();
+        for Located { value, line } in self.texts(key)? {
+            match Permission::parse(&value) {
+                Ok(value) => permissions.push(Located { value, line }),
+                Err(why) => {
+                    let value = excerpt(&value);
+                    self.complain_of(key, line, &format!("contains `{value}`: {why}"));
+                }
+            }
+        }
+        Some(permissions)
+    }
+
+    /// Takes the tables of a list, which is none where the key is not there.
+    pub(super) fn tables(&mut self, key: &'static str) -> Option<Vec<Section>> {
+        let line = self.section.keys().find(|there| there.value == key)?.line;
+        self.lines.note_field(key, line);
+        let tables = self.section.tables(key, &mut self.reading.complaints);
+        self.is_bounded(key, line, tables.len()).then_some(tables)
+    }
+
+    /// Takes whatever is there, as JSON.
+    pub(super) fn json(&mut self, key: &str) -> Option<Located<serde_json::Value>> {
+        let value = self.section.value_as_json(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, value.line);
+        Some(value)
+    }
+
+    /// Notes where a member of a list was, so that complaints of it find their line.
+    pub(super) fn note_member(&mut self, list: &'static str, member: &str, line: usize) {
+        self.lines.note_member(list, member, line);
+    }
+
+    pub(super) fn complain_of(&mut self, key: &str, line: usize, wrong: &str) {
+        self.reading.complain(line, format!("`{}.{key}` {wrong}", self.path));
+    }
+
+    /// Complains of every key that was not taken, and returns where the others were.
+    pub(super) fn finish(self) -> Lines {
+        self.section.finish(&mut self.reading.complaints);
+        self.lines
+    }
+
+    fn is_bounded(&mut self, key: &str, line: usize, members: usize) -> bool {
+        if members > MOST_MEMBERS {
+            self.complain_of(key, line, &format!("holds more than {MOST_MEMBERS} entries"));
+        }
+        members <= MOST_MEMBERS
+    }
+}
+
+/// Shortens a text for a complaint.
+pub(super) fn excerpt(text: &str) -> String {
+    let mut words = plain(text.chars().take(EXCERPT));
+    if text.chars().nth(EXCERPT).is_some() {
+        words.push('…');
+    }
+    words
+}
+
+/// Leaves nothing in a text that a terminal would obey.
+pub(super) fn plain(text: impl Iterator<Item = char>) -> String {
+    let mut words = String::new();
+    for letter in text {
+        match letter {
+            '"' | '\'' | '\\' => words.push(letter),
+            _ => words.extend(letter.escape_debug()),
+        }
+    }
+    words
+}
