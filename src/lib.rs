@@ -10,7 +10,7 @@
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
-//! | [`provisioning`] | the declarative file that is applied | `domain`, `config` |
+//! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds them into one value, [`clock`] reads the time for all of them, and
 //! `tests/kernel/architecture.rs` executes these rules.

@@ -1,14 +1,14 @@
 //! `[[client]]`: its metadata by the standard names, and what an operator says beside it.
 
 use super::{
-    lines::Declared,
+    lines::{Declared, Lines},
     table::{Reading, Table},
 };
 use crate::{
     config::{Located, Section},
     domain::{
         Fingerprint,
-        client::{ClientMetadata, Draft, Profile},
+        client::{ClientMetadata, Draft, Profile, Refusal},
     },
 };
 
@@ -83,4 +83,24 @@ fn profile(table: &mut Table<'_>) -> Option<Profile> {
         table.complain_of(KEY, line, &format!("must be one of {names}"));
     }
     profile
+}
+
+/// What was refused in words, each with its line.
+pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
+    let line = match refusal {
+        Refusal::Metadata(faults) => {
+            let said = faults.iter().map(|fault| (lines.of_field(&fault.field), fault.to_string()));
+            return said.collect();
+        }
+        Refusal::ClientId => lines.of_field("client_id"),
+        Refusal::NoSuchOrganization(_) | Refusal::Suspended(_) | Refusal::OtherOrganization => {
+            lines.of_field("organization")
+        }
+        Refusal::NoSuchRole(role) => lines.of_member(ROLES, role),
+        Refusal::RolesNowhere => lines.of_field(ROLES),
+        Refusal::SecretMissing => lines.of_field("token_endpoint_auth_method"),
+        Refusal::SecretUseless => lines.of_field("client_secret"),
+        Refusal::PublicMachine => lines.of_field("grant_types"),
+    };
+    vec![(line, refusal.to_string())]
 }

@@ -1,17 +1,28 @@
-//! The declarative file that `porteiro apply` takes, as it is read.
+//! The declarative file that `porteiro apply` takes: read whole, planned whole, committed whole.
+//!
+//! 1. [`File::parse`] reads TOML into the drafts of the machines, each with its lines;
+//! 2. [`plan()`] has every machine decide on its draft, over one [`Together`](crate::actors::Together):
+//!    resources, then organizations, then clients, so that each sees what the file makes of the former;
+//! 3. [`apply()`] commits that as one, and plans anew when somebody else was first.
 //!
 //! Whatever is wrong is a [`Complaint`](crate::config::Complaint) with its line, and all of them are
-//! given at once.
+//! given at once. Nothing is written while there is one.
 
+mod apply;
 mod clients;
 mod file;
 mod lines;
 mod organizations;
+mod owners;
+mod plan;
+mod planner;
 mod resources;
 mod table;
 
+pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};
+pub use plan::{Plan, Step};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,12 @@
 //! `[[organization]]`: its condition and its roles.
 
 use super::{
-    lines::Declared,
+    lines::{Declared, Lines},
     table::{Reading, Table},
 };
 use crate::{
     config::{Located, Section},
-    domain::organization::{Draft, Role},
+    domain::organization::{Draft, Refusal, Role},
 };
 use std::collections::HashMap;
 
@@ -51,4 +51,17 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
         roles.push(Role { name, permissions });
     }
     roles
+}
+
+/// What was refused in words, with its line.
+pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
+    let line = match refusal {
+        Refusal::Slug => lines.of_field("slug"),
+        Refusal::RoleName(name) | Refusal::RepeatedRole(name) => lines.of_member(ROLES, name),
+        Refusal::ForbiddenPermission(permission) => {
+            lines.of_member(PERMISSIONS, permission.as_str())
+        }
+        Refusal::Suspended => lines.own(),
+    };
+    (line, refusal.to_string())
 }

@@ -1,14 +1,14 @@
 //! `[[resource]]`: an API, its scopes, and the types of `authorization_details` it understands.
 
 use super::{
-    lines::Declared,
+    lines::{Declared, Lines},
     table::{Reading, Table, excerpt},
 };
 use crate::{
     config::{Located, Section},
     domain::{
         authority::Permission,
-        resource::{DetailType, Draft},
+        resource::{DetailType, Draft, Refusal},
     },
 };
 use serde_json::Value;
@@ -76,4 +76,15 @@ fn permission(table: &mut Table<'_>) -> Option<Permission> {
             None
         }
     }
+}
+
+/// What was refused in words, with its line.
+pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
+    let line = match refusal {
+        Refusal::Identifier => lines.of_field("identifier"),
+        Refusal::Wildcard(scope) | Refusal::Reserved(scope) => {
+            lines.of_member(SCOPES, scope.as_str())
+        }
+    };
+    (line, refusal.to_string())
 }

@@ -21,6 +21,7 @@ mod keys;
 mod ledger;
 mod outbox;
 mod processes;
+mod provisioning;
 mod security_log;
 mod security_log_lanes;
 mod security_log_retention;

@@ -1,0 +1,92 @@
+//! Who owns the scopes, and the types of `authorization_details`, that a file speaks of.
+
+use super::{
+    apply::ApplyError,
+    file::File,
+    lines::Declared,
+    resources::{DETAILS, SCOPES},
+};
+use crate::{
+    actors::Together,
+    domain::{
+        Machine as _, Name,
+        authority::Permission,
+        resource::{DETAIL_OWNERS, Draft, Resource, SCOPE_OWNERS},
+    },
+    store::Store,
+};
+use std::collections::{HashMap, HashSet};
+
+/// What is known of owners while a file is planned.
+pub(super) struct Owners<'a> {
+    store: &'a Store,
+    /// The scopes that the file itself gives to a resource.
+    given: HashSet<&'a str>,
+    /// Others that were looked up, and whether a resource has them after this file.
+    looked_up: HashMap<String, bool>,
+}
+
+impl<'a> Owners<'a> {
+    pub(super) fn new(store: &'a Store, file: &'a File) -> Self {
+        let scopes = file.resources.iter().flat_map(|declared| &declared.draft.scopes).flatten();
+        Self { store, given: scopes.map(Permission::as_str).collect(), looked_up: HashMap::new() }
+    }
+
+    /// Tells whether some resource owns the scope, once this file is applied.
+    pub(super) async fn has_owner(
+        &mut self,
+        scope: &str,
+        together: &mut Together,
+    ) -> Result<bool, ApplyError> {
+        if self.given.contains(scope) {
+            return Ok(true);
+        }
+        if let Some(owned) = self.looked_up.get(scope) {
+            return Ok(*owned);
+        }
+        let owned = match self.store.find(SCOPE_OWNERS, scope).await? {
+            None => false,
+            Some((_, owner)) => holds(together, &owner, &Name::new(SCOPE_OWNERS, scope)).await?,
+        };
+        self.looked_up.insert(scope.to_owned(), owned);
+        Ok(owned)
+    }
+
+    /// Says which of its names a resource cannot have, each with its line.
+    ///
+    /// The store claims names before it lets go of any, so one commit cannot hand a name on.
+    pub(super) async fn conflicts(
+        &self,
+        Declared { draft, lines }: &Declared<Draft>,
+        together: &mut Together,
+    ) -> Result<Vec<(usize, String)>, ApplyError> {
+        let scopes = draft.scopes.iter().flatten().map(Permission::as_str);
+        let types = draft.authorization_details.iter().flatten().map(|detail| detail.name.as_str());
+        let names = scopes
+            .map(|scope| (Name::new(SCOPE_OWNERS, scope), "scope", SCOPES))
+            .chain(types.map(|name| (Name::new(DETAIL_OWNERS, name), "type", DETAILS)));
+        let mut conflicts = Vec::new();
+        for (name, what, list) in names {
+            let Some((_, owner)) = self.store.find(name.space, &name.name).await? else { continue };
+            if owner == draft.identifier {
+                continue;
+            }
+            let text = if holds(together, &owner, &name).await? {
+                format!("the {what} `{}` belongs to `{owner}`", name.name)
+            } else {
+                format!(
+                    "the {what} `{}` belongs to `{owner}` until this file is applied: take it \
+                     away there first, and give it in a second file",
+                    name.name
+                )
+            };
+            conflicts.push((lines.of_member(list, &name.name), text));
+        }
+        Ok(conflicts)
+    }
+}
+
+/// Tells whether a resource has the name after what was decided so far.
+async fn holds(together: &mut Together, resource: &str, name: &Name) -> Result<bool, ApplyError> {
+    Ok(together.look::<Resource>(resource).await?.names().contains(name))
+}

@@ -1,0 +1,200 @@
+//! Has every machine decide on its draft, and gathers what they answer.
+
+use super::{
+    apply::ApplyError,
+    clients::{self, INTROSPECTS},
+    file::File,
+    lines::Declared,
+    organizations,
+    owners::Owners,
+    plan::{Plan, Step},
+    resources,
+    table::{excerpt, plain},
+};
+use crate::{
+    actors::Together,
+    config::Complaint,
+    domain::{
+        Machine, Provisioned,
+        authority::Scopes,
+        client::{self, Client},
+        organization::{self, Organization},
+        resource::{self, Resource},
+    },
+    system::Workbench,
+};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// How much of what a machine says is repeated: it may quote what somebody wrote.
+const LONGEST_TEXT: usize = 500;
+
+pub(super) struct Planner<'a> {
+    file: &'a File,
+    together: Together,
+    owners: Owners<'a>,
+    /// The resources that the file declares, be they refused.
+    resources: HashSet<&'a str>,
+    /// Organizations that were refused, as the file would have had them: their clients are judged
+    /// by that, so that one mistake is complained of once.
+    meant: HashMap<&'a str, organization::Known>,
+    steps: Vec<Step>,
+    complaints: Vec<Complaint>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(workbench: &'a Workbench, file: &'a File) -> Self {
+        let resources = file.resources.iter();
+        Self {
+            file,
+            together: workbench.together(),
+            owners: Owners::new(workbench.store(), file),
+            resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
+            meant: HashMap::new(),
+            steps: Vec::with_capacity(file.len()),
+            complaints: Vec::new(),
+        }
+    }
+
+    pub(super) async fn run(
+        mut self,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<(Plan, Together), ApplyError> {
+        let (file, mut done) = (self.file, 0);
+        let mut advance = || {
+            done += 1;
+            progress(done, file.len());
+        };
+        for declared in &file.resources {
+            self.resource(declared).await?;
+            advance();
+        }
+        // Only now is known which names the file takes away.
+        for declared in &file.resources {
+            self.ownership(declared).await?;
+        }
+        for declared in &file.organizations {
+            self.organization(declared).await?;
+            advance();
+        }
+        for declared in &file.clients {
+            self.client(declared).await?;
+            advance();
+        }
+        if self.complaints.is_empty() {
+            return Ok((Plan { steps: self.steps }, self.together));
+        }
+        self.complaints.sort_by_key(|complaint| complaint.line);
+        Err(ApplyError::Refused(self.complaints))
+    }
+
+    async fn resource(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
+        let id = &declared.draft.identifier;
+        let command = resource::Command::Provision(declared.draft.clone());
+        match self.together.decide::<Resource>(id, &command).await? {
+            Ok(outcome) => self.accept::<Resource>(id, outcome),
+            Err(refusal) => {
+                self.complain::<Resource>(id, [resources::said(&refusal, &declared.lines)]);
+            }
+        }
+        Ok(())
+    }
+
+    async fn ownership(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
+        let conflicts = self.owners.conflicts(declared, &mut self.together).await?;
+        self.complain::<Resource>(&declared.draft.identifier, conflicts);
+        Ok(())
+    }
+
+    async fn organization(
+        &mut self,
+        declared: &'a Declared<organization::Draft>,
+    ) -> Result<(), ApplyError> {
+        let draft = &declared.draft;
+        let command = organization::Command::Provision(draft.clone());
+        match self.together.decide::<Organization>(&draft.slug, &command).await? {
+            Ok(outcome) => self.accept::<Organization>(&draft.slug, outcome),
+            Err(refusal) => {
+                let said = organizations::said(&refusal, &declared.lines);
+                self.complain::<Organization>(&draft.slug, [said]);
+                let held = self.together.look::<Organization>(&draft.slug).await?.known();
+                self.meant.insert(&draft.slug, as_meant(held, draft));
+            }
+        }
+        Ok(())
+    }
+
+    async fn client(&mut self, declared: &Declared<client::Draft>) -> Result<(), ApplyError> {
+        let Declared { draft, lines } = declared;
+        let id = &draft.client_id;
+        let home = self.home(draft).await?;
+        let command = client::Command::Provision { draft: draft.clone(), home };
+        match self.together.decide::<Client>(id, &command).await? {
+            Ok(outcome) => self.accept::<Client>(id, outcome),
+            Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
+        }
+        let scope = draft.metadata.get("scope").and_then(Value::as_str);
+        // What cannot be read as scopes has been refused already.
+        let scopes = scope.and_then(|text| Scopes::parse(text).ok()).unwrap_or_default();
+        for scope in scopes.of_apis() {
+            if !self.owners.has_owner(scope, &mut self.together).await? {
+                let text = format!("`scope` contains `{}`, which no resource owns", excerpt(scope));
+                self.complain::<Client>(id, [(lines.of_field("scope"), text)]);
+            }
+        }
+        for resource in draft.introspects.iter().flatten() {
+            let declared = self.resources.contains(resource.as_str());
+            if !declared && self.together.look::<Resource>(resource).await?.known().is_none() {
+                let text = format!("there is no resource `{}`", excerpt(resource));
+                self.complain::<Client>(id, [(lines.of_member(INTROSPECTS, resource), text)]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The organization that a client will speak for, as this file leaves it.
+    async fn home(
+        &mut self,
+        draft: &client::Draft,
+    ) -> Result<Option<organization::Known>, ApplyError> {
+        let held = self.together.look::<Client>(&draft.client_id).await?.known();
+        let held = held.and_then(|client| client.organization.clone());
+        let Some(slug) = draft.organization.clone().or(held) else { return Ok(None) };
+        if let Some(meant) = self.meant.get(slug.as_str()) {
+            return Ok(Some(meant.clone()));
+        }
+        Ok(self.together.look::<Organization>(&slug).await?.known().cloned())
+    }
+
+    fn accept<M: Machine>(&mut self, id: &str, outcome: Provisioned) {
+        self.steps.push(Step { kind: M::KIND, id: id.to_owned(), outcome });
+    }
+
+    fn complain<M: Machine>(&mut self, id: &str, said: impl IntoIterator<Item = (usize, String)>) {
+        for (line, text) in said {
+            let text = format!(
+                "{} `{}`: {}",
+                M::KIND,
+                excerpt(id),
+                plain(text.chars().take(LONGEST_TEXT))
+            );
+            self.complaints.push(Complaint::new(line, text));
+        }
+    }
+}
+
+/// An organization as it would be, had the draft not been refused.
+fn as_meant(
+    held: Option<&organization::Known>,
+    draft: &organization::Draft,
+) -> organization::Known {
+    let held = held.cloned();
+    let enabled = held.as_ref().is_none_or(|held| held.enabled);
+    let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
+    organization::Known {
+        slug: draft.slug.clone(),
+        name: draft.name.clone().unwrap_or(name),
+        enabled: draft.enabled.unwrap_or(enabled),
+        roles: draft.roles.clone().unwrap_or(roles),
+    }
+}
