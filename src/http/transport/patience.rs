@@ -1,0 +1,59 @@
+//! How long a connection is waited for.
+//!
+//! Arming a timer for every head would cost each request; instead one timer beats a few times per
+//! limit and looks whether the [`Pulse`] still waits for the same thing. What lasts a limit is
+//! therefore noticed at the limit or at most one beat after it: on a fresh connection, whose
+//! waiting begins with the timer, exactly at it.
+
+use super::{
+    ConnectionLimits,
+    pulse::{Awaiting, Pulse, Version},
+};
+use std::{pin::Pin, time::Duration};
+use tokio::time::{Sleep, sleep};
+
+/// How often the timer beats while a head may take its time.
+const BEATS: u32 = 8;
+
+pub(super) struct Patience {
+    interval: Duration,
+    idle_beats: u32,
+    timer: Pin<Box<Sleep>>,
+    changes: u64,
+    /// For how many beats nothing has changed.
+    beats: u32,
+}
+
+impl Patience {
+    pub(super) fn new(limits: &ConnectionLimits) -> Self {
+        let interval = (limits.header_read / BEATS).max(Duration::from_millis(1));
+        let idle = limits.idle.as_nanos().div_ceil(interval.as_nanos());
+        Self {
+            interval,
+            idle_beats: u32::try_from(idle).unwrap_or(u32::MAX),
+            timer: Box::pin(sleep(interval)),
+            changes: 0,
+            beats: 0,
+        }
+    }
+
+    /// Waits until the other side has taken too long; may be given up and begun anew.
+    pub(super) async fn run_out(&mut self, pulse: &Pulse, version: Version) {
+        loop {
+            self.timer.as_mut().await;
+            // Counted from now and not from when it was due: after a stall no beats are made up.
+            self.timer.set(sleep(self.interval));
+            let changes = pulse.changes();
+            self.beats = if changes == self.changes { self.beats.saturating_add(1) } else { 0 };
+            self.changes = changes;
+            let limit = match pulse.awaiting(version) {
+                Awaiting::Answer => continue,
+                Awaiting::Head => BEATS,
+                Awaiting::Request => self.idle_beats,
+            };
+            if self.beats >= limit {
+                return;
+            }
+        }
+    }
+}
