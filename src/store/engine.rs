@@ -1,5 +1,9 @@
 //! The only file that knows which database it is: pragmas, BEGIN, locks, triggers.
 
+mod faults;
+
+pub(super) use faults::{is_busy, is_missing_table, is_passing};
+
 use super::{
     batch::{Batch, Bound},
     sql,
@@ -89,6 +93,30 @@ impl Engine {
             Self::Postgres(options) => {
                 Ok(Connection::Postgres(PgConnection::connect_with(options).await?))
             }
+        }
+    }
+
+    /// Opens a connection to look with; makes nothing.
+    pub(super) async fn look(&self) -> sqlx::Result<Connection> {
+        match self {
+            Self::Sqlite(options) => {
+                let options = (**options).clone().read_only(true).create_if_missing(false);
+                Ok(Connection::Sqlite(SqliteConnection::connect_with(&options).await?))
+            }
+            Self::Postgres(_) => self.connect().await,
+        }
+    }
+
+    /// Tells whether this is a file that is still to be made, in a folder that is there.
+    pub(super) fn is_new_file(&self) -> std::io::Result<bool> {
+        let Self::Sqlite(options) = self else { return Ok(false) };
+        let file = options.get_filename();
+        if file.try_exists()? {
+            return Ok(false);
+        }
+        match file.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.read_dir().map(|_| true),
+            _ => Ok(true),
         }
     }
 
@@ -281,22 +309,6 @@ impl Connection {
 
 fn too_late() -> sqlx::Error {
     sqlx::Error::PoolTimedOut
-}
-
-/// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
-/// was a moment earlier.
-pub(super) fn is_passing(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    match code {
-        Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "57014" | "23505"),
-        None => matches!(error, sqlx::Error::Protocol(_)),
-    }
-}
-
-/// Tells whether SQLite's lock was held by another process for longer than we wait.
-pub(super) fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    code.and_then(|code| code.parse::<i32>().ok()).is_some_and(|code| code & 0xff == 5)
 }
 
 /// The pool that everything is read from.

@@ -5,8 +5,8 @@
 //! a schema that is newer but compatible: that is how a new version is rolled out node by node.
 
 use super::{
-    engine::{Connection, Readers},
-    value::Value,
+    engine::{Connection, Readers, is_missing_table},
+    value::{Row, Value},
 };
 use crate::domain::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -73,8 +73,33 @@ pub(super) async fn migrate(
 
 /// Checks that a schema is there which this binary can read, and changes nothing.
 pub(super) async fn check(readers: &Readers) -> Result<(), MigrateError> {
+    fits(&readers.fetch(HISTORY, &[]).await?)
+}
+
+/// Names the whole history.
+pub(super) fn names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|migration| migration.name).collect()
+}
+
+/// Returns the names of what would be run, and changes nothing; a database without a history is new.
+pub(super) async fn pending(
+    connection: &mut Connection,
+) -> Result<Vec<&'static str>, MigrateError> {
+    let rows = match connection.fetch(HISTORY, &[]).await {
+        Ok(rows) => rows,
+        Err(error) if is_missing_table(&error) => return Ok(names()),
+        Err(error) => return Err(error.into()),
+    };
+    fits(&rows)?;
+    let present: Vec<i64> = rows.iter().map(|row| row.int(0)).collect::<Result<_, _>>()?;
+    let pending = MIGRATIONS.iter().filter(|migration| !present.contains(&migration.version));
+    Ok(pending.map(|migration| migration.name).collect())
+}
+
+/// Tells whether this binary may work with a schema of this history.
+fn fits(history: &[Row]) -> Result<(), MigrateError> {
     let known = MIGRATIONS.last().map_or(0, |last| last.version);
-    for row in readers.fetch(HISTORY, &[]).await? {
+    for row in history {
         let needed = row.int(3)?;
         if needed > known {
             return Err(MigrateError::TooNew { needed, known });

@@ -85,6 +85,21 @@ pub async fn migrate(url: &str, now: Timestamp) -> Result<Vec<&'static str>, Ope
     Ok(applied)
 }
 
+/// Says which migrations a database still needs, none of them if it was never used; changes nothing.
+///
+/// Fails where it cannot be reached or needs a newer binary.
+pub async fn pending_migrations(url: &str) -> Result<Vec<&'static str>, OpenError> {
+    let engine = Engine::parse(url).map_err(OpenError::Address)?;
+    let is_new = engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))?;
+    if is_new {
+        return Ok(migrate::names());
+    }
+    let mut connection = engine.look().await.map_err(OpenError::Unreachable)?;
+    let pending = migrate::pending(&mut connection).await;
+    connection.close().await;
+    Ok(pending?)
+}
+
 /// A handle on the one store of a system; clones share it.
 #[derive(Clone)]
 pub struct Store {
