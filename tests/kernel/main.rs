@@ -25,6 +25,8 @@ mod provisioning;
 mod security_log;
 mod security_log_lanes;
 mod security_log_retention;
+#[path = "../shared/world.rs"]
+mod shared;
 mod supervision;
 mod support;
 mod together;

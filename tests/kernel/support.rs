@@ -1,6 +1,11 @@
 //! A world for each test: its own database, its own clock, its own bad days.
 
-use crate::ledger::{Command, Ledger, Refusal};
+pub use crate::shared::{TestClock, eventually};
+
+use crate::{
+    ledger::{Command, Ledger, Refusal},
+    shared::new_database,
+};
 use porteiro::{
     actors::{
         Answer, Couriers, Entities, Failure, Habits, JanitorHabits, KeyHabits, Lent, RestartBudget,
@@ -11,7 +16,7 @@ use porteiro::{
         keys::{DevKeys, Folder},
         password::PasswordCost,
     },
-    domain::{Clock, Timestamp},
+    domain::Clock,
     store::{Moment, Rehearsal, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
@@ -20,44 +25,10 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
+        atomic::{AtomicBool, Ordering::SeqCst},
     },
     time::Duration,
 };
-
-/// A clock that moves when told to; and that can be made to panic whoever looks at it next.
-pub struct TestClock {
-    now: AtomicI64,
-    readings: AtomicU64,
-    broken: AtomicBool,
-}
-
-impl TestClock {
-    pub fn advance(&self, by: Duration) {
-        self.now.fetch_add(i64::try_from(by.as_millis()).unwrap(), SeqCst);
-    }
-
-    pub fn panic_next_reader(&self) {
-        self.broken.store(true, SeqCst);
-    }
-
-    /// Says how often somebody looked at the clock.
-    pub fn readings(&self) -> u64 {
-        self.readings.load(SeqCst)
-    }
-
-    pub fn is_broken(&self) -> bool {
-        self.broken.load(SeqCst)
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        self.readings.fetch_add(1, SeqCst);
-        assert!(!self.broken.swap(false, SeqCst), "the clock was told to panic");
-        Timestamp::from_millis(self.now.load(SeqCst))
-    }
-}
 
 /// Fails the next so many moments of a sort.
 #[derive(Default)]
@@ -101,11 +72,7 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = match std::env::var("PORTEIRO_TEST_POSTGRES") {
-            Ok(server) => new_schema(&server).await,
-            Err(_) => format!("sqlite://{}", folder.path().join("porteiro.db").display()),
-        };
-        Self::at(url, folder)
+        Self::at(new_database(folder.path()).await, folder)
     }
 
     /// A world on a database that exists already.
@@ -114,9 +81,7 @@ impl World {
     }
 
     fn at(url: String, folder: tempfile::TempDir) -> Self {
-        let clock =
-            TestClock { now: 1_800_000_000_000.into(), readings: 0.into(), broken: false.into() };
-        Self { url, clock: Arc::new(clock), habits: habits(), folder }
+        Self { url, clock: Arc::new(TestClock::new()), habits: habits(), folder }
     }
 
     pub fn is_postgres(&self) -> bool {
@@ -224,27 +189,6 @@ impl Node {
 /// Every node of a test derives the same keys, as nodes that share a keys folder do.
 pub fn vault() -> Vault {
     Vault::new(SecretKey::new(&[7; 32]), vec![])
-}
-
-/// Polls until `condition` holds; a condition that never comes is a failure, not a hang.
-pub async fn eventually(what: &'static str, mut condition: impl AsyncFnMut() -> bool) {
-    for _ in 0..2_000 {
-        if condition().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("{what} never came");
-}
-
-/// Makes a schema and returns the server's address with that schema as its search path.
-async fn new_schema(server: &str) -> String {
-    let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
-    let mut connection = PgConnection::connect(server).await.unwrap();
-    let create = AssertSqlSafe(format!("CREATE SCHEMA t{name}"));
-    sqlx::query(create).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
-    format!("{server}?options=-csearch_path%3Dt{name}")
 }
 
 /// Somebody with a database client.
