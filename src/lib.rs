@@ -11,8 +11,10 @@
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
+//! | [`http`] | one file an endpoint, the layers around them, the transport below | `domain` values, doors of `actors`, `crypto` to verify, `store` views |
 //!
-//! [`cli`] is what the binary runs, [`system`] builds them into one value, [`clock`] reads the time for all of them, and
+//! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
+//! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] speaks, and
 //! `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
@@ -27,5 +29,7 @@ pub mod histogram;
 pub mod http;
 pub mod outbound;
 pub mod provisioning;
+pub mod server;
 pub mod store;
 pub mod system;
+pub mod telemetry;

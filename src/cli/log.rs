@@ -1,6 +1,9 @@
 //! `porteiro log`: proves the security log.
 
-use super::{Failure, KeysFolder, StoreUrl, read_folder, say};
+use super::{
+    Failure, progress, say,
+    settings::{Given, KeysFolder, StoreUrl, read_folder},
+};
 use crate::{
     actors::LOG_HEADS,
     crypto::SharedVault,
@@ -40,12 +43,17 @@ struct LoggedHead {
     mac: String,
 }
 
-pub(super) async fn run(command: Command) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     let Command::Verify { store, keys, heads } = command;
     let exported = heads.as_deref().map(read_heads).transpose()?.unwrap_or_default();
-    let vault = SharedVault::new(read_folder(&keys)?.vault());
-    let store = Store::open_to_read(&store.url, log_chain(vault)).await?;
+    let loaded = given.with_store(store).with_keys(keys).load(&["store.url", "keys.dir"])?;
+    let config = &loaded.config;
+    let folder = read_folder(config.keys.dir.as_deref().unwrap_or(Path::new("")))?;
+    let url = config.store.url.as_ref().map_or("", |url| url.expose());
+    let store = Store::open_to_read(url, log_chain(SharedVault::new(folder.vault()))).await?;
+    let waiting = progress::spinner("reading the log");
     let proof = store.verify_log(&exported).await?;
+    waiting.finish_and_clear();
     store.close().await;
     for (lane, seq) in &proof.heads {
         say(&format!("{lane} ends at row {seq}"))?;

@@ -1,6 +1,9 @@
 //! `porteiro migrate`: brings the schema up to this binary.
 
-use super::{Failure, StoreUrl, say};
+use super::{
+    Failure, progress, say,
+    settings::{Given, StoreUrl},
+};
 use crate::{clock::SystemClock, domain::Clock as _, store};
 use clap::Args;
 
@@ -10,8 +13,12 @@ pub(super) struct Migrate {
     store: StoreUrl,
 }
 
-pub(super) async fn run(Migrate { store }: Migrate) -> Result<(), Failure> {
-    let applied = store::migrate(&store.url, SystemClock.now()).await?;
+pub(super) async fn run(Migrate { store }: Migrate, given: Given) -> Result<(), Failure> {
+    let loaded = given.with_store(store).load(&["store.url"])?;
+    let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
+    let waiting = progress::spinner("migrating");
+    let applied = store::migrate(url, SystemClock.now()).await?;
+    waiting.finish_and_clear();
     for name in &applied {
         say(&format!("+ {name}"))?;
     }

@@ -3,19 +3,25 @@
 //! Exit codes: 0 done; 1 it could not be done, or a verification found something; 78 (`EX_CONFIG`)
 //! the configuration or the keys folder must be mended first.
 
+mod apply;
+mod completions;
+mod config;
+mod dev;
+mod doctor;
 mod keys;
 mod log;
 mod migrate;
+mod progress;
+mod serve;
+mod settings;
 
-use crate::{
-    actors::LOG_HEADS,
-    crypto::keys::{DevKeys, Folder},
-};
-use clap::{Args, Parser, Subcommand};
+use crate::telemetry::{self, Verbosity};
+use clap::{Parser, Subcommand};
+use settings::Given;
 use std::{
     error::Error,
     fmt::Write as _,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
 };
@@ -28,34 +34,35 @@ use std::{
     about = "An identity provider for people, services and agents"
 )]
 pub struct Arguments {
+    /// The configuration file (TOML); every key can be overridden as `PORTEIRO_SECTION__KEY`
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make and list the keys of an installation
+    /// Run a development server with a demo organization under ./.porteiro
+    Dev(dev::Dev),
+    /// Run the server
+    Serve,
+    /// Bring resources, organizations and clients to what a file says
+    Apply(apply::Apply),
+    /// Make, rotate, revoke and list the keys of an installation
     #[command(subcommand)]
     Keys(keys::Command),
     /// Bring the database's schema up to this binary
     Migrate(migrate::Migrate),
+    /// Look for whatever would keep the server from working, and say what to mend
+    Doctor(doctor::Doctor),
+    /// Print the effective configuration and where each value came from
+    Config(config::Show),
     /// Read and verify the security log
     #[command(subcommand)]
     Log(log::Command),
-}
-
-#[derive(Debug, Args)]
-struct KeysFolder {
-    /// The keys folder: one private JWK or PEM a file
-    #[arg(long = "keys", value_name = "FOLDER", env = "PORTEIRO_KEYS__DIR")]
-    path: PathBuf,
-}
-
-#[derive(Debug, Args)]
-struct StoreUrl {
-    /// `sqlite:///path` or `postgres://user@host/database`
-    #[arg(long = "store", value_name = "URL", env = "PORTEIRO_STORE__URL", hide_env_values = true)]
-    url: String,
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
 }
 
 /// Why a command ended without success.
@@ -77,32 +84,33 @@ impl<E: Error + 'static> From<E> for Failure {
 
 /// Runs the command and says how it ended.
 pub fn run(arguments: Arguments) -> ExitCode {
-    start_logging();
+    telemetry::start(match arguments.command {
+        Command::Serve => Verbosity::Informative,
+        Command::Dev(_) => Verbosity::Development,
+        _ => Verbosity::Quiet,
+    });
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report(&Failure::from(error)),
     };
+    let given = Given::new(arguments.config);
     let done = runtime.block_on(async {
         match arguments.command {
-            Command::Keys(command) => keys::run(command),
-            Command::Migrate(command) => migrate::run(command).await,
-            Command::Log(command) => log::run(command).await,
+            Command::Dev(command) => dev::run(command, given).await,
+            Command::Serve => serve::run(given).await,
+            Command::Apply(command) => apply::run(command, given).await,
+            Command::Keys(command) => keys::run(command, given).await,
+            Command::Migrate(command) => migrate::run(command, given).await,
+            Command::Doctor(command) => doctor::run(command, given).await,
+            Command::Config(command) => config::run(&command, given),
+            Command::Log(command) => log::run(command, given).await,
+            Command::Completions(command) => completions::run(&command),
         }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure),
     }
-}
-
-/// Human on a terminal, JSON otherwise.
-fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PORTEIRO_LOG")
-        // The heads of the security log are worth keeping whatever else is said.
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("warn,{LOG_HEADS}=info")));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    // A second subscriber in one process is a test's affair; the first one stays.
-    let _ = if io::stderr().is_terminal() { lines.try_init() } else { lines.json().try_init() };
 }
 
 fn report(failure: &Failure) -> ExitCode {
@@ -126,12 +134,10 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Writes a line of data.
+/// Writes a line of data; a reader that has had enough is no failure.
 fn say(line: &str) -> io::Result<()> {
-    writeln!(io::stdout(), "{line}")
-}
-
-fn read_folder(folder: &KeysFolder) -> Result<Folder, Failure> {
-    Folder::load(&folder.path, DevKeys::Accepted)
-        .map_err(|faults| Failure::Configuration(faults.iter().map(ToString::to_string).collect()))
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }

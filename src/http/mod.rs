@@ -8,10 +8,10 @@ pub mod error;
 mod form;
 mod layers;
 mod oauth;
-
+pub mod operator;
 pub mod routes;
 mod target;
-
+pub mod transport;
 pub mod vitals;
 
 pub use layers::host::Hosts;
@@ -184,10 +184,14 @@ impl App {
             .route(routes::JWKS, get(jwks::get))
             .route(routes::TOKEN, post(token::post))
             .route(routes::REVOKE, post(revoke::post))
+            // Before the layer, which answers preflights in its place.
+            .method_not_allowed_fallback(refuse_method)
             .layer(cors());
-        let closed = Router::new().route(routes::INTROSPECT, post(introspect::post));
-        let served = open.merge(closed).method_not_allowed_fallback(refuse_method);
-        self.stack(served.fallback(async || Problem::NOT_FOUND)).with_state(self.clone())
+        let closed = Router::new()
+            .route(routes::INTROSPECT, post(introspect::post))
+            .method_not_allowed_fallback(refuse_method);
+        let served = open.merge(closed).fallback(async || Problem::NOT_FOUND);
+        self.stack(served).with_state(self.clone())
     }
 
     /// Puts around the endpoints what stands around every one of them, outermost first.

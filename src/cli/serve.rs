@@ -1,0 +1,128 @@
+//! `porteiro serve`: production, or every reason why not.
+
+use super::{
+    Failure, chain,
+    settings::{Given, cannot_start},
+};
+use crate::{
+    clock::Stopwatch,
+    config::{Origin, Survey},
+    crypto::keys::{DevKeys, Folder},
+    http::{Hosts, Lifetimes, transport::TlsIdentity},
+    server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
+    store,
+};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+pub(super) async fn run(given: Given) -> Result<(), Failure> {
+    let plan = plan(given.survey()).await?;
+    let signals = Signals::listen()?;
+    let running = start(plan).await?;
+    let operator = running.operator.map(|address| address.to_string());
+    tracing::info!(issuer = running.issuer, address = %running.address, operator, "serving");
+    signals.serve(running).await
+}
+
+/// Starts the server; what only shows then must be mended like what showed before.
+pub(super) async fn start(plan: Plan) -> Result<Running, Failure> {
+    Running::start(plan).await.map_err(|error| match error {
+        ServerError::System(error) => cannot_start(error),
+        other => other.into(),
+    })
+}
+
+/// Makes every check there is, and says everything that stands against serving, at once.
+async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
+    let mut reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    let operator = match loaded.origin("operator.listen") {
+        None | Some(Origin::Default) => OperatorAddress::Perhaps,
+        Some(_) => OperatorAddress::At,
+    };
+    let config = loaded.config;
+    if let Some(folder) = &config.keys.dir {
+        let faults = Folder::load(folder, DevKeys::Refused).err().unwrap_or_default();
+        reasons.extend(faults.iter().map(ToString::to_string));
+    }
+    let tls = config.tls.pair().map(|(cert, key)| load_identity(cert, key)).transpose();
+    let tls = tls.unwrap_or_else(|reason| {
+        reasons.push(reason);
+        None
+    });
+    if let Some(url) = &config.store.url
+        && let Err(error) = store::pending_migrations(url.expose()).await
+    {
+        reasons.push(format!("store.url: {}", chain(&error)));
+    }
+    let needed = (config.issuer, config.store.url, config.keys.dir);
+    let (Some(issuer), Some(store), Some(folder)) = needed else {
+        return Err(Failure::Configuration(reasons));
+    };
+    if !reasons.is_empty() {
+        return Err(Failure::Configuration(reasons));
+    }
+    Ok(Plan {
+        issuer: Issuer::Named(issuer),
+        store: store.expose().to_owned(),
+        read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
+        listen: vec![config.listen],
+        tls,
+        operator: operator(config.operator.listen),
+        lifetimes: Lifetimes { access_token: config.lifetimes.access_token },
+        hosts: Hosts::Any,
+        manners: Manners::default(),
+    })
+}
+
+fn load_identity(cert: &Path, key: &Path) -> Result<Arc<TlsIdentity>, String> {
+    TlsIdentity::load(cert, key).map(Arc::new).map_err(|fault| chain(&fault))
+}
+
+/// What a server is told from outside.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits until a person at the keyboard asks again; what a moment brings along is one request.
+    async fn insisted(&mut self) {
+        let since_first = Stopwatch::start();
+        while self.interrupt.recv().await.is_some() {
+            if since_first.elapsed() >= Duration::from_secs(1) {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Serves until told to stop, or until something has died too often.
+    pub(super) async fn serve(mut self, running: Running) -> Result<(), Failure> {
+        let broken = loop {
+            tokio::select! {
+                _ = self.terminate.recv() => break None,
+                _ = self.interrupt.recv() => break None,
+                _ = self.hang_up.recv() => running.reload(),
+                name = running.given_up() => break Some(name),
+            }
+        };
+        tracing::info!("draining");
+        tokio::select! {
+            _orderly = running.stop() => {}
+            () = self.insisted() => tracing::warn!("asked again: not waiting any longer"),
+        }
+        match broken {
+            None => Ok(()),
+            Some(name) => Err(Failure::Failed(format!("{name} kept dying").into())),
+        }
+    }
+}

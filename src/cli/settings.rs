@@ -1,0 +1,149 @@
+//! The configuration as the command line gives it: file, environment, flags.
+
+use super::{Failure, chain};
+use crate::{
+    clock::SystemClock,
+    config::{Config, Flag, Loaded, Refusal, Sources, Survey},
+    crypto::{
+        SystemDice,
+        keys::{DevKeys, Folder},
+    },
+    system::{SystemError, Workbench},
+};
+use clap::Args;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Where `porteiro dev` keeps everything.
+pub(super) const DEV_FOLDER: &str = ".porteiro";
+
+/// What a command was given to configure itself with.
+pub(super) struct Given {
+    file: Option<PathBuf>,
+    environment: Vec<(OsString, OsString)>,
+    flags: Vec<Flag>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeysFolder {
+    /// The keys folder: one private JWK or PEM a file
+    #[arg(long = "keys", value_name = "FOLDER")]
+    keys: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StoreUrl {
+    /// `sqlite:///path` or `postgres://user@host/database`
+    #[arg(long = "store", value_name = "URL")]
+    store: Option<OsString>,
+}
+
+impl Given {
+    pub(super) fn new(file: Option<PathBuf>) -> Self {
+        Self { file, environment: std::env::vars_os().collect(), flags: Vec::new() }
+    }
+
+    pub(super) fn with_keys(mut self, KeysFolder { keys }: KeysFolder) -> Self {
+        self.flags.extend(keys.map(|keys| flag("keys.dir", "--keys", keys.into())));
+        self
+    }
+
+    pub(super) fn with_store(mut self, StoreUrl { store }: StoreUrl) -> Self {
+        self.flags.extend(store.map(|store| flag("store.url", "--store", store)));
+        self
+    }
+
+    pub(super) fn with_flag(mut self, setting: &'static str, given: &str, value: String) -> Self {
+        self.flags.push(flag(setting, given, value.into()));
+        self
+    }
+
+    /// Loads what a command needs; without any of it, the development server's if there is one here.
+    pub(super) fn load(self, needed: &[&str]) -> Result<Loaded, Failure> {
+        let dev = if self.says_where() { Vec::new() } else { development(Path::new(DEV_FOLDER)) };
+        self.load_over(dev, needed)
+    }
+
+    /// Loads with these defaults beneath everything that was given.
+    pub(super) fn load_over(
+        self,
+        dev: Vec<(&'static str, String)>,
+        needed: &[&str],
+    ) -> Result<Loaded, Failure> {
+        let loaded = Config::load(self.sources(dev)).map_err(|refusals| refuse(&refusals))?;
+        loaded.require(needed).map_err(|refusals| refuse(&refusals))?;
+        Ok(loaded)
+    }
+
+    /// Surveys what `serve` was given; nothing of a development server counts here.
+    pub(super) fn survey(self) -> Survey {
+        Config::load_for_production(self.sources(Vec::new()))
+    }
+
+    fn sources(self, dev: Vec<(&'static str, String)>) -> Sources {
+        let Self { file, environment, flags } = self;
+        Sources { dev, file, environment, flags }
+    }
+
+    /// Tells whether anything says which installation is meant.
+    fn says_where(&self) -> bool {
+        let names = ["PORTEIRO_STORE__URL", "PORTEIRO_KEYS__DIR"];
+        self.file.is_some()
+            || !self.flags.is_empty()
+            || self.environment.iter().any(|(name, _)| names.iter().any(|known| name == known))
+    }
+}
+
+fn flag(setting: &'static str, flag: &str, value: OsString) -> Flag {
+    Flag { setting, value, flag: flag.to_owned() }
+}
+
+/// Where the development server of this folder keeps its things, if it was ever started.
+fn development(folder: &Path) -> Vec<(&'static str, String)> {
+    if !folder.join("keys").is_dir() {
+        return Vec::new();
+    }
+    vec![("store.url", dev_store(folder)), ("keys.dir", folder.join("keys").display().to_string())]
+}
+
+pub(super) fn dev_store(folder: &Path) -> String {
+    format!("sqlite://{}", folder.join("porteiro.db").display())
+}
+
+pub(super) fn refuse(refusals: &[Refusal]) -> Failure {
+    Failure::Configuration(refusals.iter().map(ToString::to_string).collect())
+}
+
+/// Opens an installation to work on it beside its servers.
+pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure> {
+    let folder = loaded.config.keys.dir.as_deref().unwrap_or(Path::new(""));
+    let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
+    workbench_at(url, &read_folder(folder)?).await
+}
+
+pub(super) async fn workbench_at(url: &str, folder: &Folder) -> Result<Workbench, Failure> {
+    let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
+    Workbench::open(url, folder, clock, dice).await.map_err(cannot_start)
+}
+
+/// What must be mended first is told apart from what may succeed later.
+pub(super) fn cannot_start(error: SystemError) -> Failure {
+    match error {
+        SystemError::Keys(faults) => {
+            Failure::Configuration(faults.iter().map(ToString::to_string).collect())
+        }
+        SystemError::ForeignKeys | SystemError::NoKeys | SystemError::Store(_) => {
+            Failure::Configuration(vec![chain(&error)])
+        }
+        other => other.into(),
+    }
+}
+
+/// Reads the keys folder of an installation, whoever made its keys.
+pub(super) fn read_folder(path: &Path) -> Result<Folder, Failure> {
+    Folder::load(path, DevKeys::Accepted)
+        .map_err(|faults| Failure::Configuration(faults.iter().map(ToString::to_string).collect()))
+}

@@ -1,0 +1,109 @@
+//! What operators ask, on a listener of their own: `/metrics`, `/livez`, `/readyz`.
+
+mod exposition;
+mod metrics;
+
+use super::{error::Problem, layers::envelope::Envelope, transport::Meter, vitals::Vitals};
+use crate::{
+    actors::INSTALLATION,
+    domain::{
+        Machine as _,
+        signing_keys::{SigningAlgorithm, SigningKeys},
+    },
+    system::System,
+};
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    middleware::map_response_with_state,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+/// How long the store may take to show that it is there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the operator's endpoints look at.
+#[derive(Clone)]
+pub struct Operator {
+    pub system: Arc<System>,
+    pub vitals: Arc<Vitals>,
+    /// The public listener.
+    pub meter: Meter,
+    pub leaving: Leaving,
+}
+
+/// Whether this node is on its way out; clones are the same.
+#[derive(Clone, Default)]
+pub struct Leaving(Arc<AtomicBool>);
+
+impl Leaving {
+    /// From now on no load balancer should send anybody here.
+    pub fn begin(&self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+impl Operator {
+    pub fn router(self) -> Router {
+        let envelope = Envelope {
+            dice: self.system.dice(),
+            vitals: self.vitals.clone(),
+            strict_transport: false,
+        };
+        Router::new()
+            .route("/metrics", get(metrics))
+            .route("/livez", get(livez))
+            .route("/readyz", get(readyz))
+            .fallback(async || Problem::NOT_FOUND)
+            .method_not_allowed_fallback(async || Problem::METHOD_NOT_ALLOWED)
+            .layer(map_response_with_state(envelope, Envelope::seal_with_new_id))
+            .with_state(self)
+    }
+
+    /// Says why nobody should be sent here, if so.
+    async fn trouble(&self) -> Option<&'static str> {
+        if self.leaving.0.load(Relaxed) {
+            return Some("this node is leaving");
+        }
+        if self.system.keys().borrow().signer(SigningAlgorithm::Es256).is_none() {
+            return Some("there is no key to sign with");
+        }
+        let seen = self.system.store().version(SigningKeys::KIND, INSTALLATION);
+        match tokio::time::timeout(PATIENCE, seen).await {
+            Ok(Ok(_)) => None,
+            Ok(Err(_)) => Some("the store cannot be read"),
+            Err(_late) => Some("the store does not answer"),
+        }
+    }
+}
+
+async fn livez() -> Response {
+    plain(StatusCode::OK, "alive\n")
+}
+
+async fn readyz(State(operator): State<Operator>) -> Response {
+    match operator.trouble().await {
+        None => plain(StatusCode::OK, "ready\n"),
+        Some(why) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    }
+}
+
+async fn metrics(State(operator): State<Operator>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, metrics::scrape(&operator)).into_response()
+}
+
+fn plain(status: StatusCode, text: impl Into<String>) -> Response {
+    let headers =
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
+    (status, headers, text.into()).into_response()
+}

@@ -1,0 +1,217 @@
+//! The whole server: system, public listener, operator's listener; started, told, drained.
+
+use crate::{
+    actors::{Couriers, Habits, ReadFolder, StartError, hashing::HashingOptions},
+    clock::SystemClock,
+    crypto::SystemDice,
+    domain::Clock,
+    http::{
+        App, AppOptions, Hosts, Lifetimes, Limits,
+        operator::{Leaving, Operator},
+        transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
+    },
+    system::{System, SystemError, SystemOptions},
+};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::net::TcpListener;
+
+/// How long everything below HTTP may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a server is built from; every check has passed.
+pub struct Plan {
+    pub issuer: Issuer,
+    pub store: String,
+    pub read_folder: ReadFolder,
+    /// The first must be had; the others are the same by other names.
+    pub listen: Vec<SocketAddr>,
+    pub tls: Option<Arc<TlsIdentity>>,
+    pub operator: OperatorAddress,
+    pub lifetimes: Lifetimes,
+    pub hosts: Hosts,
+    pub manners: Manners,
+}
+
+/// How the server goes about things; the defaults are for production.
+pub struct Manners {
+    pub clock: Arc<dyn Clock>,
+    pub habits: Habits,
+    pub hashing: HashingOptions,
+    pub limits: Limits,
+    pub connections: ConnectionLimits,
+    pub drain: DrainLimits,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            habits: Habits::default(),
+            hashing: HashingOptions::default(),
+            limits: Limits::default(),
+            connections: ConnectionLimits::default(),
+            drain: DrainLimits::default(),
+        }
+    }
+}
+
+/// What the server calls itself.
+pub enum Issuer {
+    Named(String),
+    /// `http://localhost` with the port that was bound.
+    Localhost,
+}
+
+/// Where operators find it.
+pub enum OperatorAddress {
+    /// There, or the server does not start.
+    At(SocketAddr),
+    /// There if it is free: nobody has asked for it.
+    Perhaps(SocketAddr),
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("cannot listen on {address}")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+    #[error(transparent)]
+    System(#[from] SystemError),
+    #[error("the endpoints cannot be opened")]
+    Doors(#[from] StartError),
+}
+
+/// A server that runs.
+pub struct Running {
+    pub issuer: String,
+    pub address: SocketAddr,
+    pub operator: Option<SocketAddr>,
+    system: Arc<System>,
+    public: Server,
+    private: Option<Server>,
+    leaving: Leaving,
+    tls: Option<Arc<TlsIdentity>>,
+    drain: DrainLimits,
+}
+
+impl Running {
+    /// Starts the system, then binds: nothing listens before everything behind it stands.
+    pub async fn start(plan: Plan) -> Result<Self, ServerError> {
+        let Manners { clock, habits, hashing, limits, connections, drain } = plan.manners;
+        let system = System::start(SystemOptions {
+            store: plan.store,
+            read_folder: plan.read_folder,
+            clock,
+            dice: Arc::new(SystemDice),
+            habits,
+            hashing,
+            couriers: Couriers::new(),
+        });
+        let system = Arc::new(system.await?);
+        let listeners = listen(&plan.listen).await?;
+        let bound = |source| ServerError::Listen { address: plan.listen[0], source };
+        let address = listeners[0].local_addr().map_err(bound)?;
+        let issuer = match plan.issuer {
+            Issuer::Named(issuer) => issuer,
+            Issuer::Localhost => format!("http://localhost:{}", address.port()),
+        };
+        let options = AppOptions {
+            issuer: issuer.clone(),
+            lifetimes: plan.lifetimes,
+            hosts: plan.hosts,
+            key_set_age: habits.keys.published_for,
+            limits,
+        };
+        let app = App::new(&system, options).await?;
+        let (tls, dice) = (plan.tls, system.dice());
+        let serve = |listeners, tls, router| {
+            let (limits, dice) = (connections.clone(), dice.clone());
+            Server::start(ServerOptions { listeners, tls, router, limits, dice })
+        };
+        let public = serve(listeners, tls.clone(), app.router());
+        let leaving = Leaving::default();
+        let operator = Operator {
+            system: system.clone(),
+            vitals: app.vitals(),
+            meter: public.meter(),
+            leaving: leaving.clone(),
+        };
+        let private = operators_listener(plan.operator).await?;
+        let place = private.as_ref().and_then(|listener| listener.local_addr().ok());
+        let private = private.map(|listener| serve(vec![listener], None, operator.router()));
+        Ok(Self { issuer, address, operator: place, system, public, private, leaving, tls, drain })
+    }
+
+    /// What stands behind the listeners.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Waits until something has died too often to go on, and returns its name.
+    pub async fn given_up(&self) -> &'static str {
+        self.system.given_up().await
+    }
+
+    /// Reads keys and certificates again; what cannot be read changes nothing.
+    pub fn reload(&self) {
+        self.system.reload_keys();
+        match self.tls.as_ref().map(|identity| identity.reload()) {
+            None => tracing::info!("keys are read again"),
+            Some(Ok(())) => tracing::info!("keys and certificate are read again"),
+            Some(Err(fault)) => tracing::error!(%fault, "the former certificate stays in use"),
+        }
+    }
+
+    /// Lets nobody in any more, finishes what is under way, and takes everything down.
+    ///
+    /// Returns false where something had to be cut off.
+    pub async fn stop(self) -> bool {
+        self.leaving.begin();
+        let drained = self.public.drain(self.drain).await;
+        // Operators may look until the end.
+        drop(self.private);
+        let orderly = self.system.stop(PATIENCE).await;
+        if let Drained::CutOff(connections) = drained {
+            tracing::warn!(connections, "patience ran out: connections were cut off");
+        }
+        orderly && drained == Drained::InOrder
+    }
+}
+
+async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    for address in addresses {
+        let mut address = *address;
+        // By another name it must be the same door.
+        if let Some(Ok(first)) = listeners.first().map(TcpListener::local_addr) {
+            address.set_port(first.port());
+        }
+        match TcpListener::bind(address).await {
+            Ok(listener) => listeners.push(listener),
+            Err(source) if listeners.is_empty() => {
+                return Err(ServerError::Listen { address, source });
+            }
+            Err(error) => tracing::debug!(%address, %error, "not listening there as well"),
+        }
+    }
+    Ok(listeners)
+}
+
+async fn operators_listener(wanted: OperatorAddress) -> Result<Option<TcpListener>, ServerError> {
+    let (OperatorAddress::At(address) | OperatorAddress::Perhaps(address)) = wanted;
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(source) if matches!(wanted, OperatorAddress::At(_)) => {
+            Err(ServerError::Listen { address, source })
+        }
+        Err(error) => {
+            let what = "no metrics: the usual address is taken, set operator.listen";
+            tracing::warn!(%address, %error, "{what}");
+            Ok(None)
+        }
+    }
+}

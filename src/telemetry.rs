@@ -1,0 +1,33 @@
+//! What the process says of itself: lines on standard error, spans to a collector if built with it.
+
+use crate::actors::LOG_HEADS;
+use std::io::{self, IsTerminal as _};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
+
+/// How much is said unless `PORTEIRO_LOG` asks for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// A command that runs and ends: only what is wrong.
+    Quiet,
+    /// A development server: also whom it refused.
+    Development,
+    /// A server: what it does with itself, and whom it refused.
+    Informative,
+}
+
+/// Begins to write lines: for people on a terminal, JSON otherwise.
+pub fn start(verbosity: Verbosity) {
+    let usual = match verbosity {
+        // The heads of the security log are worth keeping whatever else is said.
+        Verbosity::Quiet => format!("warn,{LOG_HEADS}=info"),
+        Verbosity::Development => "warn,porteiro::http=info".to_owned(),
+        Verbosity::Informative => "info".to_owned(),
+    };
+    let filter = EnvFilter::try_from_env("PORTEIRO_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let lines = if io::stderr().is_terminal() { lines.boxed() } else { lines.json().boxed() };
+    // A second subscriber in one process is a test's affair; the first one stays.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
+}

@@ -1,0 +1,195 @@
+//! The binary as an operator runs it.
+
+use crate::shared::new_database;
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Runs `porteiro` in `folder` with nothing of ours in its environment.
+pub fn porteiro(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_porteiro"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PORTEIRO_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
+    porteiro(folder, arguments).output().unwrap()
+}
+
+#[track_caller]
+pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command that refused has said on standard error.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// An installation: keys, a database, a configuration.
+pub struct Installation {
+    pub folder: tempfile::TempDir,
+    pub address: SocketAddr,
+    pub operator: SocketAddr,
+    url: String,
+}
+
+impl Installation {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = new_database(folder.path()).await;
+        succeed(folder.path(), &["keys", "generate", "--keys", "keys"]);
+        let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let made = Self { folder, url, address: at(free_port()), operator: at(free_port()) };
+        made.configure("");
+        made
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes the configuration, with more of it after the usual.
+    pub fn configure(&self, more: &str) {
+        let Self { address, operator, url, .. } = self;
+        let text = format!(
+            "issuer = \"http://localhost:{}\"\nlisten = \"{address}\"\n\
+             [store]\nurl = \"{url}\"\n[keys]\ndir = \"keys\"\n\
+             [operator]\nlisten = \"{operator}\"\n{more}",
+            address.port()
+        );
+        std::fs::write(self.config(), text).unwrap();
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.path().join("porteiro.toml")
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        run(self.path(), &[&["--config", "porteiro.toml"], arguments].concat())
+    }
+
+    pub fn apply(&self, text: &str) -> String {
+        std::fs::write(self.path().join("file.toml"), text).unwrap();
+        succeed(self.path(), &["apply", "file.toml", "--config", "porteiro.toml"])
+    }
+
+    pub fn serve(&self) -> Serving {
+        let mut command = porteiro(self.path(), &["serve", "--config", "porteiro.toml"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        // Somebody must read what it says, or it would wait for a reader.
+        let log = std::thread::spawn(move || {
+            let mut lines = Vec::new();
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                lines.push(line);
+            }
+            lines
+        });
+        let serving = Serving { child, log: Some(log) };
+        wait_until_it_listens(self.address);
+        serving
+    }
+}
+
+pub fn wait_until_it_listens(address: SocketAddr) {
+    let began = Instant::now();
+    while std::net::TcpStream::connect(address).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it never listened");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server that runs; it is ended with the test, whatever happens.
+pub struct Serving {
+    child: Child,
+    log: Option<std::thread::JoinHandle<Vec<String>>>,
+}
+
+impl Serving {
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end and returns its exit code and its log.
+    pub fn end(mut self) -> (Option<i32>, Vec<String>) {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(40), "it never ended");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        (status.code(), self.log.take().unwrap().join().unwrap())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a command whose standard output is read line by line.
+pub struct Speaking {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Speaking {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads up to the line that begins so, and returns all that was read.
+    pub fn until(&mut self, beginning: &str) -> String {
+        let mut text = String::new();
+        for line in self.lines.by_ref() {
+            let line = line.unwrap();
+            text.push_str(&line);
+            text.push('\n');
+            if line.trim_start().starts_with(beginning) {
+                return text;
+            }
+        }
+        panic!("it never said {beginning}: {text}");
+    }
+
+    pub fn terminate(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        let mut rest = String::new();
+        let _ = self.child.stdout.take().map(|mut out| out.read_to_string(&mut rest));
+        code
+    }
+}
+
+impl Drop for Speaking {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether a token is still good: fresh, and only for those who may know.
+
+use crate::support::{Door, INVOICES, SECRET};
+use porteiro::domain::signing_keys::SigningAlgorithm;
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test]
+async fn its_client_and_the_guard_of_its_resource_see_a_token_and_nobody_else() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    for caller in ["billing", "invoices-api"] {
+        let seen = door.introspect(caller, &token).await;
+        assert_eq!(seen["active"], true, "{caller}");
+        for (name, value) in [
+            ("token_type", "Bearer"),
+            ("client_id", "billing"),
+            ("sub", "billing"),
+            ("aud", INVOICES),
+            ("scope", "invoices:read"),
+            ("org", "acme"),
+            ("role", "clerk"),
+        ] {
+            assert_eq!(seen[name], value, "{name}");
+        }
+    }
+    assert_eq!(door.introspect("nobody", &token).await, json!({ "active": false }));
+    let orders = door.token("billing", "orders:read").await;
+    assert_eq!(door.introspect("invoices-api", &orders).await, json!({ "active": false }));
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn introspection_is_for_clients_that_have_proved_themselves() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    door.post("/connect/introspect", &[("token", &token)]).await.refused(401, "invalid_client");
+    let public = [("token", token.as_str()), ("client_id", "app")];
+    door.post("/connect/introspect", &public).await.refused(401, "invalid_client");
+    door.post_as("billing", "/connect/introspect", &[]).await.refused(400, "invalid_request");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_good_token_is_inactive_and_nothing_more() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    let (head, signature) = token.rsplit_once('.').unwrap();
+    let swapped: String = signature.chars().rev().collect();
+    for bad in ["x", "a.b.c", "€", &format!("{head}.{swapped}"), head, &token[1..]] {
+        assert_eq!(door.introspect("billing", bad).await, json!({ "active": false }), "{bad}");
+    }
+    door.clock.advance(Duration::from_secs(299));
+    assert_eq!(door.introspect("billing", &token).await["active"], true);
+    door.clock.advance(Duration::from_secs(1));
+    assert_eq!(door.introspect("billing", &token).await, json!({ "active": false }), "expired");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_inactive_at_once_and_others_are_not() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    let other = door.token("billing", "invoices:read").await;
+    let answer = door.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
+    assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 0));
+    assert_eq!(door.introspect("invoices-api", &token).await, json!({ "active": false }));
+    assert_eq!(door.introspect("invoices-api", &other).await["active"], true);
+    let again = [("token", token.as_str()), ("token_type_hint", "refresh_token")];
+    assert_eq!(door.post_as("billing", "/connect/revoke", &again).await.status, 200);
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn only_its_own_client_may_revoke_a_token() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    let answer = door.post_as("invoices-api", "/connect/revoke", &[("token", &token)]).await;
+    answer.refused(400, "invalid_request");
+    assert_eq!(door.introspect("billing", &token).await["active"], true);
+    for nothing in ["x", "a.b.c"] {
+        let answer = door.post_as("billing", "/connect/revoke", &[("token", nothing)]).await;
+        assert_eq!(answer.status, 200, "RFC 7009 §2.2");
+    }
+    door.post_as("billing", "/connect/revoke", &[]).await.refused(400, "invalid_request");
+    let wrong = [("token", token.as_str()), ("client_id", "billing"), ("client_secret", "wrong")];
+    door.post("/connect/revoke", &wrong).await.refused(401, "invalid_client");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn suspension_and_the_loss_of_a_role_show_at_once() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    let active = async || door.introspect("invoices-api", &token).await["active"].clone();
+    assert_eq!(active().await, true);
+    door.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
+    assert_eq!(active().await, false);
+    door.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
+    assert_eq!(active().await, true);
+    let role = "[[organization.role]]\nname = \"clerk\"\npermissions = [\"orders:read\"]\n";
+    door.apply(&format!("[[organization]]\nslug = \"acme\"\n{role}")).await;
+    assert_eq!(active().await, false, "the role no longer confers the scope");
+    let role = "[[organization.role]]\nname = \"reader\"\npermissions = [\"invoices:read\"]\n";
+    door.apply(&format!("[[organization]]\nslug = \"acme\"\n{role}")).await;
+    assert_eq!(active().await, false, "the role is gone");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_narrower_registration_shows_at_once() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    door.apply(&format!(
+        "[[client]]\nclient_id = \"billing\"\nclient_secret = \"{SECRET}\"\nscope = \"orders:read\"\n"
+    ))
+    .await;
+    assert_eq!(door.introspect("invoices-api", &token).await, json!({ "active": false }));
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_revoked_key_signed_is_not_believed() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    let kid = jsonwebtoken::decode_header(&token).unwrap().kid.unwrap();
+    door.add_key(SigningAlgorithm::Es256);
+    crate::shared::eventually("the successor is published", async || {
+        door.key_set().await.keys.len() == 4
+    })
+    .await;
+    let revoke = porteiro::domain::signing_keys::Command::Revoke { kid: kid.clone() };
+    door.running.system().signing_keys().ask(porteiro::actors::INSTALLATION, revoke).await.unwrap();
+    crate::shared::eventually("the key is gone", async || {
+        door.key_set().await.find(&kid).is_none()
+    })
+    .await;
+    assert_eq!(door.introspect("invoices-api", &token).await, json!({ "active": false }));
+    let next = door.token("billing", "invoices:read").await;
+    assert_eq!(door.introspect("invoices-api", &next).await["active"], true);
+    door.stop().await;
+}

@@ -1,0 +1,26 @@
+//! The whole provider over real HTTP: in this process with a clock of its own, or as the binary that
+//! an operator runs.
+//!
+//! With `PORTEIRO_TEST_POSTGRES` set every test runs on that server, each in a schema of its own;
+//! without it each has an SQLite file of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests measure patience and run clients beside the server"
+)]
+
+mod binary;
+mod commands;
+mod drain;
+mod http;
+mod introspection;
+mod metadata;
+mod operator;
+mod refusals;
+mod rotation;
+#[path = "../shared/world.rs"]
+mod shared;
+mod shell;
+mod support;
+mod tokens;

@@ -1,0 +1,65 @@
+//! Discovery tells the truth.
+
+use crate::{
+    http::send,
+    support::{Door, form},
+};
+use hyper::Method;
+
+#[tokio::test]
+async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
+    let door = Door::open().await;
+    let oidc = door.get("/.well-known/openid-configuration").await;
+    let oauth = door.get("/.well-known/oauth-authorization-server").await;
+    assert_eq!((oidc.status.as_u16(), oauth.status.as_u16()), (200, 200));
+    assert_eq!(oidc.json(), oauth.json());
+    assert_eq!(oidc.header("content-type"), Some("application/json"));
+    assert_eq!(oidc.header("access-control-allow-origin"), Some("*"));
+    let document = oidc.json();
+    assert_eq!(document["issuer"], door.issuer());
+    let mut endpoints = 0;
+    for (name, value) in document.as_object().unwrap() {
+        if let Some(list) = value.as_array() {
+            assert!(!list.is_empty(), "{name}: RFC 8414 §3.2");
+        }
+        if !name.ends_with("_endpoint") && name != "jwks_uri" {
+            continue;
+        }
+        endpoints += 1;
+        let path = value.as_str().unwrap().strip_prefix(door.issuer()).unwrap();
+        let (method, body) = match name.as_str() {
+            "jwks_uri" => (Method::GET, form(&[])),
+            _ => (Method::POST, form(&[("x", "1")])),
+        };
+        let answer = send(door.address, door.request(method, path).body(body).unwrap()).await;
+        assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
+    }
+    assert_eq!(endpoints, 4);
+    assert_eq!(document["grant_types_supported"], serde_json::json!(["client_credentials"]));
+    for never in ["none", "implicit", "password", "client_secret_jwt"] {
+        let listed = document["token_endpoint_auth_methods_supported"].to_string();
+        assert!(
+            !listed.contains(never)
+                && !document["grant_types_supported"].to_string().contains(never)
+        );
+    }
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn the_key_set_is_public_cachable_and_holds_nothing_private() {
+    let door = Door::open().await;
+    let answer = door.get("/connect/jwks").await;
+    assert_eq!(answer.header("content-type"), Some("application/jwk-set+json"));
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=600"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let set = answer.json();
+    assert_eq!(set["keys"].as_array().unwrap().len(), 3);
+    for key in set["keys"].as_array().unwrap() {
+        for private in ["d", "p", "q", "dp", "dq", "qi", "k"] {
+            assert!(key.get(private).is_none());
+        }
+        assert_eq!(key["use"], "sig");
+    }
+    door.stop().await;
+}

@@ -1,0 +1,79 @@
+//! What operators see, on a listener of their own.
+
+use crate::{http::get, support::Door};
+use std::collections::BTreeSet;
+
+#[tokio::test]
+async fn metrics_count_requests_tokens_and_refusals() {
+    let door = Door::open().await;
+    door.token("billing", "invoices:read").await;
+    door.ask("billing", &[("scope", "invoices:approve")]).await.refused(400, "invalid_scope");
+    door.get("/nowhere").await;
+    let token = door.token("billing", "invoices:read").await;
+    door.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
+    let scrape = get(door.operator, "/metrics").await;
+    assert_eq!(scrape.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = scrape.text();
+    for line in [
+        "porteiro_http_requests_total{route=\"/connect/token\",status=\"200\"} 2",
+        "porteiro_http_requests_total{route=\"/connect/token\",status=\"400\"} 1",
+        "porteiro_http_requests_total{route=\"(none)\",status=\"404\"} 1",
+        "porteiro_tokens_issued_total{grant=\"client_credentials\"} 2",
+        "porteiro_refusals_total{reason=\"invalid_scope\"} 1",
+        "porteiro_refusals_total{reason=\"invalid_client\"} 0",
+        "porteiro_entities_awake{kind=\"access_token\"} 1",
+        "porteiro_http_request_seconds_count{route=\"/connect/token\"} 3",
+        "porteiro_mailbox_wait_seconds_count{kind=\"access_token\"} 1",
+    ] {
+        assert!(text.lines().any(|written| written == line), "{line}\n{text}");
+    }
+    for name in [
+        "porteiro_commits_total{outcome=\"durable\"}",
+        "porteiro_commit_group_size_count",
+        "porteiro_commit_seconds_count",
+        "porteiro_connections_accepted_total",
+        "porteiro_hashing_permits_free",
+    ] {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        let value: f64 = line.rsplit_once(' ').unwrap().1.parse().unwrap();
+        assert!(value > 0.0, "{line}");
+    }
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn no_traffic_grows_the_label_sets() {
+    let door = Door::open().await;
+    let series = async || -> BTreeSet<String> {
+        let text = get(door.operator, "/metrics").await.text();
+        let names = text.lines().filter(|line| !line.starts_with('#'));
+        names.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
+    };
+    for path in ["/a", "/b", "/connect/x"] {
+        door.get(path).await;
+    }
+    door.ask("billing", &[("scope", "x:y")]).await;
+    door.ask("unheard-of", &[]).await;
+    let before = series().await;
+    for stranger in 0..50 {
+        door.get(&format!("/stranger/{stranger}?{stranger}")).await;
+        door.ask("billing", &[("scope", &format!("s:{stranger}"))]).await;
+        door.ask(&format!("client-{stranger}"), &[]).await;
+    }
+    assert_eq!(series().await, before);
+    assert!(before.iter().all(|name| !name.contains("stranger") && !name.contains("billing")));
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_node_is_alive_and_ready_and_serves_operators_nothing_else() {
+    let door = Door::open().await;
+    for (path, said) in [("/livez", "alive\n"), ("/readyz", "ready\n")] {
+        let answer = get(door.operator, path).await;
+        assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, said));
+    }
+    for path in ["/", "/connect/token", "/.well-known/openid-configuration"] {
+        assert_eq!(get(door.operator, path).await.status, 404, "{path}");
+    }
+    door.stop().await;
+}

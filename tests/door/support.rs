@@ -1,0 +1,291 @@
+//! A provider of its own for each test, and what one does with it.
+
+use crate::{
+    http::{Answer, get, request, send},
+    shared::{TestClock, new_database},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{HeaderMap, Method, Request};
+use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
+use porteiro::{
+    actors::{Habits, hashing::HashingOptions},
+    clock::SystemClock,
+    crypto::{
+        SystemDice,
+        keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        password::PasswordCost,
+    },
+    domain::{Clock as _, signing_keys::SigningAlgorithm},
+    http::{Hosts, Lifetimes, Limits, transport::DrainLimits},
+    provisioning::{self, ApplyError, File, Plan as Applied},
+    server::{Issuer, Manners, OperatorAddress, Plan, Running},
+    system::Workbench,
+};
+use serde_json::Value;
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+pub const SECRET: &str = "a-secret-of-more-than-thirty-two-characters";
+pub const INVOICES: &str = "https://api.example.com/invoices";
+
+/// Two resources, two organizations, and a client for each sort of caller.
+pub const ACME: &str = r#"
+[[resource]]
+identifier = "https://api.example.com/invoices"
+name = "Invoices"
+scopes = ["invoices:read", "invoices:write", "invoices:approve"]
+
+[[resource]]
+identifier = "https://api.example.com/orders"
+scopes = ["orders:read"]
+
+[[organization]]
+slug = "acme"
+name = "Acme Lda"
+  [[organization.role]]
+  name = "clerk"
+  permissions = ["invoices:read", "orders:read"]
+  [[organization.role]]
+  name = "manager"
+  permissions = ["invoices:*"]
+
+[[organization]]
+slug = "other"
+
+[[client]]
+client_id = "billing"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+organization = "acme"
+roles = ["clerk"]
+
+[[client]]
+client_id = "boss"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+organization = "acme"
+roles = ["clerk", "manager"]
+scope = "invoices:read invoices:approve"
+token_endpoint_auth_method = "client_secret_post"
+
+[[client]]
+client_id = "invoices-api"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+introspects = ["https://api.example.com/invoices"]
+
+[[client]]
+client_id = "nobody"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+grant_types = ["client_credentials"]
+
+[[client]]
+client_id = "app"
+redirect_uris = ["https://app.example.com/cb"]
+token_endpoint_auth_method = "none"
+"#;
+
+pub struct Door {
+    pub url: String,
+    pub clock: Arc<TestClock>,
+    pub address: SocketAddr,
+    pub operator: SocketAddr,
+    pub running: Running,
+    folder: tempfile::TempDir,
+}
+
+/// What a test may want to be otherwise.
+pub struct Manner {
+    pub limits: Limits,
+    pub hosts: Hosts,
+    pub drain: DrainLimits,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        let moment = Duration::from_millis(200);
+        let drain =
+            DrainLimits { lame_duck: moment, idle_grace: moment, patience: Duration::from_secs(5) };
+        Self { limits: Limits::default(), hosts: Hosts::Any, drain }
+    }
+}
+
+impl Door {
+    /// Opens a provider that knows Acme.
+    pub async fn open() -> Self {
+        Self::open_in(Manner::default()).await
+    }
+
+    pub async fn open_in(manner: Manner) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = new_database(folder.path()).await;
+        let clock = Arc::new(TestClock::new());
+        let keys = folder.path().join("keys");
+        let generator = Generator {
+            folder: &keys,
+            origin: Origin::Generate,
+            created_at: clock.now(),
+            dice: &SystemDice,
+        };
+        generator.generate_all().unwrap();
+        apply(&url, &keys, ACME).await.unwrap();
+        let mut habits = Habits::default();
+        habits.keys.every = Duration::from_millis(20);
+        let plan = Plan {
+            issuer: Issuer::Localhost,
+            store: url.clone(),
+            read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
+            listen: vec![loopback()],
+            tls: None,
+            operator: OperatorAddress::At(loopback()),
+            lifetimes: Lifetimes { access_token: Duration::from_mins(5) },
+            hosts: manner.hosts,
+            manners: Manners {
+                clock: clock.clone(),
+                habits,
+                hashing: HashingOptions {
+                    workers: 1,
+                    cost: PasswordCost::CHEAP,
+                    ..Default::default()
+                },
+                limits: manner.limits,
+                drain: manner.drain,
+                ..Manners::default()
+            },
+        };
+        let running = Running::start(plan).await.unwrap();
+        let (address, operator) = (running.address, running.operator.unwrap());
+        Self { url, clock, address, operator, running, folder }
+    }
+
+    pub fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
+    pub fn issuer(&self) -> &str {
+        &self.running.issuer
+    }
+
+    /// Applies a provisioning file beside the running server.
+    pub async fn apply(&self, text: &str) -> Applied {
+        apply(&self.url, &self.keys(), text).await.unwrap()
+    }
+
+    /// Puts another signing key into the folder.
+    pub fn add_key(&self, algorithm: SigningAlgorithm) -> String {
+        let folder = self.keys();
+        let generator = Generator {
+            folder: &folder,
+            origin: Origin::Generate,
+            created_at: self.clock.now(),
+            dice: &SystemDice,
+        };
+        generator.generate(Purpose::Signing(algorithm)).unwrap().kid
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        get(self.address, path).await
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> hyper::http::request::Builder {
+        request(method, self.address, path)
+    }
+
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        send(self.address, request).await
+    }
+
+    /// Posts a form as a client that authenticates by its header.
+    pub async fn post_as(&self, id: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let request = self
+            .request(Method::POST, path)
+            .header("authorization", basic(id, SECRET))
+            .header("content-type", "application/x-www-form-urlencoded");
+        self.send(request.body(form(fields)).unwrap()).await
+    }
+
+    /// Posts a form as it is.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let kind = "application/x-www-form-urlencoded";
+        let request = self.request(Method::POST, path).header("content-type", kind);
+        self.send(request.body(form(fields)).unwrap()).await
+    }
+
+    /// Asks for a token in a client's own name.
+    pub async fn ask(&self, id: &str, fields: &[(&str, &str)]) -> Answer {
+        let fields = [&[("grant_type", "client_credentials")], fields].concat();
+        self.post_as(id, "/connect/token", &fields).await
+    }
+
+    /// Gets a token that must be granted.
+    pub async fn token(&self, id: &str, scope: &str) -> String {
+        let answer = self.ask(id, &[("scope", scope)]).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["access_token"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn key_set(&self) -> JwkSet {
+        serde_json::from_slice(&self.get("/connect/jwks").await.body).unwrap()
+    }
+
+    pub async fn introspect(&self, id: &str, token: &str) -> Value {
+        let answer = self.post_as(id, "/connect/introspect", &[("token", token)]).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
+    pub async fn stop(self) {
+        assert!(self.running.stop().await, "it came down in order");
+    }
+}
+
+fn loopback() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+/// Applies a provisioning file as the command does.
+pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyError> {
+    let folder = Folder::load(keys, DevKeys::Accepted).unwrap();
+    let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
+    let workbench = Workbench::open(url, &folder, clock, dice).await.unwrap();
+    let file = File::parse(text).unwrap();
+    let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
+    workbench.close().await;
+    applied
+}
+
+pub fn basic(id: &str, secret: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
+}
+
+pub fn form(fields: &[(&str, &str)]) -> Full<Bytes> {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields);
+    Full::new(form.finish().into())
+}
+
+/// Verifies a token as a stranger would who has nothing but the key set.
+pub fn verify(token: &str, keys: &JwkSet) -> Option<Value> {
+    let header = decode_header(token).ok()?;
+    assert_eq!(header.typ.as_deref(), Some("at+jwt"));
+    let jwk = keys.find(&header.kid?)?;
+    let mut validation = Validation::new(header.alg);
+    validation.validate_aud = false;
+    validation.validate_exp = false;
+    validation.required_spec_claims.clear();
+    let verified = decode::<Value>(token, &DecodingKey::from_jwk(jwk).ok()?, &validation).ok()?;
+    Some(verified.claims)
+}
+
+/// Insists on what every response carries.
+#[track_caller]
+pub fn sealed(headers: &HeaderMap) {
+    let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(value("x-content-type-options"), Some("nosniff"), "{headers:?}");
+    assert_eq!(value("x-frame-options"), Some("DENY"));
+    assert!(value("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
+    assert!(value("x-request-id").is_some_and(|id| id.len() >= 16));
+}
