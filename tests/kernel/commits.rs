@@ -138,8 +138,11 @@ async fn a_required_entity_cannot_close_while_the_commit_that_requires_it_is_und
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     assert!(closing.try_join_next().is_none(), "the organization is held as it is");
     stranger.let_go().await;
-    assert_eq!(waiting.join_all().await.pop().unwrap().unwrap(), [0, 1]);
+    let waited = waiting.join_all().await.pop().unwrap();
     closing.join_all().await.pop().unwrap().unwrap();
+    // On SQLite neither had begun, and either may come first; but not both at once.
+    let overtaken = !world.is_postgres() && waited == Err(Failure::Unmet { kind: "ledger" });
+    assert!(overtaken || waited == Ok(vec![0, 1]), "{waited:?}");
     one.stop().await;
     other.stop().await;
 }

@@ -25,7 +25,7 @@ pub struct Claims {
     pub role: Option<String>,
 }
 
-/// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow`].
+/// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
 pub struct Mint<'a> {
     pub issuer: &'a str,
     pub subject: &'a str,

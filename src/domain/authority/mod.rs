@@ -2,7 +2,7 @@
 //! through which authority passes on.
 //!
 //! Authority only narrows. Whoever asks for something names it; everything that limits the asker is
-//! a [`Bound`]; [`narrow`] grants exactly what was asked where every bound covers all of it, and
+//! a [`Bound`]; [`narrow()`] grants exactly what was asked where every bound covers all of it, and
 //! refuses the whole otherwise. It never trims, and nothing else makes a [`Granted`].
 
 mod audience;
