@@ -52,9 +52,8 @@ impl<'a> Owners<'a> {
         Ok(owned)
     }
 
-    /// Says which of its names a resource cannot have, each with its line.
-    ///
-    /// The store claims names before it lets go of any, so one commit cannot hand a name on.
+    /// Says which of its names a resource cannot have, each with its line; what their owner gives up
+    /// in the same file is handed on.
     pub(super) async fn conflicts(
         &self,
         Declared { draft, lines }: &Declared<Draft>,
@@ -71,16 +70,10 @@ impl<'a> Owners<'a> {
             if owner == draft.identifier {
                 continue;
             }
-            let text = if holds(together, &owner, &name).await? {
-                format!("the {what} `{}` belongs to `{owner}`", name.name)
-            } else {
-                format!(
-                    "the {what} `{}` belongs to `{owner}` until this file is applied: take it \
-                     away there first, and give it in a second file",
-                    name.name
-                )
-            };
-            conflicts.push((lines.of_member(list, &name.name), text));
+            if holds(together, &owner, &name).await? {
+                let text = format!("the {what} `{}` belongs to `{owner}`", name.name);
+                conflicts.push((lines.of_member(list, &name.name), text));
+            }
         }
         Ok(conflicts)
     }

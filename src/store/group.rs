@@ -183,10 +183,8 @@ impl<'a> Group<'a> {
         connection: &mut Connection,
     ) -> Result<Vec<(usize, &'a Name, &'a Change)>, Halt> {
         let mut wanted: Vec<(usize, &'a Name, &'a Change)> = self
-            .changes()
-            .flat_map(|(place, change)| {
-                change.names.added.iter().map(move |name| (place, name, change))
-            })
+            .names_added()
+            .filter(|(place, name, _)| !gives_up(self.commits[*place], name))
             .collect();
         wanted.sort_unstable_by_key(|(_, name, _)| *name);
         let values: Vec<Value<'_>> =
@@ -264,13 +262,31 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
+    /// Frees names, and hands on those that one entity of a commit gives up for another of it.
     async fn release_names(&self, connection: &mut Connection) -> sqlx::Result<()> {
         for (_, change) in self.changes() {
             for name in &change.names.removed {
                 connection.execute(sql::RELEASE_NAME, &name_row(name, change)).await?;
             }
         }
-        Ok(())
+        let handed_on =
+            self.names_added().filter(|(place, name, _)| gives_up(self.commits[*place], name));
+        let values: Vec<Value<'_>> =
+            handed_on.flat_map(|(_, name, holder)| name_row(name, holder)).collect();
+        if values.is_empty() {
+            return Ok(());
+        }
+        let expected = values.len() / ROW;
+        let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
+        // Whoever gave it up held it: nobody else can have it.
+        if landed == expected as u64 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+    }
+
+    /// The names that entities take on, each with its commit's place.
+    fn names_added(&self) -> impl Iterator<Item = (usize, &'a Name, &'a Change)> {
+        self.changes().flat_map(|(place, change)| {
+            change.names.added.iter().map(move |name| (place, name, change))
+        })
     }
 
     async fn enlist(&self, connection: &mut Connection) -> sqlx::Result<()> {
@@ -355,6 +371,14 @@ fn listing_row<'a>(listing: &'a Listing, Change { kind, id, .. }: &'a Change) ->
     [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(id), Value::Text(kind)]
 }
 
-fn name_row<'a>(name: &'a Name, Change { kind, id, .. }: &'a Change) -> [Value<'a>; 4] {
+/// Tells whether one of the commit's own entities gives up this name.
+fn gives_up(commit: &Commit, name: &Name) -> bool {
+    commit.changes.iter().any(|change| change.names.removed.contains(name))
+}
+
+/// How many values stand for a name and its holder.
+const ROW: usize = 4;
+
+fn name_row<'a>(name: &'a Name, Change { kind, id, .. }: &'a Change) -> [Value<'a>; ROW] {
     [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
 }

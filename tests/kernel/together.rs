@@ -5,7 +5,10 @@ use crate::{
     ledger::{Command, Ledger, Refusal},
     support::World,
 };
-use porteiro::store::{CommitError, Moment};
+use porteiro::{
+    actors::Failure,
+    store::{CommitError, Moment},
+};
 
 fn named(entry: u64, name: &str) -> Command {
     Command::AppendAndName(entry, Some(name.to_owned()))
@@ -99,16 +102,27 @@ async fn a_name_that_is_taken_undoes_all_of_it() {
 }
 
 #[tokio::test]
-async fn one_commit_cannot_hand_a_name_on() {
+async fn one_commit_hands_a_name_on_and_nobody_can_come_between() {
     let world = World::new().await;
     let node = world.node().await;
     node.ledgers.ask("old", named(1, "n")).await.unwrap();
     let mut together = node.tree.together();
     together.decide::<Ledger>("old", &Command::AppendAndName(2, None)).await.unwrap().unwrap();
     together.decide::<Ledger>("new", &named(1, "n")).await.unwrap().unwrap();
-    assert_eq!(together.commit().await, Err(CommitError::Taken { space: "ledger_name" }));
-    assert_eq!(node.store.find("ledger_name", "n").await.unwrap().unwrap().1, "old");
-    assert_eq!(node.entries("old").await, [1]);
+    let third = node.ledgers.ask("third", named(1, "n")).await;
+    assert_eq!(third, Err(Failure::Taken { space: "ledger_name" }));
+    assert_eq!(together.commit().await, Ok(()));
+    assert_eq!(node.store.find("ledger_name", "n").await.unwrap().unwrap().1, "new");
+    assert_eq!((node.entries("old").await, node.entries("new").await), (vec![1, 2], vec![1]));
+    let third = node.ledgers.ask("third", named(1, "n")).await;
+    assert_eq!(third, Err(Failure::Taken { space: "ledger_name" }));
+    // A commit that loses hands nothing on.
+    let mut together = node.tree.together();
+    together.decide::<Ledger>("new", &Command::AppendAndName(2, None)).await.unwrap().unwrap();
+    together.decide::<Ledger>("old", &named(3, "n")).await.unwrap().unwrap();
+    node.append("old", 4).await.unwrap();
+    assert_eq!(together.commit().await, Err(CommitError::Conflict));
+    assert_eq!(node.store.find("ledger_name", "n").await.unwrap().unwrap().1, "new");
     node.stop().await;
 }
 
