@@ -1,0 +1,153 @@
+//! The limit: what no server that signs the same token over the same stack can pass.
+//!
+//! It validates nothing, looks nothing up and remembers nothing: it reads the request, signs, and
+//! answers. Where a grant of Porteiro's commits nothing, neither does the limit; a scenario whose
+//! grant does adds a route here that makes the same grouped commits through `porteiro::store`.
+//!
+//! axum is compiled without its own `serve` in this crate; hyper-util's automatic builder with its
+//! default settings is what that function is made of.
+
+use crate::{
+    Outcome,
+    scene::Placed,
+    servers::{DISCOVERY, JWKS, TOKEN, loopback},
+};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::header,
+    response::IntoResponse,
+    routing::{get, post},
+};
+use bytes::Bytes;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+    service::TowerToHyperService,
+};
+use porteiro::{
+    clock::SystemClock,
+    crypto::{
+        Signer, SystemDice, draw_text,
+        keys::{DevKeys, Folder},
+    },
+    domain::{Clock as _, access_token::Claims, signing_keys::SigningAlgorithm},
+};
+use serde::Serialize;
+use serde_json::json;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::net::TcpListener;
+
+/// Takes the scene, the keys folder, and the documents that Porteiro published.
+pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
+    let [scene, keys, discovery, jwks] = arguments else {
+        return Err("limit SCENE KEYS DISCOVERY JWKS".into());
+    };
+    let placed = Placed::read(scene)?;
+    let folder = Folder::load(keys, DevKeys::Refused).map_err(|faults| format!("{faults:?}"))?;
+    let documents = Documents::read(discovery, jwks, &placed, &folder)?;
+    let port = placed.port;
+    let router = router(Arc::new(Limit::new(&placed, &folder)?), documents);
+    // The same runtime as Porteiro's: a worker for every core.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(port, router))
+}
+
+struct Limit {
+    signer: Arc<Signer>,
+    claims: Claims,
+    lifetime: u32,
+}
+
+impl Limit {
+    fn new(placed: &Placed, folder: &Folder) -> Outcome<Self> {
+        let scene = &placed.scene;
+        let mut signers = folder.signing().iter().map(|file| file.signer.clone());
+        let signer = signers.find(|signer| signer.algorithm() == SigningAlgorithm::Es256);
+        let claims = json!({
+            "iss": placed.issuer, "sub": scene.client_id, "aud": scene.resource,
+            "exp": 0, "iat": 0, "jti": "", "client_id": scene.client_id,
+            "scope": scene.scope(), "org": scene.organization, "role": scene.role,
+        });
+        Ok(Self {
+            signer: signer.ok_or("there is no key for ES256")?,
+            claims: serde_json::from_value(claims)?,
+            lifetime: scene.lifetime,
+        })
+    }
+}
+
+/// As Porteiro answers.
+#[derive(Serialize)]
+struct Issued {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: u32,
+    scope: String,
+}
+
+/// Signs what a client in its own name would get.
+async fn client_credentials(State(limit): State<Arc<Limit>>, body: Bytes) -> impl IntoResponse {
+    // Read to its end, and that is all.
+    drop(body);
+    let iat = SystemClock.now().seconds();
+    let claims = Claims {
+        iat,
+        exp: iat + i64::from(limit.lifetime),
+        jti: draw_text(&SystemDice, 16),
+        ..limit.claims.clone()
+    };
+    let access_token = limit.signer.sign("at+jwt", &claims).unwrap();
+    let expires_in = limit.lifetime;
+    let issued = Issued { access_token, token_type: "Bearer", expires_in, scope: claims.scope };
+    ([(header::CACHE_CONTROL, "no-store")], Json(issued))
+}
+
+/// Bytes of exactly the size of Porteiro's.
+struct Documents {
+    discovery: Bytes,
+    jwks: Bytes,
+}
+
+impl Documents {
+    fn read(discovery: &Path, jwks: &Path, placed: &Placed, folder: &Folder) -> Outcome<Self> {
+        if discovery.exists() {
+            let read = |path| std::fs::read(path).map(Bytes::from);
+            return Ok(Self { discovery: read(discovery)?, jwks: read(jwks)? });
+        }
+        // Porteiro takes no part in this run.
+        let keys = folder.signing().iter().map(|file| file.signer.public_jwk());
+        let jwks = json!({ "keys": keys.collect::<Vec<_>>() });
+        let discovery = json!({ "issuer": placed.issuer, "jwks_uri": JWKS });
+        Ok(Self { discovery: discovery.to_string().into(), jwks: jwks.to_string().into() })
+    }
+}
+
+fn router(limit: Arc<Limit>, documents: Documents) -> Router {
+    let document = |bytes: Bytes| {
+        get(async move || ([(header::CONTENT_TYPE, "application/json")], bytes.clone()))
+    };
+    Router::new()
+        .route(TOKEN, post(client_credentials))
+        .route(DISCOVERY, document(documents.discovery))
+        .route(JWKS, document(documents.jwks))
+        .with_state(limit)
+}
+
+async fn serve(port: u16, router: Router) -> Outcome<()> {
+    let listener = TcpListener::bind(loopback(port)).await?;
+    let service = TowerToHyperService::new(router);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let service = service.clone();
+        // Whoever hangs up is gone; nothing here outlives the process.
+        tokio::spawn(async move {
+            let builder = Builder::new(TokioExecutor::new());
+            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}

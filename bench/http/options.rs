@@ -1,0 +1,83 @@
+//! What `bench/run` asks for.
+
+use crate::{
+    Outcome,
+    load::Plan,
+    scenarios::{LOADS, Load, memory, start},
+    servers::Who,
+};
+use std::{path::PathBuf, time::Duration};
+
+pub struct Options {
+    pub binary: PathBuf,
+    pub peer: Option<PathBuf>,
+    pub cast: Vec<Who>,
+    pub plan: Plan,
+    pub rounds: usize,
+    /// How often what needs a new process is measured.
+    pub times: usize,
+    /// Where the report is kept; otherwise it is printed only.
+    pub into: Option<PathBuf>,
+    only: Option<String>,
+}
+
+const USAGE: &str = "[--quick] [--connections N] [--without SERVER]… [--binary FILE] [--peer FOLDER] \
+                     [--into FOLDER] [SCENARIO]";
+
+impl Options {
+    pub fn read(arguments: &[PathBuf]) -> Outcome<Self> {
+        let (warm_up, measured) = (Duration::from_secs(1), Duration::from_secs(5));
+        let mut options = Self {
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_porteiro")),
+            peer: None,
+            cast: Who::ALL.to_vec(),
+            plan: Plan { connections: 16, warm_up, measured },
+            rounds: 5,
+            times: 5,
+            into: None,
+            only: None,
+        };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let word = word.to_str().ok_or(USAGE)?;
+            let mut value = || words.next().ok_or(USAGE);
+            match word {
+                // What cargo adds for harnesses of its own.
+                "--bench" => {}
+                "--quick" => options.hurry(),
+                "--connections" => {
+                    options.plan.connections = value()?.to_str().ok_or(USAGE)?.parse()?;
+                }
+                "--without" => {
+                    let name = value()?.to_str().ok_or(USAGE)?;
+                    options.cast.retain(|who| who.name() != name);
+                }
+                "--binary" => options.binary.clone_from(value()?),
+                "--peer" => options.peer = Some(value()?.clone()),
+                "--into" => options.into = Some(value()?.clone()),
+                name if names().any(|known| known == name) => options.only = Some(name.to_owned()),
+                other => {
+                    let known = names().collect::<Vec<_>>().join(", ");
+                    return Err(format!("{other}? {USAGE}\nscenarios: {known}").into());
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Says whether a scenario is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    /// Enough to see that everything works, not to believe the figures.
+    fn hurry(&mut self) {
+        self.plan.warm_up = Duration::from_millis(300);
+        self.plan.measured = Duration::from_secs(1);
+        (self.rounds, self.times) = (3, 2);
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    LOADS.into_iter().map(Load::name).chain([memory::NAME, start::NAME])
+}

@@ -1,0 +1,141 @@
+//! The report: what was measured, how, and what was wanted.
+
+use crate::{
+    Outcome,
+    figures::Verdict,
+    load::Plan,
+    process::run,
+    servers::{Stage, Who, peer},
+};
+use std::{fmt::Write as _, fs, process::Command};
+
+/// One part of the report.
+pub struct Section {
+    title: String,
+    text: String,
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Section {
+    pub fn new(title: &str) -> Self {
+        Self { title: title.to_owned(), text: String::new(), verdicts: Vec::new() }
+    }
+
+    /// Adds a paragraph.
+    pub fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "\n{line}");
+    }
+
+    /// Begins a table.
+    pub fn table(&mut self, columns: &[&str]) {
+        let _ = writeln!(self.text, "\n| {} |", columns.join(" | "));
+        let _ = writeln!(self.text, "|{}", "---|".repeat(columns.len()));
+    }
+
+    pub fn row(&mut self, cells: &[&str]) {
+        let _ = writeln!(self.text, "| {} |", cells.join(" | "));
+    }
+}
+
+/// Writes the sections and the table of targets, as Markdown.
+pub fn body(sections: &[Section]) -> String {
+    let mut text = String::new();
+    let mut targets = Section::new("Targets");
+    targets.table(&["what", "measured", "wanted", ""]);
+    for verdict in sections.iter().flat_map(|section| &section.verdicts) {
+        let Verdict { what, measured, wanted, holds } = verdict;
+        targets.row(&[what, measured, wanted, if *holds { "PASS" } else { "short" }]);
+    }
+    let targets = sections.iter().any(|section| !section.verdicts.is_empty()).then_some(&targets);
+    for section in targets.into_iter().chain(sections) {
+        let _ = writeln!(text, "## {}\n{}", section.title, section.text);
+    }
+    text
+}
+
+/// How the run was made.
+pub struct Circumstances {
+    pub plan: Plan,
+    pub rounds: usize,
+    /// The load of the machine before anything was started.
+    pub load: String,
+}
+
+/// Reads how much the machine had to do in the last minute.
+pub fn load_now() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or("unknown").to_owned()
+}
+
+/// Writes what a reader must know before the figures.
+pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> {
+    let date = run(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+    let cores = std::thread::available_parallelism()?;
+    let Circumstances { plan, rounds, load } = circumstances;
+    let Plan { connections, warm_up, measured } = plan;
+    let revision = run(Command::new("git").args(["describe", "--always", "--dirty"]));
+    let revision = revision.map_or(String::new(), |revision| format!(" at {revision}"));
+    let mut text = format!(
+        "# Over HTTP, measured\n\n\
+         By `bench/run`, {date}, on {cores} cores ({}), load {load} before the run.\n\
+         {}{revision}",
+        processor(),
+        run(Command::new(&stage.binary).arg("--version"))?,
+    );
+    if let Some(folder) = stage.peer.as_ref().filter(|_| stage.cast.contains(&Who::Peer)) {
+        let _ = write!(text, "; {}", peer::versions(folder)?);
+    }
+    let _ = writeln!(
+        text,
+        ".\n\n\
+         {connections} connections, each with one request under way; {rounds} rounds of \
+         {measured:?} for each server in turn, each after {warm_up:?} of the same load unmeasured, \
+         and all after one round that counts for nothing. \
+         Figures are medians of rounds, in brackets the least and the most. Every answer was a 2xx, \
+         or there would be no report; of the answers a sample was looked at, and its tokens verified \
+         with the published keys.\n\n\
+         | server | what it does |\n|---|---|"
+    );
+    for who in &stage.cast {
+        let _ = writeln!(text, "| {} | {} |", who.name(), described(*who));
+    }
+    Ok(text)
+}
+
+/// What is to be said of the figures.
+pub const READING: &str = "\
+## How to read it
+
+- Ratios within this run are what counts; absolute rates say little about other machines.
+- The generator runs on the same cores as the server. Where it needs most of one core (last column), a
+  fast server waits for it, and ratios of requests per second come out closer to 1 than they are.
+  CPU time a request is free of that, but counted in steps of 10 ms a round.
+- The limit is not a server anyone could run: it believes everyone. What lies between it and Porteiro
+  is the price of reading, checking and looking up; of request ids, security headers and metrics.
+- Node runs JavaScript in one thread. On more cores one would run several of the peer; CPU time a
+  request is the fairer comparison.
+- client_credentials writes nothing in any of the three. Rate limits of Porteiro's are off.
+- All of it is plain HTTP/1.1 on loopback: no TLS, no network, no proxy.
+";
+
+fn described(who: Who) -> &'static str {
+    match who {
+        Who::Porteiro => {
+            "the release binary under `serve`, SQLite, everything that stands around an endpoint in place"
+        }
+        Who::Limit => {
+            "bare axum: validates nothing, reads the request, signs the same claims with the same library \
+             and key, answers; documents are Porteiro's, from memory"
+        }
+        Who::Peer => {
+            "the npm package `oidc-provider`, certified, with its in-memory adapter; the same client, \
+             scopes, claims, lifetime and algorithm; one process, `NODE_ENV=production`"
+        }
+    }
+}
+
+fn processor() -> String {
+    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    model.map_or("of an unknown kind".to_owned(), |(_, name)| name.trim().to_owned())
+}

@@ -1,0 +1,59 @@
+//! A client in its own name: RFC 6749 §4.4, authenticated by `client_secret_basic`.
+
+use super::{Compared, Load, Scripts};
+use crate::{
+    Outcome,
+    figures::Bound,
+    load::{Always, Script},
+    scene::Scene,
+    servers::{Server, TOKEN, Who},
+    token,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+pub struct ClientCredentials;
+
+impl Load for ClientCredentials {
+    fn name(&self) -> &'static str {
+        "client_credentials"
+    }
+
+    fn about(&self) -> &'static str {
+        "`POST /connect/token`: the client authenticates with its secret (Basic), asks for two scopes, \
+         and gets an access token signed with ES256."
+    }
+
+    fn scripts<'a>(&'a self, scene: &'a Scene, server: &'a Server, number: usize) -> Scripts<'a> {
+        let request = request(scene, server);
+        let script = move |_| Box::new(Always(request.clone())) as Box<dyn Script>;
+        Box::pin(async move { Ok((0..number).map(script).collect()) })
+    }
+
+    fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()> {
+        token::verify(server, scene, body)
+    }
+
+    fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
+        &[
+            (Compared::Rate, Who::Limit, Bound::Aim(0.6, 0.8)),
+            (Compared::Rate, Who::Peer, Bound::Floor(6.0)),
+            (Compared::Cpu, Who::Peer, Bound::Ceiling(0.15)),
+        ]
+    }
+}
+
+fn request(scene: &Scene, server: &Server) -> Vec<u8> {
+    let credentials = STANDARD.encode(format!("{}:{}", scene.client_id, scene.client_secret));
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "client_credentials")
+        .append_pair("scope", &scene.scope())
+        .finish();
+    format!(
+        "POST {TOKEN} HTTP/1.1\r\nHost: {}\r\nAuthorization: Basic {credentials}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nAccept: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        server.address,
+        body.len()
+    )
+    .into_bytes()
+}

@@ -1,0 +1,50 @@
+//! What is asked of the servers, a file each.
+//!
+//! A scenario of load says how its requests are rendered and what its answers must hold; the rest is
+//! the same for all. To add one: its file, and its line in [`LOADS`].
+
+mod client_credentials;
+mod discovery;
+mod jwks;
+pub mod memory;
+pub mod start;
+
+use crate::{
+    Outcome,
+    figures::Bound,
+    load::Script,
+    scene::Scene,
+    servers::{Server, Who},
+};
+use std::pin::Pin;
+
+pub use client_credentials::ClientCredentials;
+
+/// Every scenario of load, in the order of the report.
+pub const LOADS: [&dyn Load; 3] = [&ClientCredentials, &discovery::Discovery, &jwks::Jwks];
+
+/// One script for each connection.
+pub type Scripts<'a> = Pin<Box<dyn Future<Output = Outcome<Vec<Box<dyn Script>>>> + 'a>>;
+
+pub trait Load {
+    fn name(&self) -> &'static str;
+
+    /// One sentence for the report.
+    fn about(&self) -> &'static str;
+
+    /// Makes ready for one round, before the clock runs: whatever must be held to ask is got here.
+    fn scripts<'a>(&'a self, scene: &'a Scene, server: &'a Server, number: usize) -> Scripts<'a>;
+
+    /// Looks at an answer of the sample; what is wrong with it fails the run.
+    fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()>;
+
+    /// What Porteiro is held to, against whom.
+    fn wanted(&self) -> &'static [(Compared, Who, Bound)];
+}
+
+/// What of Porteiro's is divided by another's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    Rate,
+    Cpu,
+}

@@ -1,0 +1,154 @@
+//! Porteiro as an operator sets it up: keys, a configuration, a provisioning file, `serve`.
+
+use super::{DISCOVERY, JWKS, Server, Stage, Who, greet};
+use crate::{
+    Outcome,
+    connection::fetch,
+    process::{Process, free_port, run},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// An installation that can be started and stopped any number of times.
+pub struct Installation<'a> {
+    stage: &'a Stage,
+    folder: PathBuf,
+    pub port: u16,
+}
+
+impl<'a> Installation<'a> {
+    /// Makes the folder, the keys (once a run) and the configuration; the database comes later.
+    pub fn prepare(stage: &'a Stage, name: &str) -> Outcome<Self> {
+        let folder = stage.file(name);
+        fs::create_dir(&folder)?;
+        make_keys(stage)?;
+        let installation = Self { stage, folder, port: free_port()? };
+        fs::write(installation.file("porteiro.toml"), installation.configuration()?)?;
+        Ok(installation)
+    }
+
+    /// Applies the scene to the database.
+    pub fn apply(&self) -> Outcome<()> {
+        let file = self.file("scene.toml");
+        fs::write(&file, self.provisioning())?;
+        let mut command = self.porteiro("apply");
+        run(command.arg(&file).arg("--config").arg(self.file("porteiro.toml")))?;
+        Ok(())
+    }
+
+    pub fn serve(&self) -> Outcome<Process> {
+        let mut command = self.porteiro("serve");
+        command.arg("--config").arg(self.file("porteiro.toml"));
+        Process::spawn(command, &self.file("porteiro.log"))
+    }
+
+    /// Forgets everything that was stored.
+    pub fn empty(&self) -> Outcome<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(DATABASE)) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn porteiro(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(&self.stage.binary);
+        command.arg(subcommand).current_dir(&self.folder);
+        command
+    }
+
+    fn configuration(&self) -> Outcome<String> {
+        let (port, operator, lifetime) = (self.port, free_port()?, self.stage.scene.lifetime);
+        let (database, keys) = (self.file("porteiro.db"), self.stage.keys());
+        let (database, keys) = (database.display(), keys.display());
+        Ok(format!(
+            r#"issuer = "http://127.0.0.1:{port}"
+listen = "127.0.0.1:{port}"
+[store]
+url = "sqlite://{database}"
+[keys]
+dir = "{keys}"
+[operator]
+listen = "127.0.0.1:{operator}"
+[lifetimes]
+access_token = {lifetime}
+# All load comes from one address and one client; neither of the others limits rates.
+[limits]
+enabled = false
+"#
+        ))
+    }
+
+    fn provisioning(&self) -> String {
+        let scene = &self.stage.scene;
+        let scopes = format!("{:?}", scene.scopes);
+        format!(
+            r#"[[resource]]
+identifier = "{resource}"
+name = "Invoices"
+scopes = {scopes}
+
+[[organization]]
+slug = "{organization}"
+name = "Acme Lda"
+  [[organization.role]]
+  name = "{role}"
+  permissions = {scopes}
+
+[[client]]
+client_id = "{client_id}"
+client_secret = "{client_secret}"
+client_name = "Billing"
+grant_types = ["client_credentials"]
+response_types = []
+token_endpoint_auth_method = "client_secret_basic"
+organization = "{organization}"
+roles = ["{role}"]
+"#,
+            resource = scene.resource,
+            organization = scene.organization,
+            role = scene.role,
+            client_id = scene.client_id,
+            client_secret = scene.client_secret,
+        )
+    }
+}
+
+const DATABASE: &[u8] = b"porteiro.db";
+
+/// Has the binary make the keys that Porteiro and the limit sign with.
+pub fn make_keys(stage: &Stage) -> Outcome<()> {
+    if !stage.keys().exists() {
+        let mut command = Command::new(&stage.binary);
+        run(command.args(["keys", "generate", "--keys"]).arg(stage.keys()))?;
+    }
+    Ok(())
+}
+
+/// `porteiro dev` in a folder that is empty.
+pub fn dev(stage: &Stage, folder: &Path, port: u16) -> Outcome<Process> {
+    fs::create_dir(folder)?;
+    let mut command = Command::new(&stage.binary);
+    command.arg("dev").arg("--listen").arg(format!("127.0.0.1:{port}")).current_dir(folder);
+    Process::spawn(command, &folder.with_extension("log"))
+}
+
+pub async fn start(stage: &Stage) -> Outcome<Server> {
+    let name = format!("porteiro-{}", free_port()?);
+    let installation = Installation::prepare(stage, &name)?;
+    installation.apply()?;
+    let server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
+    for (name, path) in [("discovery", DISCOVERY), ("jwks", JWKS)] {
+        fs::write(stage.published(name), fetch(server.address, path).await?)?;
+    }
+    Ok(server)
+}
