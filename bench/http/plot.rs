@@ -110,12 +110,12 @@ fn colour(who: Who) -> &'static str {
     }
 }
 
-/// One, two or five of a power of ten, so that four to eight of them reach `most`.
+/// One, two or five of a power of ten, so that at most six of them reach `most`.
 fn step(most: f64) -> f64 {
-    let rough = most.max(f64::MIN_POSITIVE) / 4.0;
+    let rough = most.max(f64::MIN_POSITIVE) / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
-    let times = [5.0, 2.0, 1.0].into_iter().find(|times| times * power <= rough);
-    times.unwrap_or(1.0) * power
+    let times = [1.0, 2.0, 5.0].into_iter().find(|times| times * power >= rough);
+    times.unwrap_or(10.0) * power
 }
 
 fn number(value: f64) -> String {

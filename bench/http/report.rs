@@ -107,6 +107,7 @@ pub const READING: &str = "\
 ## How to read it
 
 - Ratios within this run are what counts; absolute rates say little about other machines.
+- How far the rounds of one server lie apart says how much a small difference between two means.
 - The generator runs on the same cores as the server. Where it needs most of one core (last column), a
   fast server waits for it, and ratios of requests per second come out closer to 1 than they are.
   CPU time a request is free of that, but counted in steps of 10 ms a round.

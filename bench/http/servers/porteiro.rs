@@ -109,7 +109,6 @@ client_id = "{client_id}"
 client_secret = "{client_secret}"
 client_name = "Billing"
 grant_types = ["client_credentials"]
-response_types = []
 token_endpoint_auth_method = "client_secret_basic"
 organization = "{organization}"
 roles = ["{role}"]
