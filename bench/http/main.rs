@@ -73,6 +73,9 @@ async fn until_told_to_stop(options: Options) -> Outcome<()> {
 }
 
 async fn measure(options: Options) -> Outcome<()> {
+    if cfg!(debug_assertions) {
+        eprintln!("{}", report::UNOPTIMISED);
+    }
     let folder = tempfile::tempdir()?;
     let circumstances =
         Circumstances { plan: options.plan, rounds: options.rounds, load: report::load_now() };

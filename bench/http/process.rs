@@ -51,7 +51,7 @@ impl Process {
         }
     }
 
-    /// Asks it to go, waits until it has gone, and says whether it went as it should.
+    /// Asks it to go, and waits until it has gone.
     pub async fn stop(mut self) -> Outcome<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.ok_or("it has no pid")?, Signal::TERM)?;

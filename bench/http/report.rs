@@ -67,6 +67,9 @@ pub fn load_now() -> String {
     load.split(' ').next().unwrap_or("unknown").to_owned()
 }
 
+/// Said where the compiler was not asked for speed.
+pub const UNOPTIMISED: &str = "This is not a release build: its figures mean nothing.";
+
 /// Writes what a reader must know before the figures.
 pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> {
     let date = run(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
@@ -98,6 +101,9 @@ pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> 
     );
     for who in &stage.cast {
         let _ = writeln!(text, "| {} | {} |", who.name(), described(*who));
+    }
+    if cfg!(debug_assertions) {
+        let _ = writeln!(text, "\n**{UNOPTIMISED}**");
     }
     Ok(text)
 }
