@@ -1,5 +1,8 @@
 //! What the process says of itself: lines on standard error, spans to a collector if built with it.
 
+#[cfg(feature = "otel")]
+mod otel;
+
 use crate::actors::LOG_HEADS;
 use std::io::{self, IsTerminal as _};
 use tracing_subscriber::{
@@ -17,8 +20,15 @@ pub enum Verbosity {
     Informative,
 }
 
+/// Kept as long as the process speaks.
+#[must_use = "dropped, it says no more"]
+pub struct Telemetry {
+    #[cfg(feature = "otel")]
+    _exporting: Option<otel::Exporting>,
+}
+
 /// Begins to write lines: for people on a terminal, JSON otherwise.
-pub fn start(verbosity: Verbosity) {
+pub fn start(verbosity: Verbosity) -> Telemetry {
     let usual = match verbosity {
         // The heads of the security log are worth keeping whatever else is said.
         Verbosity::Quiet => format!("warn,{LOG_HEADS}=info"),
@@ -28,6 +38,21 @@ pub fn start(verbosity: Verbosity) {
     let filter = EnvFilter::try_from_env("PORTEIRO_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     let lines = if io::stderr().is_terminal() { lines.boxed() } else { lines.json().boxed() };
+    let registry = tracing_subscriber::registry();
+    #[cfg(feature = "otel")]
+    let (spans, exporting) = match otel::layer() {
+        Some((spans, exporting)) => {
+            let ours = EnvFilter::new("warn,porteiro=info");
+            (Some(spans.with_filter(ours)), Some(exporting))
+        }
+        None => (None, None),
+    };
+    #[cfg(feature = "otel")]
+    let registry = registry.with(spans);
     // A second subscriber in one process is a test's affair; the first one stays.
-    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
+    let _ = registry.with(lines.with_filter(filter)).try_init();
+    Telemetry {
+        #[cfg(feature = "otel")]
+        _exporting: exporting,
+    }
 }

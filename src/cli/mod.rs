@@ -84,7 +84,7 @@ impl<E: Error + 'static> From<E> for Failure {
 
 /// Runs the command and says how it ended.
 pub fn run(arguments: Arguments) -> ExitCode {
-    telemetry::start(match arguments.command {
+    let _telemetry = telemetry::start(match arguments.command {
         Command::Serve => Verbosity::Informative,
         Command::Dev(_) => Verbosity::Development,
         _ => Verbosity::Quiet,

@@ -91,7 +91,13 @@ impl Installation {
     }
 
     pub fn serve(&self) -> Serving {
+        self.serve_with(&[])
+    }
+
+    /// Serves with more in the environment.
+    pub fn serve_with(&self, variables: &[(&str, &str)]) -> Serving {
         let mut command = porteiro(self.path(), &["serve", "--config", "porteiro.toml"]);
+        command.envs(variables.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = child.stderr.take().unwrap();

@@ -12,11 +12,14 @@
 
 mod binary;
 mod commands;
+mod documents;
 mod drain;
 mod http;
 mod introspection;
 mod metadata;
 mod operator;
+#[cfg(feature = "otel")]
+mod otel;
 mod refusals;
 mod rotation;
 #[path = "../shared/world.rs"]

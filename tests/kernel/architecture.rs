@@ -103,7 +103,19 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         &["crate::http", "crate::system", "axum", "askama", "sqlx", "SELECT ", "UPDATE "],
     ),
     ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
-    ("src/http", &["sqlx", "ractor", "ActorRef", "SELECT "]),
+    (
+        "src/http",
+        &[
+            "crate::cli",
+            "crate::config",
+            "crate::provisioning",
+            "crate::server",
+            "sqlx",
+            "ractor",
+            "ActorRef",
+            "SELECT ",
+        ],
+    ),
 ];
 
 /// Words that belong to one file alone.
