@@ -12,11 +12,15 @@ use crate::{
     },
     system::{System, SystemError, SystemOptions},
 };
+use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// How long everything below HTTP may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many connections operators may have: few, so that there is always one for them.
+const OPERATORS: usize = 64;
 
 /// What a server is built from; every check has passed.
 pub struct Plan {
@@ -29,6 +33,8 @@ pub struct Plan {
     pub operator: OperatorAddress,
     pub lifetimes: Lifetimes,
     pub hosts: Hosts,
+    /// Networks of proxies, behind which many people share an address.
+    pub proxies: Vec<IpNet>,
     pub manners: Manners,
 }
 
@@ -125,24 +131,29 @@ impl Running {
             hosts: plan.hosts,
             key_set_age: habits.keys.published_for,
             limits,
+            proxies: plan.proxies,
         };
         let app = App::new(&system, options).await?;
         let (tls, dice) = (plan.tls, system.dice());
-        let serve = |listeners, tls, router| {
-            let (limits, dice) = (connections.clone(), dice.clone());
+        let serve = |listeners, tls, router, limits| {
+            let dice = dice.clone();
             Server::start(ServerOptions { listeners, tls, router, limits, dice })
         };
-        let public = serve(listeners, tls.clone(), app.router());
+        let public = serve(listeners, tls.clone(), app.router(), connections.clone());
         let leaving = Leaving::default();
+        let private = operators_listener(plan.operator).await?;
+        let place = private.as_ref().and_then(|listener| listener.local_addr().ok());
+        // On loopback no name but loopback's leads there by right.
+        let near = place.is_some_and(|place| place.ip().is_loopback());
         let operator = Operator {
             system: system.clone(),
             vitals: app.vitals(),
             meter: public.meter(),
             leaving: leaving.clone(),
+            hosts: if near { Hosts::Loopback } else { Hosts::Any },
         };
-        let private = operators_listener(plan.operator).await?;
-        let place = private.as_ref().and_then(|listener| listener.local_addr().ok());
-        let private = private.map(|listener| serve(vec![listener], None, operator.router()));
+        let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
+        let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
         Ok(Self { issuer, address, operator: place, system, public, private, leaving, tls, drain })
     }
 

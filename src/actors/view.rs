@@ -6,6 +6,7 @@
 
 use super::lent::Lent;
 use crate::{
+    clock::Stopwatch,
     domain::Machine,
     store::{ReadError, Row},
 };
@@ -22,6 +23,8 @@ const MOST: u64 = 10_000;
 pub struct Seen<M> {
     pub machine: M,
     pub version: i64,
+    /// Since its reading began.
+    since: Stopwatch,
 }
 
 /// Why nothing could be seen.
@@ -52,8 +55,11 @@ impl<M: Machine> View<M> {
 
     /// Shows an entity as it was less than a second ago.
     pub async fn look(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        if let Some(seen) = self.seen.get(id).await {
-            return Ok(seen);
+        match self.seen.get(id).await {
+            Some(seen) if seen.since.elapsed() < FRESH => return Ok(seen),
+            // It was old when its reading ended.
+            Some(_) => self.seen.invalidate(id).await,
+            None => {}
         }
         // Whoever asks for the same meanwhile waits for the same reading.
         let reading = self.seen.try_get_with(id.into(), self.read(id));
@@ -71,16 +77,17 @@ impl<M: Machine> View<M> {
     }
 
     async fn read(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
+        let since = Stopwatch::start();
         let row = self.lent.store.load(M::KIND, id).await;
         let row = row.map_err(|error| ViewError::Unavailable(Arc::new(error)))?;
         let seen = match row {
-            None => Seen { machine: M::default(), version: 0 },
+            None => Seen { machine: M::default(), version: 0, since },
             Some(Row { revision, .. }) if revision > M::REVISION.into() => {
                 return Err(ViewError::Unreadable);
             }
             Some(Row { version, state, .. }) => {
                 let machine = serde_json::from_str(&state).map_err(|_| ViewError::Unreadable)?;
-                Seen { machine, version }
+                Seen { machine, version, since }
             }
         };
         Ok(Arc::new(seen))

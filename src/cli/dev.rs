@@ -67,6 +67,7 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
         operator,
         lifetimes: Lifetimes { access_token: config.lifetimes.access_token },
         hosts: Hosts::Loopback,
+        proxies: Vec::new(),
         manners: Manners::default(),
     })
     .await?;

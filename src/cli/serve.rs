@@ -70,6 +70,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         operator: operator(config.operator.listen),
         lifetimes: Lifetimes { access_token: config.lifetimes.access_token },
         hosts: Hosts::Any,
+        proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         manners: Manners::default(),
     })
 }

@@ -21,7 +21,8 @@ pub const DETAIL_OWNERS: &str = "authorization_details_type";
 /// The list of all resources.
 pub const RESOURCES: &str = "resources";
 
-const LONGEST: usize = 512;
+/// No resource has a longer identifier.
+pub const LONGEST_IDENTIFIER: usize = 512;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Resource {
@@ -82,7 +83,7 @@ pub enum Refusal {
 fn is_identifier(text: &str) -> bool {
     let clean = !text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#');
     clean
-        && text.len() <= LONGEST
+        && text.len() <= LONGEST_IDENTIFIER
         && url::Url::parse(text).is_ok_and(|url| !url.cannot_be_a_base() || url.scheme() == "urn")
 }
 

@@ -12,7 +12,7 @@ use crate::{
     actors::Seen,
     domain::{
         Fingerprint, Secret,
-        client::{AuthMethod, Client, KnownClient},
+        client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -55,18 +55,16 @@ pub async fn authenticate(
     form: &Form,
 ) -> Result<Caller, OAuthError> {
     let presented = presented(headers, form)?;
+    // Whose id it is is public; what was presented is not even in reach.
+    let refuse = |why: Disbelief| FAILED.because(format!("{why:?}: {}", presented.told()));
+    if presented.client_id.len() > LONGEST_ID {
+        return Err(refuse(Disbelief::UnknownClient));
+    }
     let seen = app.clients.look(&presented.client_id).await;
-    let seen = seen.map_err(|error| {
-        tracing::warn!(%error, "a client could not be looked up");
-        OAuthError::unavailable()
-    })?;
+    let seen = seen.map_err(|error| OAuthError::unavailable().because(error.to_string()))?;
     match judge(seen.machine.known(), &presented) {
         Ok(confidential) => Ok(Caller { seen, confidential }),
-        Err(why) => {
-            // Whose id it is is public; what was presented is not even in reach.
-            tracing::info!(?why, client_id = %Printable(&presented.client_id), "client refused");
-            Err(FAILED)
-        }
+        Err(why) => Err(refuse(why)),
     }
 }
 
@@ -149,13 +147,10 @@ fn basic(header: &HeaderValue) -> Option<Presented> {
     Some(Presented { client_id, secrets, method: AuthMethod::ClientSecretBasic })
 }
 
-/// What a stranger sent, fit for a log line: short, and nothing in it that ends the line.
-struct Printable<'a>(&'a str);
-
-impl std::fmt::Display for Printable<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let clean = self.0.chars().take(100).filter(|c| !c.is_control());
-        f.write_str(&clean.collect::<String>())
+impl Presented {
+    /// Who it says it is, fit for a log line: short, and nothing in it that ends the line.
+    fn told(&self) -> String {
+        self.client_id.chars().take(100).filter(|c| !c.is_control()).collect()
     }
 }
 
@@ -212,8 +207,8 @@ mod tests {
 
     #[test]
     fn what_is_logged_of_a_stranger_is_one_short_line() {
-        let long = "x\n".repeat(500);
-        let shown = Printable(&long).to_string();
-        assert_eq!((shown.len(), shown.contains('\n')), (50, false));
+        let (client_id, method) = ("x\n".repeat(500), AuthMethod::None);
+        let told = Presented { client_id, secrets: vec![], method }.told();
+        assert_eq!((told.len(), told.contains('\n')), (50, false));
     }
 }

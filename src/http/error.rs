@@ -63,12 +63,14 @@ impl Code {
 }
 
 /// A refusal of an OAuth endpoint (RFC 6749 §5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {description}", code.name())]
 pub struct OAuthError {
     pub code: Code,
     pub description: &'static str,
     status: StatusCode,
+    /// For the log alone.
+    reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -79,12 +81,18 @@ struct OAuthBody {
 
 impl OAuthError {
     pub const fn new(code: Code, description: &'static str) -> Self {
-        Self { code, description, status: code.status() }
+        Self { code, description, status: code.status(), reason: None }
     }
 
     /// Answers with another status than the code's own: 405, 408, 413.
     pub const fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    /// Says more to the operator than to the caller; never a secret.
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
         self
     }
 
@@ -97,23 +105,30 @@ impl OAuthError {
 /// How long whoever was turned away should wait, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
-/// Marks an answer as a refusal with a code, for whoever counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused(pub Code);
+/// Marks an answer as a refusal, for whoever counts them and for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub code: Code,
+    pub description: &'static str,
+    pub reason: Option<String>,
+}
 
 impl IntoResponse for OAuthError {
     fn into_response(self) -> Response {
         let body = OAuthBody { error: self.code.name(), error_description: self.description };
         let mut response = (self.status, Json(body)).into_response();
         never_stored(&mut response);
-        response.extensions_mut().insert(Refused(self.code));
+        let refused =
+            Refused { code: self.code, description: self.description, reason: self.reason };
+        response.extensions_mut().insert(refused);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             // RFC 6749 §5.2 and RFC 9110 §11.6.1.
             let challenge = HeaderValue::from_static("Basic realm=\"porteiro\", charset=\"UTF-8\"");
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        let later = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
+        if later.contains(&self.status) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }
         response
@@ -210,7 +225,6 @@ pub enum Stopped {
     MissingHost,
     ForeignHost,
     MethodNotAllowed,
-    Busy,
     Late,
     Panicked,
 }
@@ -230,11 +244,6 @@ impl Stopped {
                 let Problem { status, code, detail } = Problem::METHOD_NOT_ALLOWED;
                 (status, code, detail)
             }
-            Self::Busy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "too many requests are under way, please try again",
-            ),
             Self::Late => (
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",

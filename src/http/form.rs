@@ -1,13 +1,19 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
-use super::error::{Code, OAuthError};
+use super::{
+    App,
+    arrivals::Working,
+    error::{Code, OAuthError},
+    transport::Peer,
+};
 use axum::{
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::{FromRequest, Request},
     http::{HeaderMap, StatusCode, header},
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use std::borrow::Cow;
+use tokio::time::timeout;
 
 /// More than any form of ours needs.
 pub const LARGEST_BODY: usize = 64 * 1024;
@@ -112,36 +118,68 @@ pub(super) fn decode(text: &[u8]) -> Result<Cow<'_, str>, OAuthError> {
     String::from_utf8(decoded).map(Cow::Owned).map_err(|_| NOT_TEXT)
 }
 
-impl<S: Send + Sync> FromRequest<S> for Form {
+/// A form, and the headers it came with.
+pub struct Posted {
+    pub headers: HeaderMap,
+    pub form: Form,
+    /// Kept until the request is answered.
+    _place: Working,
+}
+
+impl FromRequest<App> for Posted {
     type Rejection = OAuthError;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, OAuthError> {
-        if request.uri().query().is_some_and(|query| !query.is_empty()) {
+    async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
+        let (head, body) = request.into_parts();
+        if head.uri.query().is_some_and(|query| !query.is_empty()) {
             // RFC 6749 §2.3.1: what is in an address ends up in logs.
             return Err(malformed("parameters belong into the body, not into the address"));
         }
-        if !is_form(request.headers()) {
-            return Err(malformed("the body must be application/x-www-form-urlencoded"));
+        if !is_form(&head.headers) {
+            return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
         }
-        Self::parse(&read(request.into_body()).await?)
+        // Whoever stands in front of us might read another request than we do.
+        if head.headers.contains_key(header::CONTENT_ENCODING) {
+            return Err(malformed("the body must not be encoded")
+                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let body = read(body, app, head.extensions.get::<Peer>()).await?;
+        let place = app.arrivals.work()?;
+        Ok(Self { headers: head.headers, form: Form::parse(&body)?, _place: place })
     }
 }
 
-async fn read(body: Body) -> Result<bytes::Bytes, OAuthError> {
-    match Limited::new(body, LARGEST_BODY).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(malformed("the body is too large").with_status(StatusCode::PAYLOAD_TOO_LARGE))
+async fn read(body: Body, app: &App, peer: Option<&Peer>) -> Result<bytes::Bytes, OAuthError> {
+    const TOO_LARGE: OAuthError =
+        malformed("the body is too large").with_status(StatusCode::PAYLOAD_TOO_LARGE);
+    if body.size_hint().lower() > LARGEST_BODY as u64 {
+        return Err(TOO_LARGE);
+    }
+    let _arriving = app.arrivals.arrive(peer)?;
+    let whole = Limited::new(body, LARGEST_BODY).collect();
+    match timeout(app.arrivals.patience, whole).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(TOO_LARGE),
+        Ok(Err(_)) => Err(malformed("the body did not arrive whole")),
+        Err(_late) => {
+            Err(malformed("the body did not arrive in time")
+                .with_status(StatusCode::REQUEST_TIMEOUT))
         }
-        Err(_) => Err(malformed("the body did not arrive whole")),
     }
 }
 
 fn is_form(headers: &HeaderMap) -> bool {
     let mut given = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(kind), None) = (given.next(), given.next()) else { return false };
-    let essence = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    let mut parts = kind.to_str().unwrap_or_default().split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
 }
 
 #[cfg(test)]

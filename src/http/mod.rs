@@ -3,6 +3,7 @@
 //! A handler has four movements: read the request, build a command, ask, dress the answer. It decides
 //! nothing that a machine decides, holds no actor and writes no SQL.
 
+mod arrivals;
 mod client_auth;
 pub mod error;
 mod form;
@@ -30,6 +31,7 @@ use crate::{
     store::Store,
     system::System,
 };
+use arrivals::Arrivals;
 use axum::{
     Router,
     http::{HeaderName, HeaderValue, Method, Uri, header},
@@ -39,11 +41,10 @@ use axum::{
 };
 use bytes::Bytes;
 use error::{OAuthError, Problem, Stopped, Voice};
+use ipnet::IpNet;
 use layers::{
-    deadline::{self, Deadline},
-    envelope::{self, Envelope},
-    host,
-    room::{self, Room},
+    admission::{self, Admission},
+    envelope::{self, Envelope, Panicked},
 };
 use oauth::{introspect, jwks, metadata, revoke, token};
 use serde::Serialize;
@@ -68,18 +69,34 @@ pub struct AppOptions {
     /// For how long a fetched key set may be used: as long as a key is published before it signs.
     pub key_set_age: Duration,
     pub limits: Limits,
+    /// Networks of proxies, behind which many people share an address.
+    pub proxies: Vec<IpNet>,
 }
 
 /// How much is taken at once, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// Requests that are worked on.
     pub requests: usize,
+    /// Requests whose body is on its way.
+    pub arrivals: usize,
+    /// How many of those one address may have.
+    pub arrivals_per_address: usize,
+    /// How long a body may take.
+    pub body: Duration,
+    /// How long all of a request may take once its head is here.
     pub deadline: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { requests: 2_048, deadline: Duration::from_secs(30) }
+        Self {
+            requests: 2_048,
+            arrivals: 2_048,
+            arrivals_per_address: 128,
+            body: Duration::from_secs(10),
+            deadline: Duration::from_secs(30),
+        }
     }
 }
 
@@ -101,8 +118,8 @@ pub struct Inner {
     access_tokens: Entities<AccessToken>,
     vitals: Arc<Vitals>,
     fixed: Fixed,
-    hosts: Hosts,
-    limits: Limits,
+    arrivals: Arrivals,
+    admission: Admission,
 }
 
 /// What is the same in every answer.
@@ -143,8 +160,8 @@ impl App {
             access_tokens: system.host().await?,
             vitals: Arc::default(),
             fixed,
-            hosts: options.hosts,
-            limits: options.limits,
+            arrivals: Arrivals::new(&options.limits, options.proxies),
+            admission: Admission { hosts: options.hosts, deadline: options.limits.deadline },
         })))
     }
 
@@ -160,7 +177,7 @@ impl App {
         claims: &impl Serialize,
     ) -> Result<String, OAuthError> {
         let signer = self.keys.borrow().signer(algorithm).cloned();
-        let signer = signer.ok_or(OAuthError::unavailable())?;
+        let signer = signer.ok_or_else(OAuthError::unavailable)?;
         signer.sign(typ, claims).map_err(|error| {
             tracing::error!(%error, "a token could not be signed");
             OAuthError::unavailable()
@@ -184,25 +201,25 @@ impl App {
             .route(routes::JWKS, get(jwks::get))
             .route(routes::TOKEN, post(token::post))
             .route(routes::REVOKE, post(revoke::post))
-            // Before the layer, which answers preflights in its place.
-            .method_not_allowed_fallback(refuse_method)
-            .layer(cors());
+            .method_not_allowed_fallback(refuse_method);
         let closed = Router::new()
             .route(routes::INTROSPECT, post(introspect::post))
-            .method_not_allowed_fallback(refuse_method);
-        let served = open.merge(closed).fallback(async || Problem::NOT_FOUND);
-        self.stack(served).with_state(self.clone())
+            .method_not_allowed_fallback(refuse_method)
+            .fallback(async || Problem::NOT_FOUND);
+        let envelope =
+            Envelope::new(&*self.dice, self.vitals.clone(), self.issuer.starts_with("https://"));
+        let open = self.stack(open, envelope.clone(), Some(cors()));
+        let closed = self.stack(closed, envelope, None);
+        open.merge(closed).with_state(self.clone())
     }
 
     /// Puts around the endpoints what stands around every one of them, outermost first.
-    fn stack(&self, served: Router<Self>) -> Router<Self> {
-        let envelope = Envelope {
-            dice: self.dice.clone(),
-            vitals: self.vitals.clone(),
-            strict_transport: self.issuer.starts_with("https://"),
-        };
-        let room = Room::for_requests(self.limits.requests);
-        let deadline = Deadline(self.limits.deadline);
+    fn stack(
+        &self,
+        served: Router<Self>,
+        envelope: Envelope,
+        cors: Option<CorsLayer>,
+    ) -> Router<Self> {
         served.layer(
             ServiceBuilder::new()
                 // Outermost, so that no answer leaves without request id and security headers,
@@ -210,12 +227,11 @@ impl App {
                 .layer(from_fn_with_state(envelope, envelope::envelope))
                 // A panic is our fault and an answer, not a closed connection.
                 .layer(CatchPanicLayer::custom(panicked))
-                // Before anything is spent on it: is this meant for us?
-                .layer(from_fn_with_state(self.hosts, host::check))
-                // Full is full: said at once, and cheaply.
-                .layer(from_fn_with_state(room, room::shed))
-                // Whoever has a place must not keep it for ever.
-                .layer(from_fn_with_state(deadline, deadline::meet)),
+                // A program in a browser can read refusals too, those of the next layer included.
+                .option_layer(cors)
+                // Is this meant for us? Then it is answered in time. Forms take a place of their own
+                // while their body comes in, and another to be worked on (http::arrivals).
+                .layer(from_fn_with_state(self.admission, admission::admit)),
         )
     }
 }
@@ -238,5 +254,8 @@ async fn refuse_method(uri: Uri) -> Response {
 fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     drop(panic);
     tracing::error!("a handler panicked");
-    Voice::Problem.word(Stopped::Panicked)
+    // The outermost layer knows in whose voice to say it.
+    let mut response = Response::default();
+    response.extensions_mut().insert(Panicked);
+    response
 }

@@ -4,29 +4,57 @@ use super::{
     App,
     error::{Code, OAuthError},
 };
-use crate::domain::authority::{self, Audience, OwnedScope, Scopes, WrongTarget};
+use crate::{
+    actors::Seen,
+    domain::{
+        authority::{self, Audience, OwnedScope, Permission, Scopes, WrongTarget},
+        resource::{self, LONGEST_IDENTIFIER, Resource},
+    },
+};
 use std::sync::Arc;
 
-/// Returns the one audience of a token with these scopes.
-pub async fn audience(
+/// The one recipient of a token, and all that it offers.
+pub struct Target {
+    pub audience: Audience,
+    resource: Option<Arc<Seen<Resource>>>,
+}
+
+impl Target {
+    /// Lists the scopes of the API; none for the issuer.
+    pub fn offered(&self) -> Vec<String> {
+        let known = self.resource.as_ref().and_then(|seen| seen.machine.known());
+        known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
+    }
+}
+
+pub fn scopes_of(resource: &resource::Known) -> impl Iterator<Item = &str> {
+    resource.scopes.iter().map(Permission::as_str)
+}
+
+/// Finds the one recipient of a token with these scopes.
+pub async fn find(
     app: &App,
     resource: Option<&str>,
     scopes: &Scopes,
-) -> Result<Audience, OAuthError> {
+) -> Result<Target, OAuthError> {
     if let Some(identifier) = resource {
-        let seen = app.resources.look(identifier).await.map_err(|_| OAuthError::unavailable())?;
-        if seen.machine.known().is_none() {
-            return Err(OAuthError::new(Code::InvalidTarget, "the resource is not known"));
-        }
+        look(app, identifier).await?;
     }
     let mut owners: Vec<(&str, Option<Arc<str>>)> = Vec::new();
     for scope in scopes.of_apis() {
-        let owner = app.scope_owners.look(scope).await.map_err(|_| OAuthError::unavailable())?;
-        owners.push((scope, owner));
+        // What no API could own is not worth a look.
+        let owner = match Permission::parse(scope) {
+            Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
+            _ => Ok(None),
+        };
+        owners.push((scope, owner.map_err(|_| OAuthError::unavailable())?));
+        if owners.last().is_some_and(|(_, owner)| owner.is_none()) {
+            break;
+        }
     }
     let owned: Vec<OwnedScope<'_>> =
         owners.iter().map(|(scope, owner)| OwnedScope { scope, owner: owner.as_deref() }).collect();
-    authority::audience(resource, &owned).map_err(|why| match why {
+    let audience = authority::audience(resource, &owned).map_err(|why| match why {
         WrongTarget::UnknownScope { .. } => {
             OAuthError::new(Code::InvalidScope, "a scope is not known")
         }
@@ -36,5 +64,20 @@ pub async fn audience(
         WrongTarget::ForeignScope { .. } => {
             OAuthError::new(Code::InvalidTarget, "a scope does not belong to the resource")
         }
-    })
+    })?;
+    let resource = match &audience {
+        Audience::Issuer => None,
+        Audience::Resource(identifier) => Some(look(app, identifier).await?),
+    };
+    Ok(Target { audience, resource })
+}
+
+async fn look(app: &App, identifier: &str) -> Result<Arc<Seen<Resource>>, OAuthError> {
+    const UNKNOWN: OAuthError = OAuthError::new(Code::InvalidTarget, "the resource is not known");
+    // What is for the issuer is for nobody else, whoever may have registered its name.
+    if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {
+        return Err(UNKNOWN);
+    }
+    let seen = app.resources.look(identifier).await.map_err(|_| OAuthError::unavailable())?;
+    if seen.machine.known().is_none() { Err(UNKNOWN) } else { Ok(seen) }
 }

@@ -108,6 +108,44 @@ async fn suspension_and_the_loss_of_a_role_show_at_once() {
 }
 
 #[tokio::test]
+async fn a_guard_whose_organization_is_suspended_sees_nothing() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    door.apply(&format!(
+        "[[organization]]\nslug = \"guards\"\n[[client]]\nclient_id = \"guard\"\n\
+         client_secret = \"{SECRET}\"\norganization = \"guards\"\nintrospects = [\"{INVOICES}\"]\n"
+    ))
+    .await;
+    assert_eq!(door.introspect("guard", &token).await["active"], true);
+    door.apply("[[organization]]\nslug = \"guards\"\nenabled = false\n").await;
+    assert_eq!(door.introspect("guard", &token).await, json!({ "active": false }));
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_scope_that_moved_to_another_resource_shows_at_once() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    door.apply(&format!(
+        "[[resource]]\nidentifier = \"{INVOICES}\"\nscopes = [\"invoices:write\"]\n\
+         [[resource]]\nidentifier = \"https://api.example.com/orders\"\n\
+         scopes = [\"orders:read\", \"invoices:read\"]\n"
+    ))
+    .await;
+    assert_eq!(door.introspect("invoices-api", &token).await, json!({ "active": false }));
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_grant_that_was_taken_away_shows_at_once() {
+    let door = Door::open().await;
+    let token = door.token("billing", "invoices:read").await;
+    door.apply("[[client]]\nclient_id = \"billing\"\ngrant_types = []\n").await;
+    assert_eq!(door.introspect("invoices-api", &token).await, json!({ "active": false }));
+    door.stop().await;
+}
+
+#[tokio::test]
 async fn a_narrower_registration_shows_at_once() {
     let door = Door::open().await;
     let token = door.token("billing", "invoices:read").await;

@@ -76,6 +76,15 @@ async fn every_malformed_request_is_refused_by_name() {
         let answer = send(kind, b"grant_type=client_credentials").await;
         assert!(answer.refused(400, "invalid_request").contains("x-www-form-urlencoded"));
     }
+    let utf16 = "application/x-www-form-urlencoded; charset=utf-16";
+    send(utf16, b"grant_type=client_credentials").await.refused(400, "invalid_request");
+    let zipped = door
+        .request(Method::POST, "/connect/token")
+        .header("authorization", basic("billing", SECRET))
+        .header("content-encoding", "gzip")
+        .header("content-type", usual);
+    let zipped = zipped.body(form(&[("grant_type", "client_credentials")])).unwrap();
+    door.send(zipped).await.refused(415, "invalid_request");
     let charset = "Application/X-WWW-Form-Urlencoded; charset=UTF-8";
     assert_eq!(send(charset, b"grant_type=client_credentials").await.status, 200);
     for grant in ["password", "implicit", "authorization_code", "nonsense"] {
@@ -110,6 +119,10 @@ async fn an_oversized_body_is_413_and_an_oversized_head_431() {
     let answer = door.ask("billing", &[("scope", &long)]).await;
     answer.refused(413, "invalid_request");
     sealed(&answer.headers);
+    let promised = "POST /connect/token HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\
+                    Content-Type: application/x-www-form-urlencoded\r\n\r\n";
+    let answer = raw(door.address, promised.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "said before it comes: {answer}");
     let head =
         format!("GET /connect/jwks HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(40_000));
     let answer = raw(door.address, head.as_bytes()).await;
@@ -165,7 +178,7 @@ async fn what_is_not_there_is_404_and_says_nothing_of_what_was_asked() {
 
 #[tokio::test]
 async fn a_body_that_never_ends_is_given_up() {
-    let limits = Limits { deadline: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { body: Duration::from_millis(300), ..Limits::default() };
     let door = Door::open_in(Manner { limits, ..Manner::default() }).await;
     let mut stream = TcpStream::connect(door.address).await.unwrap();
     let head = "POST /connect/token HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\
@@ -181,24 +194,26 @@ async fn a_body_that_never_ends_is_given_up() {
 
 #[tokio::test]
 async fn whoever_finds_no_room_is_told_when_to_come_back() {
-    let limits = Limits { requests: 1, ..Limits::default() };
+    let limits = Limits { arrivals: 1, ..Limits::default() };
     let door = Door::open_in(Manner { limits, ..Manner::default() }).await;
     let mut stream = TcpStream::connect(door.address).await.unwrap();
     let head = "POST /connect/token HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\n\r\ngrant";
     stream.write_all(head.as_bytes()).await.unwrap();
     crate::shared::eventually("a full house", async || {
-        let answer = door.get("/connect/jwks").await;
+        let answer = door.ask("billing", &[]).await;
         if answer.status == 503 {
             assert_eq!(answer.header("retry-after"), Some("1"));
+            assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
             answer.refused(503, "temporarily_unavailable");
             sealed(&answer.headers);
         }
         answer.status == 503
     })
     .await;
+    assert_eq!(door.get("/connect/jwks").await.status, 200, "what has no body needs no room");
     drop(stream);
-    crate::shared::eventually("room again", async || door.get("/connect/jwks").await.status == 200)
+    crate::shared::eventually("room again", async || door.ask("billing", &[]).await.status == 200)
         .await;
     door.stop().await;
 }

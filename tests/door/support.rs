@@ -143,6 +143,7 @@ impl Door {
             operator: OperatorAddress::At(loopback()),
             lifetimes: Lifetimes { access_token: Duration::from_mins(5) },
             hosts: manner.hosts,
+            proxies: Vec::new(),
             manners: Manners {
                 clock: clock.clone(),
                 habits,

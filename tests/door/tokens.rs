@@ -83,6 +83,7 @@ async fn a_client_without_an_organization_speaks_for_nobody_but_itself() {
     assert!(answer.json().get("scope").is_none());
     door.ask("nobody", &[("scope", "invoices:read")]).await.refused(400, "invalid_scope");
     door.ask("nobody", &[("organization", "acme")]).await.refused(400, "invalid_target");
+    door.ask("nobody", &[("resource", INVOICES)]).await.refused(400, "invalid_target");
     door.stop().await;
 }
 
@@ -119,11 +120,42 @@ async fn a_token_is_for_one_resource_and_one_organization() {
         &[("resource", "https://nowhere.example.com")],
         &[("resource", INVOICES), ("resource", "https://api.example.com/orders")],
         &[("organization", "other")],
+        &[("resource", &"https://long.example.com/".repeat(100))],
         &[("organization", "unheard-of")],
     ] {
         door.ask("billing", fields).await.refused(400, "invalid_target");
     }
     assert_eq!(door.ask("billing", &[("organization", "acme")]).await.status, 200);
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_gets_a_token_for_an_api_that_offers_it_nothing() {
+    let door = Door::open().await;
+    let boss =
+        [("grant_type", "client_credentials"), ("client_id", "boss"), ("client_secret", SECRET)];
+    let asked = |resource| [&boss[..], &[("resource", resource)]].concat();
+    assert_eq!(door.post("/connect/token", &asked(INVOICES)).await.status, 200);
+    let orders = door.post("/connect/token", &asked("https://api.example.com/orders")).await;
+    orders.refused(400, "invalid_target");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_wants_bound_tokens_gets_no_others() {
+    let door = Door::open().await;
+    for (id, demand) in [
+        ("dpop", "dpop_bound_access_tokens = true"),
+        ("mtls", "tls_client_certificate_bound_access_tokens = true"),
+        ("fapi", "require_profile = \"fapi2\""),
+    ] {
+        door.apply(&format!(
+            "[[client]]\nclient_id = \"{id}\"\nclient_secret = \"{SECRET}\"\n\
+             organization = \"acme\"\nroles = [\"clerk\"]\n{demand}\n"
+        ))
+        .await;
+        door.ask(id, &[("scope", "invoices:read")]).await.refused(400, "unauthorized_client");
+    }
     door.stop().await;
 }
 

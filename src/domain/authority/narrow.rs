@@ -8,6 +8,8 @@ pub struct Asked {
     /// The slug of the one organization to speak for.
     pub organization: Option<String>,
     pub audience: Audience,
+    /// Every scope of the API it is for; none for the issuer.
+    pub offered: Vec<String>,
     pub scopes: Scopes,
 }
 
@@ -66,6 +68,8 @@ pub enum Widening {
     NeedsPerson { scope: String },
     #[error("the organization is another one than the one held")]
     OtherOrganization,
+    #[error("nothing that this API offers is held")]
+    OutOfReach,
 }
 
 impl Widening {
@@ -76,7 +80,7 @@ impl Widening {
             | Self::NotConferred { scope }
             | Self::NeedsMembership { scope }
             | Self::NeedsPerson { scope } => Some(scope),
-            Self::OtherOrganization => None,
+            Self::OtherOrganization | Self::OutOfReach => None,
         }
     }
 }
@@ -94,7 +98,13 @@ pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
     if let Some(scope) = asked.scopes.of_apis().next().filter(|_| !rooted) {
         return Err(Widening::NeedsMembership { scope: scope.to_owned() });
     }
-    let Asked { organization, audience, scopes } = asked;
+    // To be let in at all one must be allowed something there, though one asks for nothing by name.
+    let held = |scope: &String| bounds.iter().all(|bound| bound.admits(scope).is_ok());
+    let to_an_api = asked.audience != Audience::Issuer;
+    if to_an_api && !(rooted && asked.offered.iter().any(held)) {
+        return Err(Widening::OutOfReach);
+    }
+    let Asked { organization, audience, scopes, .. } = asked;
     Ok(Granted { organization, audience, scopes })
 }
 

@@ -29,6 +29,14 @@ impl KnownClient {
         narrow(asked, &bounds)
     }
 
+    /// Tells whether it wants its tokens bound to a key or a certificate, and no others.
+    pub fn demands_bound_tokens(&self) -> bool {
+        let metadata = &self.metadata;
+        metadata.dpop_bound_access_tokens
+            || metadata.tls_client_certificate_bound_access_tokens
+            || self.require_profile.is_some()
+    }
+
     /// Lists the roles that it holds at `home` and that exist there.
     pub fn roles_at(&self, home: Option<&organization::Known>) -> Vec<String> {
         let Some(home) = home else { return Vec::new() };

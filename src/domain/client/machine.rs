@@ -19,7 +19,8 @@ use serde_json::{Map, Value};
 /// The list of all clients.
 pub const CLIENTS: &str = "clients";
 
-const LONGEST_ID: usize = 255;
+/// No client has a longer id.
+pub const LONGEST_ID: usize = 255;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Client {

@@ -3,7 +3,10 @@
 use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
-    http::{error::Refused, vitals::Vitals},
+    http::{
+        error::{Refused, Stopped, Voice},
+        vitals::Vitals,
+    },
 };
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -11,7 +14,13 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use std::sync::Arc;
+use std::{
+    future::{Ready, ready},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 use tracing::Instrument as _;
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -19,46 +28,67 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// No page of ours is framed, sniffed or asked to load anything; pages set a policy of their own.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 
+/// Marks an answer that stands for a panic.
+#[derive(Clone, Copy)]
+pub struct Panicked;
+
 #[derive(Clone)]
 pub struct Envelope {
-    pub dice: Arc<dyn Dice>,
-    pub vitals: Arc<Vitals>,
+    ids: Arc<RequestIds>,
+    vitals: Arc<Vitals>,
     /// Over https only: browsers then stay there.
-    pub strict_transport: bool,
+    strict_transport: bool,
+}
+
+/// Numbers requests; the beginning tells one process from another.
+struct RequestIds {
+    beginning: String,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    fn next(&self) -> String {
+        format!("{}{:08x}", self.beginning, self.count.fetch_add(1, Relaxed))
+    }
 }
 
 pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: Next) -> Response {
     let stopwatch = Stopwatch::start();
-    let id = draw_text(&*envelope.dice, 16);
+    let id = envelope.ids.next();
+    let voice = Voice::of(request.uri().path());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let span = tracing::info_span!(
-        "http.request",
-        id = id.as_str(),
-        method = request.method().as_str(),
-        route = route.as_ref().map(MatchedPath::as_str)
-    );
-    let mut response = next.run(request).instrument(span.clone()).await;
-    let took = stopwatch.elapsed();
-    let status = response.status();
-    let route = route.as_ref().map(MatchedPath::as_str);
-    envelope.vitals.answered(route, status, took);
-    if let Some(Refused(code)) = response.extensions().get() {
-        envelope.vitals.refused(*code);
+    let route_name = route.as_ref().map(MatchedPath::as_str);
+    let method = request.method().as_str();
+    // Formatting a span's fields is not free: whoever wants spans asks for this level.
+    let span = tracing::debug_span!("http.request", id, method, route = route_name);
+    let mut response = next.run(request).instrument(span).await;
+    if response.extensions().get::<Panicked>().is_some() {
+        response = voice.word(Stopped::Panicked);
     }
-    span.in_scope(|| tracing::debug!(status = status.as_u16(), ?took, "answered"));
+    let (status, took) = (response.status(), stopwatch.elapsed());
+    envelope.vitals.answered(route_name, status, took);
+    if let Some(Refused { code, description, reason }) = response.extensions().get() {
+        envelope.vitals.refused(*code);
+        let (code, status) = (code.name(), status.as_u16());
+        tracing::info!(id, route = route_name, status, code, description, reason, "refused");
+    } else {
+        tracing::debug!(id, route = route_name, status = status.as_u16(), ?took, "answered");
+    }
     envelope.seal(&mut response, &id);
     response
 }
 
 impl Envelope {
+    pub fn new(dice: &dyn Dice, vitals: Arc<Vitals>, strict_transport: bool) -> Self {
+        let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
+        Self { ids: Arc::new(ids), vitals, strict_transport }
+    }
+
     /// Seals the answer of a listener whose requests are not counted.
-    pub fn seal_with_new_id(
-        State(envelope): State<Self>,
-        mut response: Response,
-    ) -> std::future::Ready<Response> {
-        let id = draw_text(&*envelope.dice, 16);
+    pub fn seal_uncounted(State(envelope): State<Self>, mut response: Response) -> Ready<Response> {
+        let id = envelope.ids.next();
         envelope.seal(&mut response, &id);
-        std::future::ready(response)
+        ready(response)
     }
 
     fn seal(&self, response: &mut Response, id: &str) {

@@ -1,12 +1,11 @@
 //! Every request names exactly one host; a development server answers to loopback names alone.
 
-use crate::http::error::{Stopped, Voice};
+use crate::http::error::Stopped;
 use axum::{
-    extract::{Request, State},
-    http::{Version, header},
-    middleware::Next,
-    response::Response,
+    extract::Request,
+    http::{Version, header, uri::Authority},
 };
+use std::net::IpAddr;
 
 /// To whom we answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,50 +15,47 @@ pub enum Hosts {
     Loopback,
 }
 
-pub async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
-    match judge(hosts, &request) {
-        Ok(()) => next.run(request).await,
-        Err(stopped) => Voice::of(request.uri().path()).word(stopped),
-    }
-}
-
-fn judge(hosts: Hosts, request: &Request) -> Result<(), Stopped> {
-    let mut given = request.headers().get_all(header::HOST).iter();
-    let host = match (given.next(), given.next()) {
-        (Some(host), None) => host.to_str().map_err(|_| Stopped::MissingHost)?,
-        // HTTP/2 names it in the request itself (RFC 9113 §8.3.1).
-        (None, None) if request.version() >= Version::HTTP_2 => {
-            request.uri().authority().ok_or(Stopped::MissingHost)?.as_str()
+impl Hosts {
+    /// Tells why a request is not for us.
+    pub fn judge<B>(self, request: &Request<B>) -> Result<(), Stopped> {
+        let mut given = request.headers().get_all(header::HOST).iter();
+        let target = request.uri().authority();
+        let host = match (given.next(), given.next(), target) {
+            (Some(host), None, None) => {
+                let host = host.to_str().ok().filter(|host| !host.is_empty());
+                host.and_then(|host| host.parse::<Authority>().ok()).ok_or(Stopped::MissingHost)?
+            }
+            // RFC 9112 §3.2.2 and RFC 9113 §8.3.1: named twice, it is the same.
+            (Some(host), None, Some(target)) if host.as_bytes() == target.as_str().as_bytes() => {
+                target.clone()
+            }
+            (None, None, Some(target)) if request.version() >= Version::HTTP_2 => target.clone(),
+            // RFC 9112 §3.2
+            _ => return Err(Stopped::MissingHost),
+        };
+        // Nobody logs in to a host (RFC 9110 §4.2.4).
+        if host.as_str().contains('@') {
+            return Err(Stopped::MissingHost);
         }
-        // RFC 9112 §3.2
-        _ => return Err(Stopped::MissingHost),
-    };
-    if host.is_empty() {
-        return Err(Stopped::MissingHost);
-    }
-    match hosts {
-        Hosts::Loopback if !is_loopback(host) => Err(Stopped::ForeignHost),
-        Hosts::Any | Hosts::Loopback => Ok(()),
+        match self {
+            Self::Loopback if !is_loopback(host.host()) => Err(Stopped::ForeignHost),
+            Self::Any | Self::Loopback => Ok(()),
+        }
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
+fn is_loopback(name: &str) -> bool {
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::body::Body;
 
-    fn with(hosts: &[&str]) -> Request {
-        let mut request = Request::new(Body::empty());
+    fn with(target: &str, hosts: &[&str]) -> Request<()> {
+        let mut request = Request::builder().uri(target).body(()).unwrap();
         for host in hosts {
             request.headers_mut().append(header::HOST, host.parse().unwrap());
         }
@@ -67,17 +63,26 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_empty_or_doubled_host_is_refused() {
-        for bad in [&[][..], &[""], &["a", "a"], &["a", "b"]] {
-            assert_eq!(judge(Hosts::Any, &with(bad)), Err(Stopped::MissingHost), "{bad:?}");
+    fn a_missing_empty_doubled_or_nonsensical_host_is_refused() {
+        for bad in [&[][..], &[""], &["a", "a"], &["a", "b"], &["a b"], &["u@a"]] {
+            assert_eq!(Hosts::Any.judge(&with("/", bad)), Err(Stopped::MissingHost), "{bad:?}");
         }
-        assert_eq!(judge(Hosts::Any, &with(&["id.example.com"])), Ok(()));
+        assert_eq!(Hosts::Any.judge(&with("/", &["id.example.com:8443"])), Ok(()));
+    }
+
+    #[test]
+    fn a_target_that_names_another_host_is_refused() {
+        assert_eq!(Hosts::Any.judge(&with("http://a/", &["a"])), Ok(()));
+        for hosts in [&["b"][..], &[], &["a", "a"]] {
+            let refused = Hosts::Any.judge(&with("http://a/", hosts));
+            assert_eq!(refused, Err(Stopped::MissingHost), "{hosts:?}");
+        }
     }
 
     #[test]
     fn a_development_server_answers_to_loopback_names_alone() {
         for good in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080"] {
-            assert_eq!(judge(Hosts::Loopback, &with(&[good])), Ok(()), "{good}");
+            assert_eq!(Hosts::Loopback.judge(&with("/", &[good])), Ok(()), "{good}");
         }
         for bad in [
             "evil.example",
@@ -88,8 +93,11 @@ mod tests {
             "[::2]",
             "localhost.",
             "0x7f.1",
+            "[127.0.0.1",
         ] {
-            assert_eq!(judge(Hosts::Loopback, &with(&[bad])), Err(Stopped::ForeignHost), "{bad}");
+            assert!(Hosts::Loopback.judge(&with("/", &[bad])).is_err(), "{bad}");
         }
+        let elsewhere = with("http://evil.example/", &["localhost"]);
+        assert!(Hosts::Loopback.judge(&elsewhere).is_err());
     }
 }

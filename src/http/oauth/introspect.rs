@@ -9,19 +9,20 @@ use crate::{
         Machine as _,
         access_token::{AccessToken, Claims},
         authority::{Asked, Audience, Scopes},
-        client::{Client, KnownClient},
-        organization::Organization,
+        client::{Client, GrantType, KnownClient},
+        organization::{self, Organization},
+        resource::Resource,
     },
     http::{
         App, client_auth,
         error::{Code, OAuthError, never_stored},
-        form::Form,
+        form::Posted,
+        target,
     },
 };
 use axum::{
     Json,
     extract::State,
-    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -53,56 +54,85 @@ impl IntoResponse for Introspected {
 
 pub async fn post(
     State(app): State<App>,
-    headers: HeaderMap,
-    form: Form,
+    Posted { headers, form, .. }: Posted,
 ) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
     let caller = client_auth::authenticate(&app, &headers, &form).await?.confidential()?;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter token is missing");
     let token = form.get("token").ok_or(missing)?;
     let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
-    if !may_see(caller.client(), &claims) || !is_good(&app, &claims).await? {
+    let caller = caller.client();
+    if !may_see(&app, caller, &claims) || !is_good(&app, caller, &claims).await? {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
 }
 
-fn may_see(caller: &KnownClient, claims: &Claims) -> bool {
-    claims.client_id == caller.client_id || caller.introspects.contains(&claims.aud)
+fn may_see(app: &App, caller: &KnownClient, claims: &Claims) -> bool {
+    // What is for the issuer is guarded by nobody else.
+    let guarded = claims.aud != app.issuer && caller.introspects.contains(&claims.aud);
+    claims.client_id == caller.client_id || guarded
 }
 
-/// Tells whether everything the token says is still true.
-async fn is_good(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
-    let unavailable = |_| OAuthError::unavailable();
+/// Tells whether everything the token says is still true, and whether its asker may still ask.
+async fn is_good(app: &App, caller: &KnownClient, claims: &Claims) -> Result<bool, OAuthError> {
     let now = app.clock.now();
+    let to_an_api = claims.aud != app.issuer;
     let mut asked = vec![(AccessToken::KIND, &*claims.jti), (Client::KIND, &*claims.client_id)];
+    asked.extend(to_an_api.then_some((Resource::KIND, &*claims.aud)));
     asked.extend(claims.org.as_deref().map(|slug| (Organization::KIND, slug)));
+    asked.extend(caller.organization.as_deref().map(|slug| (Organization::KIND, slug)));
     let found = app.store.standing(&asked).await.map_err(|_| OAuthError::unavailable())?;
-    // A row of the token itself says that it was revoked.
-    if found[0].is_some() {
+    // A row of the token itself says that it was revoked; of everything else, that it is there.
+    let mut standings = asked.iter().zip(&found).skip(1);
+    let all_live = standings.all(|(_, found)| found.is_some_and(|found| found.is_live(now)));
+    if found[0].is_some() || !all_live {
         return Ok(false);
     }
-    let Some(client) = found[1].filter(|standing| standing.is_live(now)) else { return Ok(false) };
-    let client = app.clients.at_version(&claims.client_id, client.version).await;
+    let version = |kind: &str, id: &str| {
+        let place = asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
+        place.and_then(|place| found[place]).map_or(0, |found| found.version)
+    };
+    let unavailable = |_| OAuthError::unavailable();
+    let id = &claims.client_id;
+    let client = app.clients.at_version(id, version(Client::KIND, id)).await;
     let client = client.map_err(unavailable)?;
     let Some(client) = client.machine.known() else { return Ok(false) };
-    if claims.org != client.organization {
-        return Ok(false);
-    }
-    let Some(slug) = &claims.org else { return Ok(still_covered(client, None, claims)) };
-    let Some(home) = found[2].filter(|standing| standing.is_live(now)) else { return Ok(false) };
-    let home = app.organizations.at_version(slug, home.version).await.map_err(unavailable)?;
-    Ok(home.machine.known().is_some_and(|home| still_covered(client, Some(home), claims)))
+    let home = match &claims.org {
+        None => None,
+        Some(slug) => {
+            let version = version(Organization::KIND, slug);
+            Some(app.organizations.at_version(slug, version).await.map_err(unavailable)?)
+        }
+    };
+    let (audience, offered) = if to_an_api {
+        let version = version(Resource::KIND, &claims.aud);
+        let resource = app.resources.at_version(&claims.aud, version).await;
+        let resource = resource.map_err(unavailable)?;
+        let Some(known) = resource.machine.known() else { return Ok(false) };
+        let offered = target::scopes_of(known).map(str::to_owned).collect();
+        (Audience::Resource(claims.aud.clone()), offered)
+    } else {
+        (Audience::Issuer, Vec::new())
+    };
+    let home = home.as_ref().and_then(|home| home.machine.known());
+    let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(false) };
+    let asked = Asked { organization: claims.org.clone(), audience, offered, scopes };
+    Ok(still_holds(client, home, asked, claims))
 }
 
-fn still_covered(
+/// Narrows once more what the token says, over what is true now.
+fn still_holds(
     client: &KnownClient,
-    home: Option<&crate::domain::organization::Known>,
+    home: Option<&organization::Known>,
+    asked: Asked,
     claims: &Claims,
 ) -> bool {
-    let Ok(scopes) = Scopes::parse(&claims.scope) else { return false };
-    let (organization, audience) = (claims.org.clone(), Audience::Resource(claims.aud.clone()));
     let held = client.roles_at(home);
-    claims.roles().all(|role| held.iter().any(|one| one == role))
-        && client.narrow(home, Asked { organization, audience, scopes }).is_ok()
+    let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
+    asked.scopes.of_apis().all(owned)
+        && claims.org == client.organization
+        && client.may_use(GrantType::ClientCredentials)
+        && claims.roles().all(|role| held.iter().any(|one| one == role))
+        && client.narrow(home, asked).is_ok()
 }

@@ -5,19 +5,18 @@ use crate::{
     http::{
         App, client_auth,
         error::{Code, OAuthError, never_stored},
-        form::Form,
+        form::Posted,
     },
 };
 use axum::{
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 
 pub async fn post(
     State(app): State<App>,
-    headers: HeaderMap,
-    form: Form,
+    Posted { headers, form, .. }: Posted,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate(&app, &headers, &form).await?;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter token is missing");
@@ -35,10 +34,10 @@ pub async fn post(
             organization: claims.org,
         };
         // Carried out though the caller hangs up.
-        app.access_tokens.insist(&claims.jti, revoke).await.map_err(|failure| {
-            tracing::warn!(%failure, "a token could not be revoked");
-            OAuthError::unavailable()
-        })?;
+        app.access_tokens
+            .insist(&claims.jti, revoke)
+            .await
+            .map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
     }
     let mut response = StatusCode::OK.into_response();
     never_stored(&mut response);

@@ -3,7 +3,16 @@
 mod exposition;
 mod metrics;
 
-use super::{error::Problem, layers::envelope::Envelope, transport::Meter, vitals::Vitals};
+use super::{
+    Hosts,
+    error::Problem,
+    layers::{
+        admission::{self, Admission},
+        envelope::Envelope,
+    },
+    transport::Meter,
+    vitals::Vitals,
+};
 use crate::{
     actors::INSTALLATION,
     domain::{
@@ -16,7 +25,7 @@ use axum::{
     Router,
     extract::State,
     http::{StatusCode, header},
-    middleware::map_response_with_state,
+    middleware::{from_fn_with_state, map_response_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -31,6 +40,9 @@ use std::{
 /// How long the store may take to show that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long an operator's request may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+
 /// What the operator's endpoints look at.
 #[derive(Clone)]
 pub struct Operator {
@@ -39,6 +51,7 @@ pub struct Operator {
     /// The public listener.
     pub meter: Meter,
     pub leaving: Leaving,
+    pub hosts: Hosts,
 }
 
 /// Whether this node is on its way out; clones are the same.
@@ -54,18 +67,16 @@ impl Leaving {
 
 impl Operator {
     pub fn router(self) -> Router {
-        let envelope = Envelope {
-            dice: self.system.dice(),
-            vitals: self.vitals.clone(),
-            strict_transport: false,
-        };
+        let envelope = Envelope::new(&*self.system.dice(), self.vitals.clone(), false);
+        let admission = Admission { hosts: self.hosts, deadline: DEADLINE };
         Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))
             .route("/readyz", get(readyz))
             .fallback(async || Problem::NOT_FOUND)
             .method_not_allowed_fallback(async || Problem::METHOD_NOT_ALLOWED)
-            .layer(map_response_with_state(envelope, Envelope::seal_with_new_id))
+            .layer(from_fn_with_state(admission, admission::admit))
+            .layer(map_response_with_state(envelope, Envelope::seal_uncounted))
             .with_state(self)
     }
 
@@ -98,8 +109,11 @@ async fn readyz(State(operator): State<Operator>) -> Response {
 }
 
 async fn metrics(State(operator): State<Operator>) -> Response {
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, metrics::scrape(&operator)).into_response()
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, metrics::scrape(&operator)).into_response()
 }
 
 fn plain(status: StatusCode, text: impl Into<String>) -> Response {

@@ -3,6 +3,7 @@
 /// What every answer carries, as the router's layers would write it.
 const HEADERS: &[u8] = b"x-content-type-options: nosniff\r\n\
     x-frame-options: DENY\r\n\
+    referrer-policy: no-referrer\r\n\
     content-security-policy: default-src 'none'; frame-ancestors 'none'\r\n\
     cache-control: no-store\r\n\
     x-request-id: ";
@@ -30,7 +31,7 @@ mod tests {
         let text = String::from_utf8(dressed(bare, "abc").unwrap()).unwrap();
         assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nx-content-"));
         assert!(text.ends_with("\r\nx-request-id: abc\r\n\r\n"));
-        assert_eq!(text.matches(": ").count(), 6);
+        assert_eq!(text.matches(": ").count(), 7);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct ConnectionLimits {
     /// How long a connection may wait between two requests. Longer than the minute after which
     /// common proxies let go of theirs, so that it is they who close.
     pub idle: Duration,
+    /// How long a request may be under way, until the other side has taken the whole answer.
+    pub answer: Duration,
     /// How long a connection that we close still listens, so that what the other side is sending
     /// does not destroy our last answer.
     pub linger: Duration,
@@ -33,6 +35,7 @@ impl Default for ConnectionLimits {
             handshake: Duration::from_secs(10),
             header_read: Duration::from_secs(30),
             idle: Duration::from_secs(75),
+            answer: Duration::from_mins(2),
             linger: Duration::from_secs(1),
             max_connections: 10_000,
             header_bytes: 32 * 1024,

@@ -7,7 +7,7 @@
 
 use super::{
     ConnectionLimits,
-    pulse::{Awaiting, Pulse, Version},
+    pulse::{Awaiting, OLDEST, Pulse, Version},
 };
 use std::{pin::Pin, time::Duration};
 use tokio::time::{Sleep, sleep};
@@ -18,22 +18,30 @@ const BEATS: u32 = 8;
 pub(super) struct Patience {
     interval: Duration,
     idle_beats: u32,
+    /// After how many beats requests grow older.
+    beats_per_age: u32,
     timer: Pin<Box<Sleep>>,
     changes: u64,
     /// For how many beats nothing has changed.
     beats: u32,
+    /// How many beats this age has lasted.
+    age: u32,
 }
 
 impl Patience {
     pub(super) fn new(limits: &ConnectionLimits) -> Self {
         let interval = (limits.header_read / BEATS).max(Duration::from_millis(1));
-        let idle = limits.idle.as_nanos().div_ceil(interval.as_nanos());
+        let beats = |limit: Duration| {
+            u32::try_from(limit.as_nanos().div_ceil(interval.as_nanos())).unwrap_or(u32::MAX)
+        };
         Self {
             interval,
-            idle_beats: u32::try_from(idle).unwrap_or(u32::MAX),
+            idle_beats: beats(limits.idle),
+            beats_per_age: beats(limits.answer).div_ceil(OLDEST),
             timer: Box::pin(sleep(interval)),
             changes: 0,
             beats: 0,
+            age: 0,
         }
     }
 
@@ -46,6 +54,14 @@ impl Patience {
             let changes = pulse.changes();
             self.beats = if changes == self.changes { self.beats.saturating_add(1) } else { 0 };
             self.changes = changes;
+            self.age += 1;
+            if self.age >= self.beats_per_age {
+                self.age = 0;
+                // Whoever does not take an answer must not keep a place for it.
+                if pulse.grow_older() {
+                    return;
+                }
+            }
             let limit = match pulse.awaiting(version) {
                 Awaiting::Answer => continue,
                 Awaiting::Head => BEATS,

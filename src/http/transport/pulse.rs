@@ -16,6 +16,10 @@ pub(super) enum Version {
     Http2,
 }
 
+/// After how many changes of age a request is among the oldest that are told apart.
+pub(super) const OLDEST: u32 = 9;
+const AGES: usize = OLDEST as usize + 1;
+
 /// What a connection should do about a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
@@ -49,6 +53,10 @@ pub(super) struct Pulse {
     /// Whether an answer has been given to the connection and not all of it sent.
     owed: AtomicBool,
     stirred: Notify,
+    /// The age in which requests begin now.
+    age: AtomicUsize,
+    /// How many requests are under way that began in each age.
+    by_age: [AtomicUsize; AGES],
 }
 
 impl Pulse {
@@ -61,7 +69,16 @@ impl Pulse {
             heard: AtomicBool::new(false),
             owed: AtomicBool::new(false),
             stirred: Notify::new(),
+            age: AtomicUsize::new(0),
+            by_age: Default::default(),
         }
+    }
+
+    /// Begins another age; tells whether a request is under way that began before all of them.
+    pub(super) fn grow_older(&self) -> bool {
+        let next = (self.age.load(Relaxed) + 1) % AGES;
+        self.age.store(next, Relaxed);
+        self.by_age[next].load(Relaxed) > 0
     }
 
     pub(super) fn is_leaving(&self) -> bool {
@@ -135,10 +152,16 @@ impl Pulse {
 }
 
 /// One request, until its answer has been handed over in full or given up.
-pub(super) struct UnderWay(Arc<Pulse>);
+pub(super) struct UnderWay {
+    pulse: Arc<Pulse>,
+    /// The age in which it began.
+    age: usize,
+}
 
 impl UnderWay {
     pub(super) fn begin(pulse: &Arc<Pulse>) -> Self {
+        let age = pulse.age.load(Relaxed);
+        pulse.by_age[age].fetch_add(1, Relaxed);
         pulse.under_way.fetch_add(1, Relaxed);
         pulse.served.store(true, Relaxed);
         pulse.heard.store(false, Relaxed);
@@ -147,19 +170,21 @@ impl UnderWay {
         if pulse.is_leaving() {
             pulse.stirred.notify_one();
         }
-        Self(pulse.clone())
+        Self { pulse: pulse.clone(), age }
     }
 
     pub(super) fn is_leaving(&self) -> bool {
-        self.0.is_leaving()
+        self.pulse.is_leaving()
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.owed.store(true, Relaxed);
-        self.0.under_way.fetch_sub(1, Relaxed);
-        self.0.changes.fetch_add(1, Relaxed);
-        self.0.house.tally.end_request();
+        let Self { pulse, age } = self;
+        pulse.owed.store(true, Relaxed);
+        pulse.by_age[*age].fetch_sub(1, Relaxed);
+        pulse.under_way.fetch_sub(1, Relaxed);
+        pulse.changes.fetch_add(1, Relaxed);
+        pulse.house.tally.end_request();
     }
 }

@@ -8,6 +8,7 @@ fn asked(organization: Option<&str>, scopes: &str) -> Asked {
     Asked {
         organization: organization.map(str::to_owned),
         audience: Audience::Issuer,
+        offered: Vec::new(),
         scopes: Scopes::parse(scopes).unwrap(),
     }
 }
@@ -75,6 +76,25 @@ fn without_roles_nothing_of_an_api_is_granted() {
     }
 }
 
+#[test]
+fn nobody_is_let_in_where_nothing_is_held() {
+    let held = permissions(&["invoices:read"]);
+    let roles = Bound::Roles { organization: "acme", permissions: &held };
+    let to = |offered: &[&str]| Asked {
+        audience: Audience::Resource("https://api.example.com".to_owned()),
+        offered: offered.iter().map(|scope| (*scope).to_owned()).collect(),
+        ..asked(Some("acme"), "")
+    };
+    assert!(narrow(to(&["invoices:write", "invoices:read"]), &[roles]).is_ok());
+    for offered in [&["orders:read"][..], &["invoices:write"], &[]] {
+        assert_eq!(narrow(to(offered), &[roles]), Err(Widening::OutOfReach), "{offered:?}");
+    }
+    let registered = Scopes::parse("orders:read").unwrap();
+    let ceiling = Bound::Scopes { source: Source::Registration, scopes: &registered };
+    let refused = narrow(to(&["invoices:read", "orders:read"]), &[roles, ceiling]);
+    assert_eq!(refused, Err(Widening::OutOfReach), "one alone is not enough");
+}
+
 fn held() -> impl Strategy<Value = Vec<Permission>> {
     let action = prop_oneof!["[a-c]", Just("*".to_owned())];
     let permission = ("[x-z]", action)
@@ -102,7 +122,8 @@ proptest! {
         let roles = Bound::Roles { organization: &first.1, permissions: &held };
         let mut parent: Option<Granted> = None;
         for ((organization, scopes), ceiling) in asks.into_iter().zip(ceilings.iter().cycle()) {
-            let asked = Asked { organization, audience: Audience::Issuer, scopes };
+            let (audience, offered) = (Audience::Issuer, Vec::new());
+            let asked = Asked { organization, audience, offered, scopes };
             let above = parent.as_ref().map(|granted| granted.scopes().clone());
             let mut bounds = vec![roles];
             bounds.push(Bound::Scopes { source: Source::Registration, scopes: ceiling });

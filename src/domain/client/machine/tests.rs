@@ -155,6 +155,7 @@ fn in_its_own_name_a_client_holds_what_its_roles_confer_and_its_registration_adm
     let asked = |scopes: &str| Asked {
         organization: Some("acme".to_owned()),
         audience: Audience::Issuer,
+        offered: Vec::new(),
         scopes: Scopes::parse(scopes).unwrap(),
     };
     let acme = acme();

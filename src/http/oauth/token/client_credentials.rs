@@ -7,12 +7,13 @@
 
 use super::Issued;
 use crate::{
+    actors::Seen,
     crypto::draw_text,
     domain::{
         access_token::{Claims, Mint},
         authority::{Asked, Scopes, Widening},
         client::KnownClient,
-        organization,
+        organization::{self, Organization},
         signing_keys::SigningAlgorithm,
     },
     http::{
@@ -23,6 +24,7 @@ use crate::{
         target,
     },
 };
+use std::sync::Arc;
 
 const WRONG_ORGANIZATION: OAuthError =
     OAuthError::new(Code::InvalidTarget, "the client does not speak for this organization");
@@ -30,21 +32,27 @@ const WRONG_ORGANIZATION: OAuthError =
 pub async fn grant(app: &App, caller: Caller, form: &Form) -> Result<Issued, OAuthError> {
     let caller = caller.confidential()?;
     let client = caller.client();
+    // A token that anyone could use is not what such a client has asked for.
+    if client.demands_bound_tokens() {
+        let why = "the client wants bound tokens, which are not offered yet";
+        return Err(OAuthError::new(Code::UnauthorizedClient, why));
+    }
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())
         .map_err(|_| OAuthError::new(Code::InvalidScope, "a scope is malformed"))?;
     let home = home(app, client, form.get("organization")).await?;
-    let audience = target::audience(app, form.resource()?, &scopes).await?;
-
-    let organization = home.as_ref().map(|home| home.slug.clone());
-    let asked = Asked { organization, audience, scopes };
-    let granted = client.narrow(home.as_ref(), asked).map_err(|why| refuse(&why))?;
+    let home = home.as_ref().and_then(|seen| seen.machine.known());
+    let target = target::find(app, form.resource()?, &scopes).await?;
+    let organization = home.map(|home| home.slug.clone());
+    let offered = target.offered();
+    let asked = Asked { organization, audience: target.audience, offered, scopes };
+    let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
     let claims = Claims::from(Mint {
         issuer: &app.issuer,
         subject: &client.client_id,
         client_id: &client.client_id,
         granted: &granted,
-        roles: &client.roles_at(home.as_ref()),
+        roles: &client.roles_at(home),
         jti: draw_text(&*app.dice, 16),
         now: app.clock.now(),
         lifetime: app.lifetimes.access_token,
@@ -59,29 +67,35 @@ async fn home(
     app: &App,
     client: &KnownClient,
     asked: Option<&str>,
-) -> Result<Option<organization::Known>, OAuthError> {
+) -> Result<Option<Arc<Seen<Organization>>>, OAuthError> {
     if asked.is_some() && asked != client.organization.as_deref() {
         return Err(WRONG_ORGANIZATION);
     }
     let Some(slug) = &client.organization else { return Ok(None) };
     let seen = app.organizations.look(slug).await.map_err(|_| OAuthError::unavailable())?;
-    match seen.machine.known() {
-        Some(home) if home.enabled => Ok(Some(home.clone())),
-        // Suspended: it confers no authority.
-        _ => Err(WRONG_ORGANIZATION),
-    }
+    let enabled = |home: &organization::Known| home.enabled;
+    // Suspended: it confers no authority.
+    if seen.machine.known().is_some_and(enabled) { Ok(Some(seen)) } else { Err(WRONG_ORGANIZATION) }
 }
 
 fn refuse(widening: &Widening) -> OAuthError {
-    tracing::info!(%widening, scope = widening.scope(), "more was asked than is held");
-    let description = match widening {
+    let (code, description) = match widening {
         Widening::OtherOrganization => return WRONG_ORGANIZATION,
-        Widening::BeyondRegistration { .. } => {
-            "a scope is not among those the client was registered with"
+        Widening::OutOfReach => {
+            (Code::InvalidTarget, "the client holds nothing that this resource offers")
         }
-        Widening::NotConferred { .. } => "a scope is not conferred by the roles of the client",
-        Widening::NeedsMembership { .. } => "a scope needs an organization to speak for",
-        Widening::NeedsPerson { .. } => "a scope speaks of a person, and this grant has none",
+        Widening::BeyondRegistration { .. } => {
+            (Code::InvalidScope, "a scope is not among those the client was registered with")
+        }
+        Widening::NotConferred { .. } => {
+            (Code::InvalidScope, "a scope is not conferred by the roles of the client")
+        }
+        Widening::NeedsMembership { .. } => {
+            (Code::InvalidScope, "a scope needs an organization to speak for")
+        }
+        Widening::NeedsPerson { .. } => {
+            (Code::InvalidScope, "a scope speaks of a person, and this grant has none")
+        }
     };
-    OAuthError::new(Code::InvalidScope, description)
+    OAuthError::new(code, description).because(widening.scope().unwrap_or_default())
 }

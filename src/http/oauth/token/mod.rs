@@ -7,13 +7,12 @@ use crate::{
     http::{
         App, client_auth,
         error::{Code, OAuthError, never_stored},
-        form::Form,
+        form::Posted,
     },
 };
 use axum::{
     Json,
     extract::State,
-    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -41,8 +40,7 @@ pub const GRANTS: [GrantType; 1] = [GrantType::ClientCredentials];
 
 pub async fn post(
     State(app): State<App>,
-    headers: HeaderMap,
-    form: Form,
+    Posted { headers, form, .. }: Posted,
 ) -> Result<Issued, OAuthError> {
     let caller = client_auth::authenticate(&app, &headers, &form).await?;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");

@@ -111,6 +111,26 @@ async fn an_http2_client_that_says_no_more_is_let_go_in_the_middle_of_a_request(
 }
 
 #[tokio::test]
+async fn an_answer_that_nobody_takes_is_not_kept_for_ever() {
+    let limits = ConnectionLimits { answer: HASTY * 2, ..hasty() };
+    let started = start(limits).await;
+    let mut client = connect(started.address).await;
+    client.request("/never").await.unwrap();
+    until(|| started.server.report().requests_under_way == 1).await;
+    assert_eq!(client.farewell().await, "");
+    // Settings that leave no room for a single byte of an answer, and GET /.
+    let mut client = connect(started.address).await;
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+    let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0];
+    let block = b"\x82\x86\x84\x41\x01x";
+    let length = u8::try_from(block.len()).unwrap();
+    let headers = [&[0, 0, length, 1, 5, 0, 0, 0, 1], &block[..]].concat();
+    client.stream.write_all(&[&settings[..], &headers].concat()).await.unwrap();
+    until(|| started.server.report().requests_under_way == 1).await;
+    until(|| started.server.report().open == 0).await;
+}
+
+#[tokio::test]
 async fn http2_headers_that_are_too_long_are_refused_and_others_served() {
     let started = start(ConnectionLimits::default()).await;
     let stream = TcpStream::connect(started.address).await.unwrap();

@@ -1,0 +1,144 @@
+//! Room for requests: for those whose body is still on its way, and for those that are worked on.
+//!
+//! A body may take its time, and whoever sends many slow ones must not keep the others from being
+//! served. So a request takes a place among the arrivals only while its body comes in, one address
+//! may hold only some of those places, and a place to be worked on is taken when all of it is here.
+
+use super::{
+    Limits,
+    error::{Code, OAuthError},
+    transport::Peer,
+};
+use axum::http::StatusCode;
+use ipnet::IpNet;
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+const FULL: OAuthError = OAuthError::new(
+    Code::TemporarilyUnavailable,
+    "too many requests are under way, please try again",
+);
+
+/// How many arrivals each address has; nobody is kept who has none.
+type Counted = Mutex<HashMap<IpAddr, usize>>;
+
+/// Where requests are let in.
+pub struct Arrivals {
+    arriving: Arc<Semaphore>,
+    working: Arc<Semaphore>,
+    per_address: usize,
+    /// How long a body may take.
+    pub patience: Duration,
+    /// Networks of proxies, behind which many people share an address.
+    proxies: Vec<IpNet>,
+    by_address: Arc<Counted>,
+}
+
+/// A place among those whose body is on its way.
+pub struct Arriving {
+    _place: OwnedSemaphorePermit,
+    counted: Option<(IpAddr, Arc<Counted>)>,
+}
+
+/// A place among those that are worked on.
+pub struct Working {
+    _place: OwnedSemaphorePermit,
+}
+
+impl Arrivals {
+    pub fn new(limits: &Limits, proxies: Vec<IpNet>) -> Self {
+        Self {
+            arriving: Arc::new(Semaphore::new(limits.arrivals)),
+            working: Arc::new(Semaphore::new(limits.requests)),
+            per_address: limits.arrivals_per_address,
+            patience: limits.body,
+            proxies,
+            by_address: Arc::default(),
+        }
+    }
+
+    /// Takes a place for a request whose body comes in.
+    pub fn arrive(&self, peer: Option<&Peer>) -> Result<Arriving, OAuthError> {
+        let place = self.arriving.clone().try_acquire_owned().map_err(|_| FULL)?;
+        let Some(address) = peer.map(|peer| peer.address.ip()).filter(|ip| self.is_counted(*ip))
+        else {
+            return Ok(Arriving { _place: place, counted: None });
+        };
+        let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = by_address.entry(address).or_default();
+        if *held >= self.per_address {
+            return Err(FULL.with_status(StatusCode::TOO_MANY_REQUESTS));
+        }
+        *held += 1;
+        Ok(Arriving { _place: place, counted: Some((address, self.by_address.clone())) })
+    }
+
+    /// Takes a place for a request that is all here.
+    pub fn work(&self) -> Result<Working, OAuthError> {
+        self.working
+            .clone()
+            .try_acquire_owned()
+            .map(|place| Working { _place: place })
+            .map_err(|_| FULL)
+    }
+
+    /// Behind a proxy, or on this machine, an address is nobody in particular.
+    fn is_counted(&self, address: IpAddr) -> bool {
+        !address.is_loopback() && !self.proxies.iter().any(|network| network.contains(&address))
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        let Some((address, by_address)) = &self.counted else { return };
+        let mut by_address = by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = by_address.get_mut(address) {
+            *held -= 1;
+            if *held == 0 {
+                by_address.remove(address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(address: &str) -> Peer {
+        Peer { address: address.parse().unwrap(), secure: true }
+    }
+
+    fn arrivals() -> Arrivals {
+        let limits = Limits { arrivals: 5, arrivals_per_address: 2, ..Limits::default() };
+        Arrivals::new(&limits, vec!["10.0.0.0/8".parse().unwrap()])
+    }
+
+    #[test]
+    fn one_address_holds_only_some_of_the_places() {
+        let arrivals = arrivals();
+        let stranger = peer("192.0.2.1:1");
+        let held: Vec<_> = (0..2).map(|_| arrivals.arrive(Some(&stranger)).unwrap()).collect();
+        assert!(arrivals.arrive(Some(&stranger)).is_err());
+        assert!(arrivals.arrive(Some(&peer("192.0.2.1:2"))).is_err(), "whatever its port");
+        assert!(arrivals.arrive(Some(&peer("192.0.2.2:1"))).is_ok());
+        drop(held);
+        assert!(arrivals.arrive(Some(&stranger)).is_ok());
+        assert!(arrivals.by_address.lock().unwrap().is_empty(), "nothing is kept of anybody");
+    }
+
+    #[test]
+    fn proxies_and_this_machine_are_nobody_in_particular_and_full_is_full() {
+        let arrivals = arrivals();
+        let mut held = Vec::new();
+        for who in ["10.1.2.3:1", "10.1.2.3:2", "10.1.2.3:3", "127.0.0.1:1", "[::1]:1"] {
+            held.push(arrivals.arrive(Some(&peer(who))).unwrap());
+        }
+        assert_eq!(arrivals.arrive(None).err(), Some(FULL));
+    }
+}
