@@ -58,7 +58,7 @@ pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
 
 struct Limit {
     signer: Arc<Signer>,
-    claims: Claims,
+    claims: Claims<'static>,
     lifetime: u32,
 }
 

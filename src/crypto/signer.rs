@@ -17,6 +17,8 @@ pub struct Signer {
     algorithm: SigningAlgorithm,
     kid: String,
     public_jwk: Value,
+    /// The encoded header of each usual type.
+    headers: [(&'static str, String); 2],
 }
 
 enum Key {
@@ -44,6 +46,17 @@ struct Header<'a> {
     typ: &'a str,
     alg: SigningAlgorithm,
     kid: &'a str,
+}
+
+/// The types of most tokens (RFC 9068 §2.1, RFC 7519 §5.1).
+const USUAL_TYPES: [&str; 2] = ["at+jwt", "JWT"];
+
+/// Room for the claims of most tokens.
+const USUAL_CLAIMS: usize = 512;
+
+fn encoded_header(typ: &str, alg: SigningAlgorithm, kid: &str) -> String {
+    let header = serde_json::to_vec(&Header { typ, alg, kid });
+    base64url(&header.expect("three texts are JSON"))
 }
 
 impl Signer {
@@ -85,7 +98,8 @@ impl Signer {
         public_jwk["kid"] = kid.as_str().into();
         public_jwk["use"] = "sig".into();
         public_jwk["alg"] = algorithm.name().into();
-        Self { key, algorithm, kid, public_jwk }
+        let headers = USUAL_TYPES.map(|typ| (typ, encoded_header(typ, algorithm, &kid)));
+        Self { key, algorithm, kid, public_jwk, headers }
     }
 
     pub fn algorithm(&self) -> SigningAlgorithm {
@@ -113,12 +127,15 @@ impl Signer {
 
     /// Returns `claims` as a signed token in compact form (RFC 7515 §3.1).
     pub fn sign(&self, typ: &str, claims: &impl Serialize) -> Result<String, SignError> {
-        let header = Header { typ, alg: self.algorithm, kid: &self.kid };
-        let header = serde_json::to_vec(&header).map_err(SignError::Claims)?;
-        let claims = serde_json::to_vec(claims).map_err(SignError::Claims)?;
-        let mut token = base64url(&header);
+        let mut bytes = Vec::with_capacity(USUAL_CLAIMS);
+        serde_json::to_writer(&mut bytes, claims).map_err(SignError::Claims)?;
+        let mut token = String::with_capacity(bytes.len() * 2 + USUAL_CLAIMS);
+        match self.headers.iter().find(|(known, _)| *known == typ) {
+            Some((_, header)) => token.push_str(header),
+            None => token.push_str(&encoded_header(typ, self.algorithm, &self.kid)),
+        }
         token.push('.');
-        URL_SAFE_NO_PAD.encode_string(claims, &mut token);
+        URL_SAFE_NO_PAD.encode_string(bytes, &mut token);
         let signature = self.signature(token.as_bytes()).map_err(SignError::Library)?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);

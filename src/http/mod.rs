@@ -3,6 +3,7 @@
 //! A handler has four movements: read the request, build a command, ask, dress the answer. It decides
 //! nothing that a machine decides, holds no actor and writes no SQL.
 
+mod answer;
 mod arrivals;
 mod client_auth;
 pub mod error;
@@ -185,9 +186,9 @@ impl App {
     }
 
     /// Reads an access token of ours that has not expired; says nothing of revocation.
-    fn read_access_token(&self, token: &str) -> Option<Claims> {
+    fn read_access_token(&self, token: &str) -> Option<Claims<'static>> {
         let verifiers = self.keys.borrow().verifiers.clone();
-        let claims: Claims = verifiers.read("at+jwt", token).ok()?;
+        let claims: Claims<'static> = verifiers.read("at+jwt", token).ok()?;
         let now = self.clock.now().seconds();
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }

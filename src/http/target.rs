@@ -13,14 +13,14 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The one recipient of a token, and all that it offers.
+/// The one recipient of a token, and what it offers if it was asked for by name.
 pub struct Target {
     pub audience: Audience,
     resource: Option<Arc<Seen<Resource>>>,
 }
 
 impl Target {
-    /// Lists the scopes of the API; none for the issuer.
+    /// Lists the scopes of the API that was asked for.
     pub fn offered(&self) -> Vec<String> {
         let known = self.resource.as_ref().and_then(|seen| seen.machine.known());
         known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
@@ -37,9 +37,10 @@ pub async fn find(
     resource: Option<&str>,
     scopes: &Scopes,
 ) -> Result<Target, OAuthError> {
-    if let Some(identifier) = resource {
-        look(app, identifier).await?;
-    }
+    let asked = match resource {
+        None => None,
+        Some(identifier) => Some(look(app, identifier).await?),
+    };
     let mut owners: Vec<(&str, Option<Arc<str>>)> = Vec::new();
     for scope in scopes.of_apis() {
         // What no API could own is not worth a look.
@@ -65,11 +66,7 @@ pub async fn find(
             OAuthError::new(Code::InvalidTarget, "a scope does not belong to the resource")
         }
     })?;
-    let resource = match &audience {
-        Audience::Issuer => None,
-        Audience::Resource(identifier) => Some(look(app, identifier).await?),
-    };
-    Ok(Target { audience, resource })
+    Ok(Target { audience, resource: asked })
 }
 
 async fn look(app: &App, identifier: &str) -> Result<Arc<Seen<Resource>>, OAuthError> {

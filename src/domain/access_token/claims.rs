@@ -2,24 +2,24 @@
 
 use crate::domain::{Timestamp, authority::Granted};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 /// The claims, as they are signed and as they are read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claims {
-    pub iss: String,
-    pub sub: String,
+pub struct Claims<'a> {
+    pub iss: Cow<'a, str>,
+    pub sub: Cow<'a, str>,
     /// One recipient, always: a JSON string.
-    pub aud: String,
+    pub aud: Cow<'a, str>,
     pub exp: i64,
     pub iat: i64,
     pub jti: String,
-    pub client_id: String,
+    pub client_id: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
     /// The slug of the one organization it speaks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub org: Option<String>,
+    pub org: Option<Cow<'a, str>>,
     /// Role names there, joined by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -32,25 +32,25 @@ pub struct Mint<'a> {
     pub client_id: &'a str,
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
-    pub roles: &'a [String],
+    pub roles: &'a [&'a str],
     pub jti: String,
     pub now: Timestamp,
     pub lifetime: Duration,
 }
 
-impl From<Mint<'_>> for Claims {
-    fn from(mint: Mint<'_>) -> Self {
+impl<'a> From<Mint<'a>> for Claims<'a> {
+    fn from(mint: Mint<'a>) -> Self {
         let iat = mint.now.seconds();
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
-        let org = mint.granted.organization().map(str::to_owned);
+        let org = mint.granted.organization().map(Cow::Borrowed);
         Self {
-            iss: mint.issuer.to_owned(),
-            sub: mint.subject.to_owned(),
-            aud: mint.granted.audience().claim(mint.issuer).to_owned(),
+            iss: mint.issuer.into(),
+            sub: mint.subject.into(),
+            aud: mint.granted.audience().claim(mint.issuer).into(),
             exp: iat.saturating_add(lifetime),
             iat,
             jti: mint.jti,
-            client_id: mint.client_id.to_owned(),
+            client_id: mint.client_id.into(),
             scope: mint.granted.scopes().to_string(),
             // Roles are roles of an organization; without one there are none.
             role: org.as_ref().map(|_| mint.roles.join(" ")).filter(|roles| !roles.is_empty()),
@@ -59,7 +59,7 @@ impl From<Mint<'_>> for Claims {
     }
 }
 
-impl Claims {
+impl Claims<'_> {
     /// Lists the roles it speaks of.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.role.iter().flat_map(|roles| roles.split(' '))

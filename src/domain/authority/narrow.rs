@@ -8,7 +8,7 @@ pub struct Asked {
     /// The slug of the one organization to speak for.
     pub organization: Option<String>,
     pub audience: Audience,
-    /// Every scope of the API it is for; none for the issuer.
+    /// Every scope of the API it is for; needed only where none of them is asked for.
     pub offered: Vec<String>,
     pub scopes: Scopes,
 }
@@ -100,8 +100,8 @@ pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
     }
     // To be let in at all one must be allowed something there, though one asks for nothing by name.
     let held = |scope: &String| bounds.iter().all(|bound| bound.admits(scope).is_ok());
-    let to_an_api = asked.audience != Audience::Issuer;
-    if to_an_api && !(rooted && asked.offered.iter().any(held)) {
+    let unnamed = asked.audience != Audience::Issuer && asked.scopes.of_apis().next().is_none();
+    if unnamed && !(rooted && asked.offered.iter().any(held)) {
         return Err(Widening::OutOfReach);
     }
     let Asked { organization, audience, scopes, .. } = asked;

@@ -38,8 +38,8 @@ impl KnownClient {
     }
 
     /// Lists the roles that it holds at `home` and that exist there.
-    pub fn roles_at(&self, home: Option<&organization::Known>) -> Vec<String> {
+    pub fn roles_at(&self, home: Option<&organization::Known>) -> Vec<&str> {
         let Some(home) = home else { return Vec::new() };
-        self.roles.iter().filter(|role| home.has_role(role)).cloned().collect()
+        self.roles.iter().map(String::as_str).filter(|role| home.has_role(role)).collect()
     }
 }

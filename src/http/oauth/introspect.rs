@@ -26,6 +26,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What a token's holder may do, or that it may do nothing (RFC 7662 §2.2).
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ pub enum Introspected {
         active: bool,
         token_type: &'static str,
         #[serde(flatten)]
-        claims: Box<Claims>,
+        claims: Box<Claims<'static>>,
     },
     Inactive {
         active: bool,
@@ -68,14 +69,15 @@ pub async fn post(
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
 }
 
-fn may_see(app: &App, caller: &KnownClient, claims: &Claims) -> bool {
+fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
     // What is for the issuer is guarded by nobody else.
-    let guarded = claims.aud != app.issuer && caller.introspects.contains(&claims.aud);
+    let guarded =
+        claims.aud != app.issuer && caller.introspects.iter().any(|one| *one == claims.aud);
     claims.client_id == caller.client_id || guarded
 }
 
 /// Tells whether everything the token says is still true, and whether its asker may still ask.
-async fn is_good(app: &App, caller: &KnownClient, claims: &Claims) -> Result<bool, OAuthError> {
+async fn is_good(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> Result<bool, OAuthError> {
     let now = app.clock.now();
     let to_an_api = claims.aud != app.issuer;
     let mut asked = vec![(AccessToken::KIND, &*claims.jti), (Client::KIND, &*claims.client_id)];
@@ -111,13 +113,14 @@ async fn is_good(app: &App, caller: &KnownClient, claims: &Claims) -> Result<boo
         let resource = resource.map_err(unavailable)?;
         let Some(known) = resource.machine.known() else { return Ok(false) };
         let offered = target::scopes_of(known).map(str::to_owned).collect();
-        (Audience::Resource(claims.aud.clone()), offered)
+        (Audience::Resource(claims.aud.clone().into_owned()), offered)
     } else {
         (Audience::Issuer, Vec::new())
     };
     let home = home.as_ref().and_then(|home| home.machine.known());
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(false) };
-    let asked = Asked { organization: claims.org.clone(), audience, offered, scopes };
+    let organization = claims.org.clone().map(Cow::into_owned);
+    let asked = Asked { organization, audience, offered, scopes };
     Ok(still_holds(client, home, asked, claims))
 }
 
@@ -126,13 +129,13 @@ fn still_holds(
     client: &KnownClient,
     home: Option<&organization::Known>,
     asked: Asked,
-    claims: &Claims,
+    claims: &Claims<'_>,
 ) -> bool {
     let held = client.roles_at(home);
     let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
     asked.scopes.of_apis().all(owned)
-        && claims.org == client.organization
+        && claims.org.as_deref() == client.organization.as_deref()
         && client.may_use(GrantType::ClientCredentials)
-        && claims.roles().all(|role| held.iter().any(|one| one == role))
+        && claims.roles().all(|role| held.contains(&role))
         && client.narrow(home, asked).is_ok()
 }

@@ -13,6 +13,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use std::borrow::Cow;
 
 pub async fn post(
     State(app): State<App>,
@@ -30,8 +31,8 @@ pub async fn post(
         }
         let revoke = Command::Revoke {
             expires_at: claims.expires_at(),
-            client_id: claims.client_id,
-            organization: claims.org,
+            client_id: claims.client_id.into_owned(),
+            organization: claims.org.map(Cow::into_owned),
         };
         // Carried out though the caller hangs up.
         app.access_tokens

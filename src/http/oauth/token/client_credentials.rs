@@ -47,12 +47,13 @@ pub async fn grant(app: &App, caller: Caller, form: &Form) -> Result<Issued, OAu
     let asked = Asked { organization, audience: target.audience, offered, scopes };
     let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
+    let roles = client.roles_at(home);
     let claims = Claims::from(Mint {
         issuer: &app.issuer,
         subject: &client.client_id,
         client_id: &client.client_id,
         granted: &granted,
-        roles: &client.roles_at(home),
+        roles: &roles,
         jti: draw_text(&*app.dice, 16),
         now: app.clock.now(),
         lifetime: app.lifetimes.access_token,

@@ -5,13 +5,14 @@ mod client_credentials;
 use crate::{
     domain::client::GrantType,
     http::{
-        App, client_auth,
+        App,
+        answer::json,
+        client_auth,
         error::{Code, OAuthError, never_stored},
         form::Posted,
     },
 };
 use axum::{
-    Json,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -29,7 +30,7 @@ pub struct Issued {
 
 impl IntoResponse for Issued {
     fn into_response(self) -> Response {
-        let mut response = Json(self).into_response();
+        let mut response = json(&self).into_response();
         never_stored(&mut response);
         response
     }
