@@ -1,25 +1,22 @@
 //! `porteiro keys`: makes, rotates, revokes and lists the keys of an installation.
 
+mod list;
+mod revoke;
+
 use super::{
     Failure, progress, say,
-    settings::{Given, KeysFolder, StoreUrl, open_workbench, read_folder},
+    settings::{Given, KeysFolder, StoreUrl, read_folder},
 };
 use crate::{
-    actors::INSTALLATION,
     clock::SystemClock,
     config::Loaded,
     crypto::{
         SystemDice,
         keys::{Folder, GeneratedKey, Generator, Origin, Purpose},
     },
-    domain::{
-        Clock as _,
-        signing_keys::{Command as KeyCommand, KeyState, Refusal, SigningAlgorithm, SigningKeys},
-    },
-    store::CommitError,
+    domain::{Clock as _, signing_keys::SigningAlgorithm},
 };
 use clap::Subcommand;
-use serde_json::json;
 use std::path::Path;
 
 #[derive(Debug, Subcommand)]
@@ -42,6 +39,9 @@ pub(super) enum Command {
         /// The key's id, as `porteiro keys list` shows it
         #[arg(allow_hyphen_values = true)]
         kid: String,
+        /// Make its successor first
+        #[arg(long)]
+        replace: bool,
         #[command(flatten)]
         folder: KeysFolder,
         #[command(flatten)]
@@ -71,12 +71,13 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
         Command::Rotate { folder, algorithm } => {
             rotate(&dir(&given.with_keys(folder).load(&["keys.dir"])?), algorithm)
         }
-        Command::Revoke { kid, folder, store } => {
+        Command::Revoke { kid, replace, folder, store } => {
             let given = given.with_keys(folder).with_store(store);
-            revoke(&kid, given.load(&["keys.dir", "store.url"])?).await
+            let loaded = given.load(&["keys.dir", "store.url"])?;
+            revoke::run(&kid, replace, &loaded).await
         }
         Command::List { folder, store, json } => {
-            list(given.with_keys(folder).with_store(store).load(&["keys.dir"])?, json).await
+            list::run(&given.with_keys(folder).with_store(store).load(&["keys.dir"])?, json).await
         }
     }
 }
@@ -100,9 +101,6 @@ fn generate(folder: &Path, origin: Origin) -> Result<(), Failure> {
 
 fn rotate(folder: &Path, only: Option<SigningAlgorithm>) -> Result<(), Failure> {
     let keys = read_folder(folder)?;
-    // What dev made stays a development installation, whoever rotates its keys.
-    let dev = keys.signing().iter().any(|file| file.made_by_dev);
-    let origin = if dev { Origin::Dev } else { Origin::Generate };
     let held = |algorithm: &SigningAlgorithm| {
         keys.signing().iter().any(|file| file.signer.algorithm() == *algorithm)
     };
@@ -113,10 +111,16 @@ fn rotate(folder: &Path, only: Option<SigningAlgorithm>) -> Result<(), Failure> 
     let waiting = progress::spinner("making keys");
     let made: Result<Vec<_>, _> = algorithms
         .into_iter()
-        .map(|one| generator(folder, origin).generate(Purpose::Signing(one)))
+        .map(|one| generator(folder, origin_of(&keys)).generate(Purpose::Signing(one)))
         .collect();
     waiting.finish_and_clear();
     made?.iter().try_for_each(say_made)
+}
+
+/// What dev made stays a development installation, whoever makes more keys for it.
+fn origin_of(keys: &Folder) -> Origin {
+    let dev = keys.signing().iter().any(|file| file.made_by_dev);
+    if dev { Origin::Dev } else { Origin::Generate }
 }
 
 fn generator(folder: &Path, origin: Origin) -> Generator<'_> {
@@ -129,100 +133,4 @@ fn say_made(key: &GeneratedKey) -> Result<(), Failure> {
         Purpose::Secret => "secret",
     };
     Ok(say(&format!("+ {purpose} {} {}", key.kid, key.path.display()))?)
-}
-
-async fn revoke(kid: &str, loaded: Loaded) -> Result<(), Failure> {
-    let folder = read_folder(&dir(&loaded))?;
-    let (observed, file) = (folder.observed(), file_of(&folder, kid));
-    let workbench = open_workbench(&loaded).await?;
-    let outcome = loop {
-        let mut together = workbench.together();
-        // A successor that no server has seen yet may take over at once.
-        let observe = KeyCommand::Observe { keys: observed.clone() };
-        let seen = together.decide::<SigningKeys>(INSTALLATION, &observe).await?;
-        let revoke = KeyCommand::Revoke { kid: kid.to_owned() };
-        let decided = together.decide::<SigningKeys>(INSTALLATION, &revoke).await?;
-        if let Err(refusal) = seen.and(decided) {
-            break Err(refusal);
-        }
-        match together.commit().await {
-            Ok(()) => break Ok(()),
-            Err(CommitError::Conflict) => {}
-            Err(other) => return Err(other.into()),
-        }
-    };
-    workbench.close().await;
-    match outcome {
-        Ok(()) => {
-            say(&format!("- revoked {kid}; every server has let go of it within 20 seconds"))?;
-            if let Some(file) = file {
-                say(&format!("  {} is of no use any more and may be deleted", file.display()))?;
-            }
-            Ok(())
-        }
-        Err(Refusal::UnknownKey) => Err(no(&format!("no key {kid} was ever published"))),
-        Err(Refusal::NoSuccessor) => {
-            Err(no("it signs, and no other key of its algorithm could take over: \
-             run `porteiro keys rotate`, then revoke again"))
-        }
-        Err(Refusal::PrivateKeyOffered) => Err(no("a private key was about to be published")),
-    }
-}
-
-fn no(why: &str) -> Failure {
-    Failure::Failed(why.into())
-}
-
-fn file_of(folder: &Folder, kid: &str) -> Option<std::path::PathBuf> {
-    let found = folder.signing().iter().find(|file| file.signer.kid() == kid);
-    found.map(|file| file.path.clone())
-}
-
-async fn list(loaded: Loaded, as_json: bool) -> Result<(), Failure> {
-    let keys = read_folder(&dir(&loaded))?;
-    let states = states(&loaded).await?;
-    let signing = keys.signing().iter().map(|file| {
-        (file.signer.algorithm().name(), file.signer.kid(), &file.path, file.made_by_dev)
-    });
-    let secrets =
-        keys.secrets().iter().map(|file| ("secret", file.key.kid(), &file.path, file.made_by_dev));
-    for (purpose, kid, path, made_by_dev) in signing.chain(secrets) {
-        let state = states.as_ref().and_then(|states| states.state_of(kid)).map(name_of);
-        if as_json {
-            let file = path.display().to_string();
-            let mut line =
-                json!({ "use": purpose, "kid": kid, "file": file, "made_by_dev": made_by_dev });
-            if let Some(state) = state {
-                line["state"] = state.into();
-            }
-            say(&line.to_string())?;
-        } else {
-            let origin = if made_by_dev { "  (made by dev)" } else { "" };
-            let state = state.unwrap_or("");
-            say(&format!("{purpose:6} {kid} {state:7} {}{origin}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Reads where the keys stand, if the store is known and was ever used.
-async fn states(loaded: &Loaded) -> Result<Option<SigningKeys>, Failure> {
-    let Some(url) = &loaded.config.store.url else { return Ok(None) };
-    if !crate::store::pending_migrations(url.expose()).await?.is_empty() {
-        return Ok(None);
-    }
-    let workbench = open_workbench(loaded).await?;
-    let states = workbench.together().look::<SigningKeys>(INSTALLATION).await.cloned();
-    workbench.close().await;
-    Ok(Some(states?))
-}
-
-fn name_of(state: KeyState) -> &'static str {
-    match state {
-        KeyState::Next => "next",
-        KeyState::Current => "current",
-        KeyState::Retired { .. } => "retired",
-        KeyState::Gone => "gone",
-        KeyState::Revoked => "revoked",
-    }
 }

@@ -6,7 +6,7 @@ use crate::{
     config::{Config, Flag, Loaded, Refusal, Sources, Survey},
     crypto::{
         SystemDice,
-        keys::{DevKeys, Folder},
+        keys::{DevKeys, Fault, Folder},
     },
     system::{SystemError, Workbench},
 };
@@ -132,9 +132,7 @@ pub(super) async fn workbench_at(url: &str, folder: &Folder) -> Result<Workbench
 /// What must be mended first is told apart from what may succeed later.
 pub(super) fn cannot_start(error: SystemError) -> Failure {
     match error {
-        SystemError::Keys(faults) => {
-            Failure::Configuration(faults.iter().map(ToString::to_string).collect())
-        }
+        SystemError::Keys(faults) => faults_of(&faults),
         SystemError::ForeignKeys | SystemError::NoKeys | SystemError::Store(_) => {
             Failure::Configuration(vec![chain(&error)])
         }
@@ -144,6 +142,10 @@ pub(super) fn cannot_start(error: SystemError) -> Failure {
 
 /// Reads the keys folder of an installation, whoever made its keys.
 pub(super) fn read_folder(path: &Path) -> Result<Folder, Failure> {
-    Folder::load(path, DevKeys::Accepted)
-        .map_err(|faults| Failure::Configuration(faults.iter().map(ToString::to_string).collect()))
+    Folder::load(path, DevKeys::Accepted).map_err(|faults| faults_of(&faults))
+}
+
+/// What is wrong with a keys folder must be mended first.
+pub(super) fn faults_of(faults: &[Fault]) -> Failure {
+    Failure::Configuration(faults.iter().map(ToString::to_string).collect())
 }

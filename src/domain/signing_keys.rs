@@ -65,8 +65,9 @@ pub enum Command {
     /// among those `held` by the node that says so; whoever is replaced stays published for
     /// `retired_for`.
     Advance { held: Vec<String>, published_for: Duration, retired_for: Duration },
-    /// The private key has leaked.
-    Revoke { kid: String },
+    /// The private key has leaked; whoever takes its place must be among those `held` by the caller,
+    /// for a key whose private half nobody has signs nothing.
+    Revoke { kid: String, held: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +83,7 @@ pub enum Event {
 pub enum Refusal {
     /// No key of this id was ever published.
     UnknownKey,
-    /// It signs, and no other key of its algorithm could take its place.
+    /// It signs, and no other key of its algorithm that the caller holds could take its place.
     NoSuccessor,
     /// A private key was about to be published.
     PrivateKeyOffered,
@@ -169,14 +170,15 @@ impl SigningKeys {
         events
     }
 
-    fn revoke(&self, kid: &str) -> Decision<Self> {
+    fn revoke(&self, kid: &str, held: &[String]) -> Decision<Self> {
         let Some(key) = self.find(kid) else { return Decision::refuse(Refusal::UnknownKey) };
         let revoked = Event::Revoked { kid: kid.to_owned() };
         match key.state {
             KeyState::Revoked => grant(Vec::new()),
             KeyState::Next | KeyState::Retired { .. } | KeyState::Gone => grant(vec![revoked]),
             KeyState::Current => {
-                match self.of(key.algorithm).rfind(|k| k.state == KeyState::Next) {
+                let ready = |k: &&PublicKey| k.state == KeyState::Next && held.contains(&k.kid);
+                match self.of(key.algorithm).rfind(ready) {
                     // A cache that lacks the successor is a lesser evil than a leaked key that signs.
                     Some(next) => grant(vec![revoked, Event::Promoted { kid: next.kid.clone() }]),
                     None => Decision::refuse(Refusal::NoSuccessor),
@@ -232,7 +234,7 @@ impl Machine for SigningKeys {
             Command::Advance { held, published_for, retired_for } => {
                 grant(self.advance(held, *published_for, *retired_for, now))
             }
-            Command::Revoke { kid } => self.revoke(kid),
+            Command::Revoke { kid, held } => self.revoke(kid, held),
         }
     }
 

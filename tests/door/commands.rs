@@ -225,6 +225,22 @@ async fn a_leaked_key_is_revoked_once_it_has_a_successor() {
     assert_eq!(states, ["revoked", "current"]);
     let unknown = installation.run(&["keys", "revoke", "nonsense"]);
     assert_eq!(unknown.status.code(), Some(1));
+
+    // That others could read it is how a key leaks, and no reason not to revoke it.
+    let leaked = list().into_iter().find(|key| key["use"] == "RS256").unwrap();
+    let file = leaked["file"].as_str().unwrap();
+    let file = installation.path().join(file);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let kid = leaked["kid"].as_str().unwrap();
+    let revoked = installation.run(&["keys", "revoke", kid, "--replace"]);
+    assert!(revoked.status.success(), "{}", said(&revoked));
+    assert!(said(&revoked).contains("mode 0644"), "{}", said(&revoked));
+    let told = String::from_utf8(revoked.stdout).unwrap();
+    assert!(told.contains("within 20 seconds") && told.contains("ten minutes longer"), "{told}");
+    std::fs::remove_file(file).unwrap();
+    let states = list();
+    let states: Vec<_> = states.iter().filter(|key| key["use"] == "RS256").collect();
+    assert_eq!((states.len(), &states[0]["state"]), (1, &serde_json::json!("current")));
 }
 
 #[tokio::test]

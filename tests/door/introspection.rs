@@ -162,12 +162,12 @@ async fn what_a_revoked_key_signed_is_not_believed() {
     let door = Door::open().await;
     let token = door.token("billing", "invoices:read").await;
     let kid = jsonwebtoken::decode_header(&token).unwrap().kid.unwrap();
-    door.add_key(SigningAlgorithm::Es256);
+    let held = vec![door.add_key(SigningAlgorithm::Es256)];
     crate::shared::eventually("the successor is published", async || {
         door.key_set().await.keys.len() == 4
     })
     .await;
-    let revoke = porteiro::domain::signing_keys::Command::Revoke { kid: kid.clone() };
+    let revoke = porteiro::domain::signing_keys::Command::Revoke { kid: kid.clone(), held };
     door.running.system().signing_keys().ask(porteiro::actors::INSTALLATION, revoke).await.unwrap();
     crate::shared::eventually("the key is gone", async || {
         door.key_set().await.find(&kid).is_none()

@@ -136,7 +136,7 @@ async fn a_leaked_key_leaves_the_published_set_at_once() {
     let system = System::start(world.system(folder)).await.unwrap();
     eventually("publication", async || published(&system).contains(&next)).await;
     let leaked = kid(&system, es256);
-    let revoke = Command::Revoke { kid: leaked.clone() };
+    let revoke = Command::Revoke { kid: leaked.clone(), held: vec![next.clone()] };
     system.signing_keys().ask(INSTALLATION, revoke).await.unwrap();
     system.reload_keys();
     eventually("the successor", async || kid(&system, es256) == next).await;

@@ -55,20 +55,19 @@ impl Folder {
     ///
     /// Dotfiles and subfolders are passed over; a symbolic link is judged by what it points to.
     pub fn load(path: &Path, dev_keys: DevKeys) -> Result<Self, Vec<Fault>> {
-        let mut loading =
-            Loading { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };
-        match names(path) {
-            Ok((metadata, files)) => {
-                loading.judge(path, &metadata, 0o022, |mode| Problem::FolderOpenToOthers { mode });
-                for file in files {
-                    loading.read(&file);
-                }
-                loading.find_duplicates();
-                loading.find_missing(path);
-            }
-            Err(problem) => loading.faults.push(Fault::new(path, problem)),
-        }
-        loading.finish()
+        let loading = Loading::of(path, dev_keys);
+        if loading.faults.is_empty() { Ok(loading.finish()) } else { Err(loading.faults) }
+    }
+
+    /// Keeps every key that can be read, whatever else is wrong, and says what that is.
+    ///
+    /// For whoever must act on a folder because it is faulty: a key that others could read is one
+    /// to revoke. Without a secret key there is nothing to act with.
+    pub fn salvage(path: &Path) -> (Option<Self>, Vec<Fault>) {
+        let mut loading = Loading::of(path, DevKeys::Accepted);
+        let faults = std::mem::take(&mut loading.faults);
+        let usable = !loading.secrets.is_empty();
+        (usable.then(|| loading.finish()), faults)
     }
 
     /// Lists the signing keys, oldest first.
@@ -102,6 +101,23 @@ struct Loading {
 }
 
 impl Loading {
+    fn of(path: &Path, dev_keys: DevKeys) -> Self {
+        let mut loading =
+            Self { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };
+        match names(path) {
+            Ok((metadata, files)) => {
+                loading.judge(path, &metadata, 0o022, |mode| Problem::FolderOpenToOthers { mode });
+                for file in files {
+                    loading.read(&file);
+                }
+                loading.find_duplicates();
+                loading.find_missing(path);
+            }
+            Err(problem) => loading.faults.push(Fault::new(path, problem)),
+        }
+        loading
+    }
+
     fn read(&mut self, path: &Path) {
         match contents(path) {
             Ok(None) => {}
@@ -173,15 +189,12 @@ impl Loading {
         }
     }
 
-    fn finish(mut self) -> Result<Folder, Vec<Fault>> {
-        if !self.faults.is_empty() {
-            return Err(self.faults);
-        }
+    fn finish(mut self) -> Folder {
         // The kid settles a tie, so that every node with the same files agrees.
         self.signing
             .sort_by(|a, b| (a.created_at, a.signer.kid()).cmp(&(b.created_at, b.signer.kid())));
         self.secrets.sort_by(|a, b| (b.created_at, b.key.kid()).cmp(&(a.created_at, a.key.kid())));
-        Ok(Folder { signing: self.signing, secrets: self.secrets })
+        Folder { signing: self.signing, secrets: self.secrets }
     }
 }
 

@@ -18,9 +18,14 @@ fn observe(kids: &[&str]) -> Command {
     Command::Observe { keys: kids.iter().map(|kid| key(kid, Es256)).collect() }
 }
 
-fn advance() -> Command {
+/// Every key that any of these tests knows.
+fn all() -> Vec<String> {
     let letters = ('a'..='z').map(String::from);
-    holding(letters.chain((0..12).map(|n| format!("k{n}"))).collect())
+    letters.chain((0..12).map(|n| format!("k{n}"))).collect()
+}
+
+fn advance() -> Command {
+    holding(all())
 }
 
 fn holding(held: Vec<String>) -> Command {
@@ -28,7 +33,7 @@ fn holding(held: Vec<String>) -> Command {
 }
 
 fn revoke(kid: &str) -> Command {
-    Command::Revoke { kid: kid.to_owned() }
+    Command::Revoke { kid: kid.to_owned(), held: all() }
 }
 
 impl SigningKeys {
@@ -134,6 +139,19 @@ fn the_only_key_cannot_be_revoked_before_it_has_a_successor() {
     assert_eq!(keys.take(&revoke("a"), at(1)), Err(Refusal::NoSuccessor));
     assert_eq!(keys.signs(), "a");
     assert_eq!(keys.take(&revoke("z"), at(1)), Err(Refusal::UnknownKey));
+}
+
+#[test]
+fn a_successor_whose_private_half_nobody_here_holds_does_not_count() {
+    let mut keys = SigningKeys::with(&["a", "b", "c"]);
+    let holding = |held: &[&str]| {
+        let held = held.iter().map(ToString::to_string).collect();
+        Command::Revoke { kid: "a".to_owned(), held }
+    };
+    assert_eq!(keys.take(&holding(&[]), at(1)), Err(Refusal::NoSuccessor));
+    assert_eq!(keys.take(&holding(&["a"]), at(1)), Err(Refusal::NoSuccessor));
+    keys.take(&holding(&["a", "b"]), at(1)).unwrap();
+    assert_eq!(keys.signs(), "b", "the newest of those that are held");
 }
 
 #[test]

@@ -74,6 +74,27 @@ fn a_world_readable_key_is_refused_by_name() {
 }
 
 #[test]
+fn what_can_be_read_of_a_faulty_folder_is_salvaged_for_revoking() {
+    let folder = complete();
+    let open = folder.path().join("p256.pem");
+    chmod(&open, 0o644);
+    let noise = put(folder.path(), "noise", "not a key");
+    let (salvaged, faults) = Folder::salvage(folder.path());
+    let salvaged = salvaged.unwrap();
+    assert_eq!((salvaged.signing().len(), salvaged.secrets().len()), (2, 1));
+    let named = [
+        Fault::new(&noise, Problem::NotAKey),
+        Fault::new(&open, Problem::FileOpenToOthers { mode: 0o644 }),
+    ];
+    assert_eq!(faults, named);
+    let empty = tempfile::tempdir().unwrap();
+    put(empty.path(), "rsa.pem", PEM_RSA);
+    let (salvaged, faults) = Folder::salvage(empty.path());
+    assert!(salvaged.is_none(), "without a secret key there is nothing to act with");
+    assert!(faults.contains(&Fault::new(empty.path(), Problem::NoSecretKey)));
+}
+
+#[test]
 fn a_folder_that_others_can_write_to_is_refused() {
     for mode in [0o720, 0o702, 0o777] {
         let folder = complete();
