@@ -1,6 +1,7 @@
 //! The only file that knows which database it is: pragmas, BEGIN, locks, triggers.
 
 mod faults;
+mod triggers;
 
 pub(super) use faults::{is_busy, is_missing_table, is_passing};
 
@@ -50,7 +51,6 @@ impl Engine {
         if url.starts_with("sqlite:") {
             let options = SqliteConnectOptions::from_str(url)?
                 .create_if_missing(true)
-                .journal_mode(SqliteJournalMode::Wal)
                 // NORMAL may lose the last commits at power loss; group commit pays for FULL.
                 .synchronous(SqliteSynchronous::Full)
                 .busy_timeout(LOCK_PATIENCE)
@@ -88,7 +88,9 @@ impl Engine {
         match self {
             Self::Sqlite(options) => {
                 keep_to_ourselves(options.get_filename());
-                Ok(Connection::Sqlite(SqliteConnection::connect_with(options).await?))
+                // Whoever only looks cannot ask for it: a restored file may not have it yet.
+                let options = (**options).clone().journal_mode(SqliteJournalMode::Wal);
+                Ok(Connection::Sqlite(SqliteConnection::connect_with(&options).await?))
             }
             Self::Postgres(options) => {
                 Ok(Connection::Postgres(PgConnection::connect_with(options).await?))
@@ -289,8 +291,8 @@ impl Connection {
     /// Makes the security log append-only, whoever writes to it.
     pub(super) async fn install_triggers(&mut self) -> sqlx::Result<()> {
         let script = match self {
-            Self::Sqlite(_) => SQLITE_TRIGGERS,
-            Self::Postgres(_) => POSTGRES_TRIGGERS,
+            Self::Sqlite(_) => triggers::SQLITE,
+            Self::Postgres(_) => triggers::POSTGRES,
         };
         self.run_script(script).await
     }
@@ -361,41 +363,3 @@ impl Readers {
         }
     }
 }
-
-const SQLITE_TRIGGERS: &str = "
-CREATE TRIGGER IF NOT EXISTS security_log_keeps_rows BEFORE UPDATE ON security_log
-BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
-
-CREATE TRIGGER IF NOT EXISTS security_log_replaces_none BEFORE INSERT ON security_log
-WHEN EXISTS (SELECT 1 FROM security_log l WHERE l.lane = NEW.lane AND l.seq = NEW.seq)
-BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
-
-CREATE TRIGGER IF NOT EXISTS security_log_keeps_all_rows BEFORE DELETE ON security_log
-WHEN NOT EXISTS (SELECT 1 FROM log_retention r WHERE r.lane = OLD.lane AND r.seq >= OLD.seq)
-BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
-";
-
-const POSTGRES_TRIGGERS: &str = "
-CREATE OR REPLACE FUNCTION security_log_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    allowed boolean := FALSE;
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        -- By its full name: a temporary table of the same name must not stand in for it.
-        EXECUTE format(
-            'SELECT EXISTS (SELECT 1 FROM %I.log_retention r WHERE r.lane = $1 AND r.seq >= $2)',
-            TG_TABLE_SCHEMA
-        ) INTO allowed USING OLD.lane, OLD.seq;
-    END IF;
-    IF NOT allowed THEN
-        RAISE EXCEPTION 'the security log is append-only';
-    END IF;
-    RETURN OLD;
-END $$;
-
-CREATE OR REPLACE TRIGGER security_log_keeps_rows BEFORE UPDATE OR DELETE ON security_log
-FOR EACH ROW EXECUTE FUNCTION security_log_is_append_only();
-
-CREATE OR REPLACE TRIGGER security_log_keeps_all_rows BEFORE TRUNCATE ON security_log
-FOR EACH STATEMENT EXECUTE FUNCTION security_log_is_append_only();
-";

@@ -75,3 +75,27 @@ async fn a_failing_migration_leaves_nothing_behind() {
     assert!(run(&mut connection, &broken, NOW).await.is_err());
     assert_eq!(migrate(&mut connection, NOW).await.unwrap().len(), MIGRATIONS.len());
 }
+
+#[tokio::test]
+async fn a_file_that_was_restored_or_is_empty_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut original = open(&folder).await;
+    migrate(&mut original, NOW).await.unwrap();
+    // Leaves a file that is not in WAL mode, as restoring a backup does.
+    let backup = folder.path().join("backup.db");
+    let script = format!("VACUUM INTO '{}'", backup.display());
+    original.run_script(script.leak()).await.unwrap();
+    original.close().await;
+    let url = format!("sqlite://{}", backup.display());
+    assert!(crate::store::pending_migrations(&url).await.unwrap().is_empty());
+    let vault = crate::crypto::Vault::new(crate::crypto::SecretKey::new(&[1; 32]), vec![]);
+    let chain = crate::system::log_chain(crate::crypto::SharedVault::new(vault));
+    let reading = crate::store::Store::open_to_read(&url, chain).await.unwrap();
+    assert!(reading.load("client", "x").await.unwrap().is_none());
+    reading.close().await;
+    let empty = folder.path().join("empty.db");
+    std::fs::write(&empty, b"").unwrap();
+    let url = format!("sqlite://{}", empty.display());
+    assert_eq!(crate::store::pending_migrations(&url).await.unwrap(), names());
+    assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0, "nothing was made of it");
+}

@@ -65,6 +65,8 @@ pub enum OpenError {
     Address(#[source] sqlx::Error),
     #[error("the store cannot be reached")]
     Unreachable(#[source] sqlx::Error),
+    #[error("there is no such database file")]
+    Missing,
     #[error("no thread could be started for it")]
     Thread(#[source] std::io::Error),
     #[error("the schema does not fit")]
@@ -158,6 +160,9 @@ impl Store {
     /// Opens a database that exists to read it and nothing else: what is audited is not changed.
     pub async fn open_to_read(url: &str, chainer: Arc<dyn Chainer>) -> Result<Self, OpenError> {
         let engine = Engine::parse(url).map_err(OpenError::Address)?;
+        if engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))? {
+            return Err(OpenError::Missing);
+        }
         let inner = Inner {
             readers: engine.readers(),
             committers: Vec::new(),
