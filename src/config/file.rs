@@ -1,19 +1,40 @@
 //! A file as text, no larger than such a file has any reason to be.
 
 use super::Complaint;
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 /// Reads a file of at most `limit` bytes.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, Complaint> {
-    let unreadable =
-        |error: std::io::Error| Complaint::new(0, format!("cannot be read ({})", error.kind()));
-    let file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
+    let file = File::open(path).map_err(|error| cannot_be_read(&error))?;
+    if file.metadata().map_err(|error| cannot_be_read(&error))?.is_dir() {
         return Err(Complaint::new(0, "is a folder, not a file"));
     }
+    read_text_from(file, limit)
+}
+
+/// Names a file that cannot be read, and why.
+pub fn unreadable(path: &Path, error: &io::Error) -> String {
+    cannot_be_read(error).of_file(path)
+}
+
+fn cannot_be_read(error: &io::Error) -> Complaint {
+    let text = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        kind => format!("cannot be read ({kind})"),
+    };
+    Complaint::new(0, text)
+}
+
+/// Reads at most `limit` bytes to the end.
+pub fn read_text_from(source: impl Read, limit: u64) -> Result<String, Complaint> {
     let mut bytes = Vec::new();
     // One byte more than allowed tells too large from just large enough, whatever the size was said to be.
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let read = source.take(limit + 1).read_to_end(&mut bytes);
+    read.map_err(|error| cannot_be_read(&error))?;
     if bytes.len() as u64 > limit {
         return Err(Complaint::new(0, format!("is larger than {} KiB", limit / 1024)));
     }

@@ -33,7 +33,7 @@ pub use effective::{
     Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Mail, Mtls, Operator, Outbound,
     PasswordRules, Registration, Screens, SignUp, Sms, Store, Tls,
 };
-pub use file::read_text;
+pub use file::{read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};
 pub use loaded::{Line, Loaded, Survey};
 pub use mask::SecretUrl;

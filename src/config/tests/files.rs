@@ -32,8 +32,6 @@ fn what_is_no_file_is_refused() {
     assert_eq!(complaint.text, "is a folder, not a file");
     let missing = folder.path().join("missing.toml");
     let complaint = read_text(&missing, 1024).unwrap_err();
-    assert_eq!(complaint.text, "cannot be read (entity not found)");
-    assert!(
-        complaint.of_file(&missing).ends_with("missing.toml: cannot be read (entity not found)")
-    );
+    assert_eq!(complaint.text, "there is no such file");
+    assert!(complaint.of_file(&missing).ends_with("missing.toml: there is no such file"));
 }

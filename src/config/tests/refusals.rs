@@ -115,7 +115,7 @@ fn a_file_that_cannot_be_read_is_the_reason_and_not_what_is_missing_for_it() {
     let sources = Sources { file: Some(given.path()), ..Sources::default() };
     let survey = Config::load_for_production(sources);
     let said = super::said(&survey.refusals, given.folder.path());
-    assert_eq!(said, ["porteiro.toml: cannot be read (entity not found)"]);
+    assert_eq!(said, ["porteiro.toml: there is no such file"]);
 
     fs::create_dir(given.path()).unwrap();
     let sources = Sources { file: Some(given.path()), ..Sources::default() };

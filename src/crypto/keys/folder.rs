@@ -204,7 +204,10 @@ fn foreign_owner(owner: u32, ours: u32) -> Option<Problem> {
 
 /// Returns what is known of the folder, and its entries in the order of their names.
 fn names(folder: &Path) -> Result<(Metadata, Vec<PathBuf>), Problem> {
-    let unreadable = |error: io::Error| Problem::Unreadable(error.kind());
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::NoFolder,
+        other => Problem::Unreadable(other),
+    };
     let metadata = fs::metadata(folder).map_err(unreadable)?;
     if !metadata.is_dir() {
         return Err(Problem::NotAFolder);

@@ -21,8 +21,10 @@ impl Fault {
 /// What is wrong; never quotes the file, for whatever is in it may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("cannot be read ({0})")]
+    #[error("{}", unreadable(*.0))]
     Unreadable(ErrorKind),
+    #[error("there is no folder of that name: run `porteiro keys generate`")]
+    NoFolder,
     #[error("is not a folder")]
     NotAFolder,
     #[error("is neither a file nor a folder")]
@@ -69,4 +71,11 @@ pub enum Problem {
     NoSecretKey,
     #[error("a usable signing key for {0} is missing")]
     NoSigningKey(SigningAlgorithm),
+}
+
+fn unreadable(kind: ErrorKind) -> String {
+    match kind {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        other => format!("cannot be read ({other})"),
+    }
 }

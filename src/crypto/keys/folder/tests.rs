@@ -142,7 +142,7 @@ fn every_fault_is_named_at_once() {
 fn a_missing_folder_and_a_file_in_its_place_are_faults() {
     let folder = complete();
     let missing = folder.path().join("missing");
-    let fault = Fault::new(&missing, Problem::Unreadable(io::ErrorKind::NotFound));
+    let fault = Fault::new(&missing, Problem::NoFolder);
     assert_eq!(Folder::load(&missing, DevKeys::Refused).unwrap_err(), [fault]);
     let file = folder.path().join("rsa.pem");
     let fault = Fault::new(&file, Problem::NotAFolder);
