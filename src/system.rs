@@ -2,8 +2,8 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, Holders, KeyDoors, KeySnapshot, KindReport, Lent, ReadFolder,
-        StartError, Together, Tree, View,
+        Couriers, Entities, Habits, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, Lent,
+        ReadFolder, StartError, Together, Tree, View,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
@@ -12,7 +12,7 @@ use crate::{
     },
     domain::{
         Clock, Machine,
-        signing_keys::{SigningAlgorithm, SigningKeys},
+        signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
@@ -42,13 +42,44 @@ pub enum SystemError {
     Actors(#[from] StartError),
     #[error("the hashing pool cannot be started")]
     Hashing(#[from] std::io::Error),
-    #[error("no signing key could be published in time, or not every file of one is here")]
+    #[error("no signing key could be published in time")]
     NoKeys,
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    KeysWithoutFiles(Vec<KeyWithoutFile>),
     #[error("this database belongs to another keys folder: its security log cannot be proved")]
     ForeignKeys,
     #[error("the security log cannot be read")]
     Unreadable(#[from] ReadError),
 }
+
+/// A key that signs for the installation, and whose private half is not in this node's folder.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the {algorithm} key {kid} signs, and its file is not in the keys folder: restore it, or run \
+     `porteiro keys revoke {kid} --replace`"
+)]
+pub struct KeyWithoutFile {
+    pub algorithm: SigningAlgorithm,
+    pub kid: String,
+}
+
+impl KeyWithoutFile {
+    /// Lists those of an installation, as this folder leaves them.
+    pub fn all(states: &SigningKeys, folder: &Folder) -> Vec<Self> {
+        let name = |key: &PublicKey| Self { algorithm: key.algorithm, kid: key.kid.clone() };
+        states.current_without(&folder.observed()).map(name).collect()
+    }
+}
+
+/// Reads where the signing keys stand; `None` if no server has published any yet.
+pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, ReadError> {
+    let row = store.load(SigningKeys::KIND, INSTALLATION).await?;
+    // What cannot be read here stops the keeper, which says so.
+    Ok(row.and_then(|row| serde_json::from_str(&row.state).ok()))
+}
+
+/// The algorithms without which no token can be signed.
+const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
 
 /// The whole house, running.
 pub struct System {
@@ -64,15 +95,21 @@ impl System {
         let folder = (options.read_folder)().map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, habits, .. } = options;
         let lent = lend(&options.store, &folder, clock, dice).await?;
+        let states = key_states(&lent.store).await?.unwrap_or_default();
+        let mut missing = KeyWithoutFile::all(&states, &folder);
+        missing.retain(|key| NEEDED.contains(&key.algorithm));
+        if !missing.is_empty() {
+            lent.store.close().await;
+            return Err(SystemError::KeysWithoutFiles(missing));
+        }
         let hashing = HashingPool::start(options.hashing)?;
         let tree = Tree::plant(lent.clone(), habits).await?;
         let mut keys = tree.keep_keys(options.read_folder).await?;
         tree.deliver_by(options.couriers).await?;
         tree.keep_tidy().await?;
         let published = {
-            let needed = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
             let can_sign = |snapshot: &KeySnapshot| {
-                needed.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
+                NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
             };
             let first = keys.snapshots.wait_for(can_sign);
             matches!(tokio::time::timeout(habits.patience, first).await, Ok(Ok(_)))

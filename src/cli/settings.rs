@@ -3,12 +3,14 @@
 use super::{Failure, chain};
 use crate::{
     clock::SystemClock,
-    config::{Config, Flag, Loaded, Refusal, Sources, Survey},
+    config::{Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
-        SystemDice,
+        SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    system::{SystemError, Workbench},
+    domain::signing_keys::SigningKeys,
+    store::{self, OpenError, Store},
+    system::{SystemError, Workbench, log_chain},
 };
 use clap::Args;
 use std::{
@@ -126,13 +128,37 @@ pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure
 
 pub(super) async fn workbench_at(url: &str, folder: &Folder) -> Result<Workbench, Failure> {
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-    Workbench::open(url, folder, clock, dice).await.map_err(cannot_start)
+    Workbench::open(url, folder, clock, dice).await.map_err(|error| match error {
+        SystemError::Store(error) => no_store(url, &error),
+        other => cannot_start(other),
+    })
+}
+
+/// A store that cannot be used must be mended first, whoever wanted to use it.
+pub(super) fn no_store(url: &str, error: &OpenError) -> Failure {
+    Failure::Configuration(vec![format!("{}: {}", SecretUrl::new(url), chain(error))])
+}
+
+/// Reads where the signing keys of an installation stand, if its store was ever used; changes nothing.
+pub(super) async fn key_states(url: &str, folder: &Folder) -> Result<Option<SigningKeys>, Failure> {
+    let cannot = |error| no_store(url, &error);
+    if !store::pending_migrations(url).await.map_err(cannot)?.is_empty() {
+        return Ok(None);
+    }
+    let chain_of_log = log_chain(SharedVault::new(folder.vault()));
+    let store = Store::open_to_read(url, chain_of_log).await.map_err(cannot)?;
+    let states = crate::system::key_states(&store).await;
+    store.close().await;
+    Ok(states?)
 }
 
 /// What must be mended first is told apart from what may succeed later.
 pub(super) fn cannot_start(error: SystemError) -> Failure {
     match error {
         SystemError::Keys(faults) => faults_of(&faults),
+        SystemError::KeysWithoutFiles(missing) => {
+            Failure::Configuration(missing.iter().map(ToString::to_string).collect())
+        }
         SystemError::ForeignKeys | SystemError::NoKeys | SystemError::Store(_) => {
             Failure::Configuration(vec![chain(&error)])
         }

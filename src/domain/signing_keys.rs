@@ -100,6 +100,15 @@ impl SigningKeys {
         self.of(algorithm).find(|key| key.state == KeyState::Current)
     }
 
+    /// Lists the keys that sign though their private half is not among those held.
+    pub fn current_without<'a>(
+        &'a self,
+        held: &'a [ObservedKey],
+    ) -> impl Iterator<Item = &'a PublicKey> {
+        let signs = self.keys.iter().filter(|key| key.state == KeyState::Current);
+        signs.filter(|key| !held.iter().any(|file| file.kid == key.kid))
+    }
+
     /// Tells where the key `kid` stands, if it was ever published.
     pub fn state_of(&self, kid: &str) -> Option<KeyState> {
         self.find(kid).map(|key| key.state)

@@ -12,10 +12,12 @@
 
 mod binary;
 mod commands;
+mod dev;
 mod documents;
 mod drain;
 mod http;
 mod introspection;
+mod keys;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]

@@ -1,7 +1,10 @@
 //! One check a subject: configuration, keys, store, certificate, clock, names, mail, SMS.
 
 use crate::{
-    cli::{chain, settings::read_folder},
+    cli::{
+        chain,
+        settings::{key_states, read_folder},
+    },
     clock::SystemClock,
     config::{Config, MailTransport, SmsTransport, Survey},
     crypto::{
@@ -11,7 +14,7 @@ use crate::{
     domain::Clock as _,
     http::transport::TlsIdentity,
     store::{self, Store},
-    system::log_chain,
+    system::{KeyWithoutFile, log_chain},
 };
 use std::{path::Path, time::Duration};
 use tokio::{
@@ -108,7 +111,21 @@ async fn database(config: &Config) -> Vec<Finding> {
     }
     let mut findings = vec![good("store", "can be reached, its schema is up to date")];
     findings.extend(security_log(config, url.expose()).await);
+    findings.extend(published_keys(config, url.expose()).await);
     findings
+}
+
+/// Tells whether every key that signs has its file here: without it, no server starts.
+async fn published_keys(config: &Config, url: &str) -> Vec<Finding> {
+    let Some(dir) = config.keys.dir.as_deref() else { return Vec::new() };
+    // What else is wrong with the folder has been said.
+    let (Some(folder), _) = Folder::salvage(dir) else { return Vec::new() };
+    let Ok(Some(states)) = key_states(url, &folder).await else { return Vec::new() };
+    let missing = KeyWithoutFile::all(&states, &folder);
+    if missing.is_empty() {
+        return vec![good("published keys", "every key that signs has its file here")];
+    }
+    missing.iter().map(|key| bad("published keys", key.to_string())).collect()
 }
 
 /// Tells whether the log can be proved with these keys: with others, no server starts.
