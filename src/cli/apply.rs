@@ -2,18 +2,19 @@
 
 use super::{
     Failure, progress, say,
-    settings::{Given, open_workbench},
+    settings::{Given, no_store, open_workbench},
 };
 use crate::{
-    config::{Complaint, read_text},
+    config::{Complaint, Loaded, read_text, read_text_from},
     provisioning::{self, ApplyError, File, LARGEST_FILE, Plan},
+    store,
     system::Workbench,
 };
 use clap::Args;
-use std::{
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+/// The name by which standard input is asked for.
+const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, Args)]
 pub(super) struct Apply {
@@ -31,6 +32,9 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
     let Apply { file: path, dry_run, json } = command;
     let file = read(&path)?;
     let loaded = given.load(&["store.url", "keys.dir"])?;
+    if dry_run {
+        refuse_to_migrate(&loaded).await?;
+    }
     let workbench = open_workbench(&loaded).await?;
     let applied = carry_out(&workbench, &path, &file, dry_run).await;
     workbench.close().await;
@@ -42,6 +46,18 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
         say("nothing was changed: this was a dry run")?;
     }
     Ok(())
+}
+
+/// Opening a database makes or migrates it, which a dry run must not do.
+async fn refuse_to_migrate(loaded: &Loaded) -> Result<(), Failure> {
+    let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
+    let pending = store::pending_migrations(url).await.map_err(|error| no_store(url, &error))?;
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let why = "a dry run changes nothing, and the database is not up to date: run \
+               `porteiro migrate` first";
+    Err(Failure::Failed(why.into()))
 }
 
 /// Applies a file that was read, and words what stands against it with its lines.
@@ -62,16 +78,15 @@ pub(super) async fn carry_out(
 }
 
 pub(super) fn read(path: &Path) -> Result<File, Failure> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().take(LARGEST_FILE).read_to_string(&mut text)?;
-        text
-    } else {
-        read_text(path, LARGEST_FILE).map_err(|complaint| mend(path, &[complaint]))?
+    let text = match path == Path::new(STANDARD_INPUT) {
+        true => read_text_from(std::io::stdin(), LARGEST_FILE),
+        false => read_text(path, LARGEST_FILE),
     };
+    let text = text.map_err(|complaint| mend(path, &[complaint]))?;
     File::parse(&text).map_err(|complaints| mend(path, &complaints))
 }
 
 fn mend(path: &Path, complaints: &[Complaint]) -> Failure {
+    let path = if path == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { path };
     Failure::Configuration(complaints.iter().map(|one| one.of_file(path)).collect())
 }

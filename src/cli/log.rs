@@ -2,10 +2,11 @@
 
 use super::{
     Failure, progress, say,
-    settings::{Given, KeysFolder, StoreUrl, read_folder},
+    settings::{Given, KeysFolder, StoreUrl, no_store, read_folder},
 };
 use crate::{
     actors::LOG_HEADS,
+    config::unreadable,
     crypto::SharedVault,
     store::{Head, Store},
     system::log_chain,
@@ -50,7 +51,8 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     let config = &loaded.config;
     let folder = read_folder(config.keys.dir.as_deref().unwrap_or(Path::new("")))?;
     let url = config.store.url.as_ref().map_or("", |url| url.expose());
-    let store = Store::open_to_read(url, log_chain(SharedVault::new(folder.vault()))).await?;
+    let store = Store::open_to_read(url, log_chain(SharedVault::new(folder.vault()))).await;
+    let store = store.map_err(|error| no_store(url, &error))?;
     let waiting = progress::spinner("reading the log");
     let proof = store.verify_log(&exported).await?;
     waiting.finish_and_clear();
@@ -71,7 +73,10 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
 
 /// Picks the heads out of a server's log; one without any was kept for nothing.
 fn read_heads(file: &Path) -> Result<Vec<Head>, Failure> {
-    let text = std::fs::read_to_string(file)?;
+    let read = std::fs::read(file);
+    let text = read.map_err(|error| Failure::Configuration(vec![unreadable(file, &error)]))?;
+    // Whatever else stands in a log, lines that name a head are JSON.
+    let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter_map(|line| serde_json::from_str::<LoggedLine>(line).ok());
     let heads: Vec<Head> = lines
         .filter(|line| line.target == LOG_HEADS)

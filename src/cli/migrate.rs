@@ -2,7 +2,7 @@
 
 use super::{
     Failure, progress, say,
-    settings::{Given, StoreUrl},
+    settings::{Given, StoreUrl, no_store},
 };
 use crate::{clock::SystemClock, domain::Clock as _, store};
 use clap::Args;
@@ -17,7 +17,8 @@ pub(super) async fn run(Migrate { store }: Migrate, given: Given) -> Result<(), 
     let loaded = given.with_store(store).load(&["store.url"])?;
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let waiting = progress::spinner("migrating");
-    let applied = store::migrate(url, SystemClock.now()).await?;
+    let applied = store::migrate(url, SystemClock.now()).await;
+    let applied = applied.map_err(|error| no_store(url, &error))?;
     waiting.finish_and_clear();
     for name in &applied {
         say(&format!("+ {name}"))?;

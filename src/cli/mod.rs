@@ -128,7 +128,11 @@ fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let _ = write!(text, ": {error}");
+        let said = error.to_string();
+        // Some errors repeat their cause in their own words.
+        if !text.ends_with(&said) {
+            let _ = write!(text, ": {said}");
+        }
         cause = error.source();
     }
     text

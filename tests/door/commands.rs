@@ -4,7 +4,7 @@ use crate::{
     binary::{Installation, Speaking, free_port, porteiro, run, said, succeed},
     support::ACME,
 };
-use std::{net::TcpListener, os::unix::fs::PermissionsExt as _, process::Command};
+use std::{io::Write as _, net::TcpListener, os::unix::fs::PermissionsExt as _, process::Stdio};
 
 /// Refusals name everything at once, exit with 78, and bind nothing.
 ///
@@ -133,6 +133,72 @@ async fn apply_prints_a_plan_and_is_idempotent() {
 }
 
 #[tokio::test]
+async fn a_dry_run_makes_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    succeed(folder.path(), &["keys", "generate", "--keys", "keys"]);
+    std::fs::write(folder.path().join("file.toml"), ACME).unwrap();
+    let mut command = porteiro(folder.path(), &["apply", "file.toml", "--dry-run"]);
+    command.env("PORTEIRO_STORE__URL", "sqlite://new.db").env("PORTEIRO_KEYS__DIR", "keys");
+    let refused = command.output().unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("porteiro migrate"), "{}", said(&refused));
+    assert!(!folder.path().join("new.db").exists());
+}
+
+#[tokio::test]
+async fn standard_input_is_refused_as_a_file_is() {
+    let installation = Installation::new().await;
+    let apply = |text: &[u8]| {
+        let mut command = porteiro(installation.path(), &["apply", "-", "--config"]);
+        command.arg("porteiro.toml").stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        // It may have had enough before the end.
+        let _ = child.stdin.take().unwrap().write_all(text);
+        child.wait_with_output().unwrap()
+    };
+    assert!(apply(ACME.as_bytes()).status.success());
+    let comment = vec![b'#'; 16 * 1024 * 1024 + 1];
+    for (text, named) in [
+        (&comment[..], "standard input: is larger than"),
+        (b"# one\n\xff", "standard input:2: is not text in UTF-8"),
+        (b"\n[[client]]\nclient_idd = \"x\"\n", "standard input:3: unknown key"),
+        (b"\n[[client]]\nclient_id = \"x y\"\n", "standard input:3: client `x y`"),
+    ] {
+        let refused = apply(text);
+        assert_eq!(refused.status.code(), Some(78), "{named}");
+        assert!(said(&refused).contains(named), "{named}: {}", said(&refused));
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_78_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    succeed(folder.path(), &["keys", "generate", "--keys", "keys"]);
+    let empty = folder.path().join("empty.toml");
+    std::fs::write(&empty, "").unwrap();
+    for command in [
+        &["migrate"][..],
+        &["keys", "list"],
+        &["keys", "revoke", "x"],
+        &["log", "verify"],
+        &["apply", "empty.toml"],
+        &["apply", "empty.toml", "--dry-run"],
+    ] {
+        let mut command = porteiro(folder.path(), command);
+        command.env("PORTEIRO_STORE__URL", "sqlite://nowhere/at/all.db");
+        let refused = command.env("PORTEIRO_KEYS__DIR", "keys").output().unwrap();
+        let told = said(&refused);
+        assert_eq!(refused.status.code(), Some(78), "{command:?}: {told}");
+        assert!(told.contains("nowhere/at/all.db"), "{command:?}: {told}");
+        assert!(told.matches("unable to open").count() <= 1, "{command:?}: {told}");
+    }
+    let heads = ["log", "verify", "--heads", "none.log"];
+    let refused = run(folder.path(), &heads);
+    assert_eq!(refused.status.code(), Some(78));
+    assert!(said(&refused).contains("none.log: there is no such file"), "{}", said(&refused));
+}
+
+#[tokio::test]
 async fn a_bad_file_is_refused_whole_with_every_line_named() {
     let installation = Installation::new().await;
     let text =
@@ -193,95 +259,6 @@ async fn doctor_says_what_is_well_and_what_to_mend() {
     let text = String::from_utf8(ill.stdout).unwrap();
     assert!(text.lines().any(|line| line.starts_with("mend  mail")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("mend  certificate")), "{text}");
-}
-
-#[tokio::test]
-async fn a_leaked_key_is_revoked_once_it_has_a_successor() {
-    let installation = Installation::new().await;
-    installation.apply(ACME);
-    let serving = installation.serve();
-    serving.signal("-TERM");
-    tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
-    let list = || {
-        let listed = installation.run(&["keys", "list", "--json"]);
-        let text = String::from_utf8(listed.stdout).unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        lines.collect::<Vec<serde_json::Value>>()
-    };
-    let current = list().into_iter().find(|key| key["use"] == "ES256").unwrap();
-    assert_eq!(current["state"], "current");
-    let kid = current["kid"].as_str().unwrap();
-    let alone = installation.run(&["keys", "revoke", kid]);
-    assert_eq!(alone.status.code(), Some(1));
-    assert!(said(&alone).contains("keys rotate"), "{}", said(&alone));
-    assert!(installation.run(&["keys", "rotate", "--algorithm", "ES256"]).status.success());
-    let revoked = installation.run(&["keys", "revoke", kid]);
-    assert!(revoked.status.success(), "{}", said(&revoked));
-    let states: Vec<_> = list()
-        .into_iter()
-        .filter(|key| key["use"] == "ES256")
-        .map(|key| key["state"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(states, ["revoked", "current"]);
-    let unknown = installation.run(&["keys", "revoke", "nonsense"]);
-    assert_eq!(unknown.status.code(), Some(1));
-
-    // That others could read it is how a key leaks, and no reason not to revoke it.
-    let leaked = list().into_iter().find(|key| key["use"] == "RS256").unwrap();
-    let file = leaked["file"].as_str().unwrap();
-    let file = installation.path().join(file);
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let kid = leaked["kid"].as_str().unwrap();
-    let revoked = installation.run(&["keys", "revoke", kid, "--replace"]);
-    assert!(revoked.status.success(), "{}", said(&revoked));
-    assert!(said(&revoked).contains("mode 0644"), "{}", said(&revoked));
-    let told = String::from_utf8(revoked.stdout).unwrap();
-    assert!(told.contains("within 20 seconds") && told.contains("ten minutes longer"), "{told}");
-    std::fs::remove_file(file).unwrap();
-    let states = list();
-    let states: Vec<_> = states.iter().filter(|key| key["use"] == "RS256").collect();
-    assert_eq!((states.len(), &states[0]["state"]), (1, &serde_json::json!("current")));
-}
-
-#[tokio::test]
-async fn dev_is_up_with_one_command_and_its_curl_works() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut speaking =
-        Speaking::start(porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"]));
-    let said = speaking.until("Ctrl-C");
-    let curl = said.split("  curl ").nth(1).unwrap().split("\n\n").next().unwrap();
-    let curl = format!("curl {}", curl.replace("\\\n", " "));
-    let token = Command::new("sh").args(["-c", &curl]).output().unwrap();
-    let token: serde_json::Value = serde_json::from_slice(&token.stdout).unwrap();
-    assert_eq!(token["scope"], "invoices:read", "{curl}: {token}");
-    let refused = curl.replace("invoices:read", "invoices:approve");
-    let refused = Command::new("sh").args(["-c", &refused]).output().unwrap();
-    let refused: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
-    assert_eq!(refused["error"], "invalid_scope");
-    // The commands find the development server's files by themselves.
-    let plan = succeed(folder.path(), &["apply", ".porteiro/demo.toml"]);
-    assert!(plan.contains("= unchanged client demo-service"), "{plan}");
-    assert_eq!(speaking.terminate(), Some(0));
-    let mut again = Speaking::start(porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"]));
-    assert!(again.until("Ctrl-C").contains("client_secret"), "a second start is as good");
-    assert_eq!(again.terminate(), Some(0));
-}
-
-#[test]
-fn dev_is_for_loopback_and_for_its_own_database() {
-    let folder = tempfile::tempdir().unwrap();
-    let open = run(folder.path(), &["dev", "--listen", "0.0.0.0:0"]);
-    assert_eq!(open.status.code(), Some(78), "{}", said(&open));
-    let foreign = porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"])
-        .env("PORTEIRO_STORE__URL", "sqlite://somebody-elses.db")
-        .output()
-        .unwrap();
-    assert_eq!(foreign.status.code(), Some(78));
-    assert!(said(&foreign).contains("PORTEIRO_STORE__URL"), "{}", said(&foreign));
-    assert!(
-        !folder.path().join(".porteiro").exists()
-            && !folder.path().join("somebody-elses.db").exists()
-    );
 }
 
 #[test]
