@@ -9,7 +9,6 @@ use super::{
     mask,
 };
 use crate::domain::Secret;
-use url::Url;
 
 /// Reads the layers, and gathers what is wrong with them.
 pub(super) struct Assembler<'a> {
@@ -25,7 +24,7 @@ impl Assembler<'_> {
             public_proxy: self.always("public_proxy", form::flag),
             trusted_proxies: self.always("trusted_proxies", form::networks),
             store: Store {
-                url: self.optional("store.url", |given| store_url(&form::text(given)?)),
+                url: self.optional("store.url", |given| form::store_url(given).map(SecretUrl::new)),
             },
             keys: Keys { dir: self.optional("keys.dir", form::path) },
             tls: Tls {
@@ -151,20 +150,4 @@ fn shown(name: &str, raw: &Raw) -> Option<String> {
     };
     let is_secret = Setting::named(name).is_none_or(Setting::is_secret);
     (!is_secret && !value.is_empty()).then(|| mask::url(&value).chars().take(80).collect())
-}
-
-fn store_url(text: &str) -> Formed<SecretUrl> {
-    match text.split_once(':') {
-        Some(("sqlite", path)) if !path.trim_matches('/').is_empty() => Ok(SecretUrl::new(text)),
-        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => match Url::parse(text)
-        {
-            Ok(_) => Ok(SecretUrl::new(text)),
-            Err(_) => {
-                Err("is not a URL like postgres://user@host/database; what is special in the \
-                           password is written percent-encoded"
-                    .to_owned())
-            }
-        },
-        _ => Err("is neither sqlite:///path nor postgres://user@host/database".to_owned()),
-    }
 }

@@ -40,6 +40,37 @@ pub(super) fn path(given: &Given) -> Formed<PathBuf> {
     Ok(folder.map_or(path.clone(), |folder| folder.join(path)))
 }
 
+/// Reads where the database is; a file that a file names is relative to it, as paths are.
+pub(super) fn store_url(given: &Given) -> Formed<String> {
+    let text = text(given)?;
+    match text.split_once(':') {
+        Some(("sqlite", path)) if !path.trim_matches('/').is_empty() => {
+            Ok(beside(&given.origin, path).unwrap_or(text))
+        }
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+            match Url::parse(&text) {
+                Ok(_) => Ok(text),
+                Err(_) => Err("is not a URL like postgres://user@host/database; what is special \
+                               in the password is written percent-encoded"
+                    .to_owned()),
+            }
+        }
+        _ => Err("is neither sqlite:///path nor postgres://user@host/database".to_owned()),
+    }
+}
+
+/// The URL of a relative path in the folder of the file that gives it, if one gives it.
+fn beside(origin: &Origin, path: &str) -> Option<String> {
+    let Origin::File { path: file, .. } = origin else { return None };
+    let relative = path.trim_start_matches("//");
+    if relative.starts_with('/') {
+        return None;
+    }
+    // The rest is a URL already; the folder is not.
+    let folder = file.parent()?.to_str()?.replace('%', "%25").replace('?', "%3F");
+    Some(format!("sqlite://{}", PathBuf::from(folder).join(relative).display()))
+}
+
 pub(super) fn flag(given: &Given) -> Formed<bool> {
     match &given.raw {
         Raw::Flag(flag) => Ok(*flag),

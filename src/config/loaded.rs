@@ -150,6 +150,9 @@ fn shown(setting: &Setting, given: &Given) -> Value {
             Value::Array(list.iter().map(|network| Value::from(network.to_string())).collect())
         }),
         Sort::Path => form::path(given).ok().map(|path| json!(path.to_string_lossy())),
+        Sort::Text if setting.name == "store.url" => {
+            form::store_url(given).ok().map(|url| Value::from(mask::text(setting, &url)))
+        }
         Sort::Text | Sort::Word | Sort::Url | Sort::Address => None,
     };
     match (&given.raw, formed) {

@@ -1,8 +1,7 @@
 //! Values with their secret part blotted out.
 
-use super::{Secrecy, Setting};
+use super::{Secrecy, Setting, Sort};
 use std::fmt;
-use url::form_urlencoded;
 use zeroize::Zeroizing;
 
 const BLOT: &str = "***";
@@ -36,10 +35,10 @@ impl fmt::Debug for SecretUrl {
 
 /// Returns as much of a well-formed value as may be shown.
 pub(super) fn text(setting: &Setting, value: &str) -> String {
-    match setting.secrecy {
-        Secrecy::Open => value.to_owned(),
-        Secrecy::Url => url(value),
-        Secrecy::Whole => BLOT.to_owned(),
+    match (setting.secrecy, setting.sort) {
+        (Secrecy::Url, _) | (Secrecy::Open, Sort::Url | Sort::Word) => url(value),
+        (Secrecy::Open, _) => value.to_owned(),
+        (Secrecy::Whole, _) => BLOT.to_owned(),
     }
 }
 
@@ -54,7 +53,7 @@ pub(super) fn url(value: &str) -> String {
         None => return value.to_owned(),
     };
     if matches!(scheme, "sqlite" | "file") {
-        return value.to_owned();
+        return format!("{scheme}://{}", tail(rest));
     }
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if tail.contains('@') {
@@ -64,11 +63,19 @@ pub(super) fn url(value: &str) -> String {
         None => authority.to_owned(),
         Some((userinfo, host)) => format!("{}@{host}", self::userinfo(scheme, userinfo)),
     };
-    let tail = match tail.split_once('?') {
-        None => tail.to_owned(),
-        Some((path, query)) => format!("{path}?{}", self::query(query)),
+    format!("{scheme}://{authority}{}", self::tail(tail))
+}
+
+/// The path is shown, a fragment never.
+fn tail(tail: &str) -> String {
+    let (tail, fragment) = match tail.split_once('#') {
+        Some((tail, _)) => (tail, "#***"),
+        None => (tail, ""),
     };
-    format!("{scheme}://{authority}{tail}")
+    match tail.split_once('?') {
+        None => format!("{tail}{fragment}"),
+        Some((path, query)) => format!("{path}?{}{fragment}", self::query(query)),
+    }
 }
 
 /// Who connects is no secret to databases and mail servers; elsewhere a lone user may be a token.
@@ -81,13 +88,11 @@ fn userinfo(scheme: &str, userinfo: &str) -> String {
     }
 }
 
-/// PostgreSQL also takes its password as a parameter.
+/// Nobody can tell from its name whether a parameter is secret: all of them are blotted out.
 fn query(query: &str) -> String {
-    let blot = |pair: &str| {
-        let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name);
-        let name = name.unwrap_or_default().to_ascii_lowercase();
-        let is_secret = ["pass", "secret", "token", "key"].iter().any(|word| name.contains(word));
-        if is_secret { format!("{name}={BLOT}") } else { pair.to_owned() }
+    let blot = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) => format!("{name}={BLOT}"),
+        None => BLOT.to_owned(),
     };
     query.split('&').map(blot).collect::<Vec<_>>().join("&")
 }

@@ -6,7 +6,7 @@ use crate::config::{Config, MailTransport, SecretUrl, SmsTransport};
 #[test]
 fn a_url_is_shown_without_its_password() {
     for (url, shown) in [
-        ("sqlite:///var/lib/a@b.db?mode=rwc", "sqlite:///var/lib/a@b.db?mode=rwc"),
+        ("sqlite:///var/lib/a@b.db?mode=rwc", "sqlite:///var/lib/a@b.db?mode=***"),
         ("postgres://user@host/db", "postgres://user@host/db"),
         ("postgres://user:hunter2@host:5432/db", "postgres://user:***@host:5432/db"),
         ("postgres://user:hun@ter2@host/db", "postgres://user:***@host/db"),
@@ -16,11 +16,11 @@ fn a_url_is_shown_without_its_password() {
         ("postgres://user:12?ter2@host/db", "postgres://***"),
         (
             "postgres:///db?host=/run&user=u&password=hunter2",
-            "postgres:///db?host=/run&user=u&password=***",
+            "postgres:///db?host=***&user=***&password=***",
         ),
         (
             "postgres:///db?p%61ssword=hunter2&sslmode=require",
-            "postgres:///db?password=***&sslmode=require",
+            "postgres:///db?p%61ssword=***&sslmode=***",
         ),
         ("postgres:user:hunter2@host", "***"),
         ("smtps://user:hunter2@mail.example.com", "smtps://user:***@mail.example.com"),
@@ -29,6 +29,11 @@ fn a_url_is_shown_without_its_password() {
             "https://sms.example.com/send?api_key=hunter2",
             "https://sms.example.com/send?api_key=***",
         ),
+        (
+            "https://sms.example.com/send?sig=hunter2&hunter2",
+            "https://sms.example.com/send?sig=***&***",
+        ),
+        ("https://sms.example.com/send#hunter2", "https://sms.example.com/send#***"),
         ("log", "log"),
     ] {
         let secret = SecretUrl::new(url);
@@ -62,6 +67,19 @@ fn no_secret_appears_in_what_is_loaded() {
     assert_eq!(smtp.credentials.unwrap().password.expose(), b"hunter2");
     let Some(SmsTransport::Post { secret, .. }) = sms.transport else { panic!("{sms:?}") };
     assert_eq!(secret.unwrap().expose(), b"hunter2");
+}
+
+#[test]
+fn what_a_link_carries_is_shown_no_more_than_a_password() {
+    for (setting, value) in [
+        ("LINKS__SIGN_IN", "https://app.example.com/in?tenant=hunter2#hunter2"),
+        ("PASSWORD__BREACH_CHECK", "https://pwned.example.com/range/?k=hunter2"),
+    ] {
+        let given = Given::nothing().variable(format!("PORTEIRO_{setting}"), value);
+        let lines: Vec<_> = given.load().unwrap().lines().map(ToString::to_string).collect();
+        assert!(lines.iter().any(|line| line.contains("=***")), "{lines:?}");
+        assert!(!lines.concat().contains("hunter2"), "{lines:?}");
+    }
 }
 
 #[test]

@@ -29,6 +29,27 @@ fn example(setting: &Setting) -> (String, String) {
 }
 
 #[test]
+fn a_database_that_a_file_names_is_beside_that_file() {
+    for (url, expected) in [
+        ("sqlite://porteiro.db", "sqlite://FOLDER/porteiro.db"),
+        ("sqlite:data/porteiro.db?mode=rwc", "sqlite://FOLDER/data/porteiro.db?mode=rwc"),
+        ("sqlite:///var/lib/porteiro.db", "sqlite:///var/lib/porteiro.db"),
+        ("sqlite:/var/lib/porteiro.db", "sqlite:/var/lib/porteiro.db"),
+    ] {
+        let given = Given::file(format!("[store]\nurl = \"{url}\"\n"));
+        let folder = given.folder.path().display().to_string();
+        let loaded = given.load().unwrap();
+        let expected = expected.replace("FOLDER", &folder);
+        assert_eq!(loaded.config.store.url.as_ref().unwrap().expose(), expected);
+        let shown = loaded.lines().find(|line| line.name == "store.url").unwrap().to_string();
+        assert!(shown.contains(expected.split('?').next().unwrap()), "{shown}");
+    }
+    let given = Given::nothing().variable("PORTEIRO_STORE__URL", "sqlite://porteiro.db");
+    let url = given.load().unwrap().config.store.url.unwrap();
+    assert_eq!(url.expose(), "sqlite://porteiro.db", "whoever types it means where he is");
+}
+
+#[test]
 fn every_setting_is_read_from_a_file_and_from_its_variable() {
     for setting in SETTINGS {
         let (in_file, plain) = example(setting);
