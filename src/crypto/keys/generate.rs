@@ -57,16 +57,37 @@ pub enum GenerateError {
 
 impl Generator<'_> {
     /// Makes what an installation needs: a key each for RS256, ES256 and `EdDSA`, and one secret key.
+    ///
+    /// Where one cannot be made the others are taken away again: half an installation is none.
     pub fn generate_all(&self) -> Result<Vec<GeneratedKey>, GenerateError> {
-        [
+        let purposes = [
             Purpose::Signing(SigningAlgorithm::Rs256),
             Purpose::Signing(SigningAlgorithm::Es256),
             Purpose::Signing(SigningAlgorithm::EdDsa),
             Purpose::Secret,
-        ]
-        .into_iter()
-        .map(|purpose| self.generate(purpose))
-        .collect()
+        ];
+        let is_new = !self.folder.exists();
+        let mut made = Vec::new();
+        for purpose in purposes {
+            match self.generate(purpose) {
+                Ok(key) => made.push(key),
+                Err(error) => {
+                    self.take_away(&made, is_new);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// What cannot be taken away either stays: the error that is told is the one that came first.
+    fn take_away(&self, made: &[GeneratedKey], and_folder: bool) {
+        for key in made {
+            let _ = std::fs::remove_file(&key.path);
+        }
+        if and_folder {
+            let _ = std::fs::remove_dir(self.folder);
+        }
     }
 
     /// Makes one key; what lies in the folder already is never touched.
@@ -250,6 +271,29 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("elsewhere"), &path).unwrap();
         assert!(write_new(&path, b"secret").is_err());
         assert!(!folder.path().join("elsewhere").exists());
+    }
+
+    #[test]
+    fn half_an_installation_is_taken_away_again() {
+        struct Saboteur(PathBuf);
+        impl Dice for Saboteur {
+            fn fill(&self, bytes: &mut [u8]) {
+                // Drawn for the secret key, the last to be made: its folder is gone by then.
+                std::fs::rename(&self.0, self.0.with_extension("moved")).unwrap();
+                std::fs::write(&self.0, b"in the way").unwrap();
+                SystemDice.fill(bytes);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        let saboteur = Saboteur(keys.clone());
+        let failed = Generator { dice: &saboteur, ..generator(&keys) }.generate_all();
+        assert!(matches!(failed, Err(GenerateError::Folder { .. })), "{failed:?}");
+
+        let full = folder.path().join("full");
+        let made = generator(&full).generate_all().unwrap();
+        generator(&full).take_away(&made, true);
+        assert!(!full.exists());
     }
 
     #[test]
