@@ -27,15 +27,22 @@ pub struct Telemetry {
     _exporting: Option<otel::Exporting>,
 }
 
+/// `PORTEIRO_LOG` is no filter: whoever set it wants to see something.
+#[derive(Debug, thiserror::Error)]
+#[error("PORTEIRO_LOG: is no filter like info,porteiro::http=debug")]
+pub struct NoFilter(#[source] tracing_subscriber::filter::ParseError);
+
 /// Begins to write lines: for people on a terminal, JSON otherwise.
-pub fn start(verbosity: Verbosity) -> Telemetry {
+pub fn start(verbosity: Verbosity) -> Result<Telemetry, NoFilter> {
     let usual = match verbosity {
         // The heads of the security log are worth keeping whatever else is said.
         Verbosity::Quiet => format!("warn,{LOG_HEADS}=info"),
         Verbosity::Development => "warn,porteiro::http=info".to_owned(),
         Verbosity::Informative => "info".to_owned(),
     };
-    let filter = EnvFilter::try_from_env("PORTEIRO_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let asked = std::env::var_os("PORTEIRO_LOG").filter(|asked| !asked.is_empty());
+    let asked = asked.map(|asked| asked.to_string_lossy().into_owned());
+    let filter = EnvFilter::try_new(asked.unwrap_or(usual)).map_err(NoFilter)?;
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     let lines = if io::stderr().is_terminal() { lines.boxed() } else { lines.json().boxed() };
     let registry = tracing_subscriber::registry();
@@ -51,8 +58,8 @@ pub fn start(verbosity: Verbosity) -> Telemetry {
     let registry = registry.with(spans);
     // A second subscriber in one process is a test's affair; the first one stays.
     let _ = registry.with(lines.with_filter(filter)).try_init();
-    Telemetry {
+    Ok(Telemetry {
         #[cfg(feature = "otel")]
         _exporting: exporting,
-    }
+    })
 }

@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::{Config, Origin as ValueOrigin},
+    config::{Config, Document, Loaded, Origin as ValueOrigin},
     crypto::{
         SystemDice, draw_text,
         keys::{DevKeys, Folder, Generator, Origin},
     },
     domain::Clock as _,
     http::{Hosts, Lifetimes},
-    server::{Issuer, Manners, OperatorAddress, Plan, Running},
+    server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
 use std::{
@@ -31,79 +31,137 @@ const DEMO_FILE: &str = "demo.toml";
 #[derive(Debug, Args)]
 pub(super) struct Dev {
     /// A loopback address; its port becomes the issuer's
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+}
+
+/// Where it listens unless somebody says otherwise.
+const USUAL: &str = "127.0.0.1:8080";
+
+/// Reads an address, or the port of one.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    let port = port.parse().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let address = port.or_else(|_| text.parse());
+    address.map_err(|_| "it is an address like 127.0.0.1:8081")
 }
 
 pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure> {
     let folder = Path::new(DEV_FOLDER);
-    let config = configuration(given, listen, folder)?;
-    if !config.listen.ip().is_loopback() {
-        let why = format!("{}: a development server listens on loopback only", config.listen);
-        return Err(Failure::Configuration(vec![why]));
-    }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let loaded = configuration(given, listen, folder)?;
+    let mut signals = serve::Signals::listen()?;
+    let Some(running) = signals.unless_ended(start(&loaded, folder)).await? else { return Ok(()) };
+    welcome(&running, folder)?;
+    signals.serve(running).await
+}
+
+async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
+    let config = &loaded.config;
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");
-    if !keys.exists() {
-        let created_at = SystemClock.now();
-        let folder = &keys;
-        Generator { folder, origin: Origin::Dev, created_at, dice: &SystemDice }.generate_all()?;
-    }
+    make_keys(&keys)?;
     provide_demo(folder, &keys).await?;
-    let operator = match (listen.port(), config.operator.listen) {
-        (8080, usual) => OperatorAddress::Perhaps(usual),
+    let operator = match (loaded.origin("operator.listen"), config.listen.port()) {
+        (Some(origin), _) if *origin != ValueOrigin::Default => OperatorAddress::At,
+        (_, 8080) => OperatorAddress::Perhaps,
         // A second one beside it takes whatever is free.
-        (_, usual) => OperatorAddress::Perhaps(SocketAddr::new(usual.ip(), 0)),
+        _ => |usual: SocketAddr| OperatorAddress::Perhaps(SocketAddr::new(usual.ip(), 0)),
     };
     let also = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), config.listen.port());
-    let signals = serve::Signals::listen()?;
-    let running = serve::start(Plan {
+    let store = dev_store(folder);
+    let started = Running::start(Plan {
         issuer: Issuer::Localhost,
-        store: dev_store(folder),
+        store: store.clone(),
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Accepted)),
         // `localhost` is either of the two.
         listen: vec![config.listen, also],
         tls: None,
-        operator,
+        operator: operator(config.operator.listen),
         lifetimes: Lifetimes { access_token: config.lifetimes.access_token },
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         manners: Manners::default(),
     })
-    .await?;
-    welcome(&running, folder)?;
-    signals.serve(running).await
+    .await;
+    started.map_err(|error| match error {
+        ServerError::Listen { address, source }
+            if address == config.listen && source.kind() == io::ErrorKind::AddrInUse =>
+        {
+            let why = format!("{address} is in use: try `porteiro dev --listen 127.0.0.1:8081`");
+            Failure::Failed(why.into())
+        }
+        other => serve::refused(other, &store),
+    })
+}
+
+/// Makes the keys of a new installation, all of them or none: beside their place, and then moved.
+fn make_keys(keys: &Path) -> Result<(), Failure> {
+    if keys.read_dir().is_ok_and(|mut files| files.next().is_some()) {
+        return Ok(());
+    }
+    let folder = &keys.with_extension("new");
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(unusable(folder, &error));
+        }
+        _ => {}
+    }
+    let created_at = SystemClock.now();
+    Generator { folder, origin: Origin::Dev, created_at, dice: &SystemDice }.generate_all()?;
+    std::fs::rename(folder, keys).map_err(|error| unusable(keys, &error))
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()).into())
 }
 
 /// Settings may come from anywhere, but not which installation this is: a development server must
 /// not put its demo into somebody's database.
-fn configuration(given: Given, listen: SocketAddr, folder: &Path) -> Result<Config, Failure> {
+fn configuration(
+    mut given: Given,
+    listen: Option<SocketAddr>,
+    folder: &Path,
+) -> Result<Loaded, Failure> {
     let own = vec![
-        ("issuer", format!("http://localhost:{}", listen.port())),
+        ("listen", USUAL.to_owned()),
         ("store.url", dev_store(folder)),
         ("keys.dir", folder.join("keys").display().to_string()),
         ("sign_up.open", "true".to_owned()),
     ];
-    let loaded = given.with_flag("listen", "--listen", listen.to_string()).load_over(own, &[])?;
-    let foreign: Vec<String> = ["store.url", "keys.dir", "issuer"]
+    if let Some(listen) = listen {
+        given = given.with_flag("listen", "--listen", listen.to_string());
+    }
+    let loaded = given.load_over(own, &[])?;
+    let mut wrong: Vec<String> = ["store.url", "keys.dir", "issuer"]
         .into_iter()
         .filter_map(|setting| match loaded.origin(setting) {
             None | Some(ValueOrigin::Dev | ValueOrigin::Default) => None,
             Some(origin) => Some(format!("{setting} ({origin}): a development server has its own")),
         })
         .collect();
-    if foreign.is_empty() { Ok(loaded.config) } else { Err(Failure::Configuration(foreign)) }
+    let Config { listen, operator, .. } = &loaded.config;
+    for (setting, address) in [("listen", listen), ("operator.listen", &operator.listen)] {
+        if let Some(origin) = loaded.origin(setting)
+            && !address.ip().is_loopback()
+        {
+            let why = "a development server listens on loopback only";
+            wrong.push(format!("{setting} ({origin}): {address}: {why}"));
+        }
+    }
+    if wrong.is_empty() { Ok(loaded) } else { Err(Failure::Configuration(wrong)) }
 }
 
 /// Applies the demo, whose secret is drawn once and kept where only its owner can read it.
 async fn provide_demo(folder: &Path, keys: &Path) -> Result<(), Failure> {
     let path = folder.join(DEMO_FILE);
     let mut file = OpenOptions::new();
-    match file.write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => file.write_all(demo(&draw_text(&SystemDice, 32)).as_bytes())?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error.into()),
-    }
+    let written = match file.write(true).create_new(true).mode(0o600).open(&path) {
+        Ok(mut file) => file.write_all(demo(&draw_text(&SystemDice, 32)).as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    };
+    written.map_err(|error| unusable(&path, &error))?;
     let file = apply::read(&path)?;
     let workbench = workbench_at(&dev_store(folder), &read_folder(keys)?).await?;
     let applied = apply::carry_out(&workbench, &path, &file, false).await;
@@ -118,8 +176,15 @@ fn demo(secret: &str) -> String {
 /// Reads back the demo client's secret, unless its owner has taken it out of the file.
 fn demo_secret(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(DEMO_FILE)).ok()?;
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("client_secret = \""))?;
-    Some(line.trim_end_matches('"').to_owned())
+    let mut root = Document::parse(&text).ok()?.into_root();
+    // Whatever is wrong with it has been said when it was applied.
+    let passed_over = &mut Vec::new();
+    let clients = root.tables("client", passed_over);
+    let mut demo = clients.into_iter().find_map(|mut client| {
+        let id = client.text("client_id", passed_over)?;
+        (id.value == DEMO_CLIENT).then_some(client)
+    })?;
+    demo.text("client_secret", passed_over).map(|secret| secret.value)
 }
 
 fn welcome(running: &Running, folder: &Path) -> io::Result<()> {

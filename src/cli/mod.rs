@@ -24,6 +24,7 @@ use std::{
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
+    time::Duration,
 };
 
 /// What `porteiro` was asked to do.
@@ -65,6 +66,9 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// How long what runs beside a command that is done may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Why a command ended without success.
 #[derive(Debug)]
 enum Failure {
@@ -84,11 +88,15 @@ impl<E: Error + 'static> From<E> for Failure {
 
 /// Runs the command and says how it ended.
 pub fn run(arguments: Arguments) -> ExitCode {
-    let _telemetry = telemetry::start(match arguments.command {
+    let telemetry = telemetry::start(match arguments.command {
         Command::Serve => Verbosity::Informative,
         Command::Dev(_) => Verbosity::Development,
         _ => Verbosity::Quiet,
     });
+    let _telemetry = match telemetry {
+        Ok(telemetry) => telemetry,
+        Err(error) => return report(&Failure::Configuration(vec![chain(&error)])),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report(&Failure::from(error)),
@@ -107,6 +115,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Completions(command) => completions::run(&command),
         }
     });
+    // Whoever still looks up a name is not waited for.
+    runtime.shutdown_timeout(LAST_WORDS);
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure),

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, chain,
-    settings::{Given, cannot_start},
+    settings::{Given, cannot_start, no_store},
 };
 use crate::{
     clock::Stopwatch,
@@ -11,14 +11,15 @@ use crate::{
     http::{Hosts, Lifetimes, transport::TlsIdentity},
     server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
     store,
+    system::SystemError,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) async fn run(given: Given) -> Result<(), Failure> {
-    let plan = plan(given.survey()).await?;
-    let signals = Signals::listen()?;
-    let running = start(plan).await?;
+    let mut signals = Signals::listen()?;
+    let starting = async { start(plan(given.survey()).await?).await };
+    let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
     let operator = running.operator.map(|address| address.to_string());
     tracing::info!(issuer = running.issuer, address = %running.address, operator, "serving");
     signals.serve(running).await
@@ -26,10 +27,17 @@ pub(super) async fn run(given: Given) -> Result<(), Failure> {
 
 /// Starts the server; what only shows then must be mended like what showed before.
 pub(super) async fn start(plan: Plan) -> Result<Running, Failure> {
-    Running::start(plan).await.map_err(|error| match error {
+    let store = plan.store.clone();
+    Running::start(plan).await.map_err(|error| refused(error, &store))
+}
+
+/// What must be mended first is told apart from what may succeed later.
+pub(super) fn refused(error: ServerError, store: &str) -> Failure {
+    match error {
+        ServerError::System(SystemError::Store(error)) => no_store(store, &error),
         ServerError::System(error) => cannot_start(error),
         other => other.into(),
-    })
+    }
 }
 
 /// Makes every check there is, and says everything that stands against serving, at once.
@@ -95,15 +103,37 @@ impl Signals {
         })
     }
 
-    /// Waits until a person at the keyboard asks again; what a moment brings along is one request.
+    /// Waits until it is told to end.
+    async fn ended(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+
+    /// Starts something; nothing if it is told to end before that is done.
+    pub(super) async fn unless_ended<T>(
+        &mut self,
+        starting: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<Option<T>, Failure> {
+        tokio::select! {
+            started = starting => started.map(Some),
+            () = self.ended() => {
+                tracing::info!("told to end before it had started");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Waits until somebody asks again; what a moment brings along is one request.
     async fn insisted(&mut self) {
         let since_first = Stopwatch::start();
-        while self.interrupt.recv().await.is_some() {
+        loop {
+            self.ended().await;
             if since_first.elapsed() >= Duration::from_secs(1) {
                 return;
             }
         }
-        std::future::pending::<()>().await;
     }
 
     /// Serves until told to stop, or until something has died too often.
@@ -112,7 +142,10 @@ impl Signals {
             tokio::select! {
                 _ = self.terminate.recv() => break None,
                 _ = self.interrupt.recv() => break None,
-                _ = self.hang_up.recv() => running.reload(),
+                _ = self.hang_up.recv() => {
+                    tracing::info!("keys and certificate will be read again");
+                    running.reload();
+                }
                 name = running.given_up() => break Some(name),
             }
         };

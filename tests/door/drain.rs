@@ -1,7 +1,7 @@
 //! The binary under load, told to reload and to end: no request fails.
 
 use crate::{
-    binary::{Installation, succeed},
+    binary::{Installation, porteiro, succeed},
     http::{request, try_send},
     support::{ACME, SECRET, basic, form},
 };
@@ -12,13 +12,14 @@ use hyper_util::rt::TokioIo;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use std::{
     net::SocketAddr,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
-use tokio::net::TcpStream;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 use tokio_rustls::{
     TlsConnector,
     rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer},
@@ -87,6 +88,38 @@ async fn an_idle_server_ends_at_once() {
     let (code, _) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
     assert_eq!(code, Some(0));
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_told_twice_or_while_starting_does_not_wait() {
+    let installation = Installation::new().await;
+    let serving = installation.serve();
+    // A request whose body never comes keeps the server waiting.
+    let mut open = TcpStream::connect(installation.address).await.unwrap();
+    let head = "POST /connect/token HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\
+                content-type: application/x-www-form-urlencoded\r\n\r\ngrant";
+    open.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let began = std::time::Instant::now();
+    serving.signal("-TERM");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    serving.signal("-TERM");
+    let (code, _) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    assert_eq!(code, Some(0));
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    drop(open);
+
+    // A database that never answers keeps it from starting.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://u@{}/d", silent.local_addr().unwrap());
+    let mut command = porteiro(installation.path(), &["serve", "--config", "porteiro.toml"]);
+    let mut child = command.env("PORTEIRO_STORE__URL", url).spawn().unwrap();
+    let _asked = silent.accept().await.unwrap();
+    let began = std::time::Instant::now();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 /// Makes a certificate for localhost and writes it where the configuration says.
@@ -168,6 +201,7 @@ async fn sighup_under_load_takes_a_new_certificate_and_fails_no_request() {
     let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
     assert_eq!(code, Some(0));
     assert!(log.iter().any(|line| line.contains("former certificate stays")), "{log:?}");
+    assert!(log.iter().any(|line| line.contains("will be read again")), "{log:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
