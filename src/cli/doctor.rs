@@ -17,9 +17,9 @@ pub(super) struct Doctor {
 }
 
 pub(super) async fn run(Doctor { json }: Doctor, given: Given) -> Result<(), Failure> {
-    let survey = given.survey();
+    let (survey, dev_keys) = given.survey_for_doctor()?;
     let waiting = progress::spinner("looking");
-    let findings = checks::all(&survey).await;
+    let findings = checks::all(&survey, dev_keys).await;
     waiting.finish_and_clear();
     for finding in &findings {
         let Finding { subject, verdict, text } = finding;

@@ -80,6 +80,15 @@ impl Given {
         Ok(loaded)
     }
 
+    /// Surveys what a server here would be given: where nothing says which installation is meant, the
+    /// development server's if there is one.
+    pub(super) fn survey_for_doctor(self) -> Result<(Survey, DevKeys), Failure> {
+        if self.says_where() || development(Path::new(DEV_FOLDER)).is_empty() {
+            return Ok((self.survey(), DevKeys::Refused));
+        }
+        Ok((Survey { loaded: self.load(&[])?, refusals: Vec::new() }, DevKeys::Accepted))
+    }
+
     /// Surveys what `serve` was given; nothing of a development server counts here.
     pub(super) fn survey(self) -> Survey {
         Config::load_for_production(self.sources(Vec::new()))

@@ -235,6 +235,17 @@ async fn config_shows_where_each_value_came_from_and_no_secret() {
     assert!(said(&unknown).contains("PORTEIRO_STORE__URI"), "{}", said(&unknown));
 }
 
+#[test]
+fn a_filter_that_is_none_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = porteiro(folder.path(), &["config"]);
+    let refused = command.env("PORTEIRO_LOG", "porteiro=loud").output().unwrap();
+    assert_eq!(refused.status.code(), Some(78));
+    assert!(said(&refused).contains("PORTEIRO_LOG"), "{}", said(&refused));
+    let mut command = porteiro(folder.path(), &["config"]);
+    assert!(command.env("PORTEIRO_LOG", "").output().unwrap().status.success());
+}
+
 #[tokio::test]
 async fn doctor_says_what_is_well_and_what_to_mend() {
     let installation = Installation::new().await;

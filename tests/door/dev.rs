@@ -1,6 +1,6 @@
 //! `porteiro dev`: up with one command, on this machine alone.
 
-use crate::binary::{Speaking, porteiro, run, said, succeed};
+use crate::binary::{Speaking, free_port, porteiro, run, said, succeed};
 use std::process::Command;
 
 #[tokio::test]
@@ -25,6 +25,54 @@ async fn dev_is_up_with_one_command_and_its_curl_works() {
     let mut again = Speaking::start(porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"]));
     assert!(again.until("Ctrl-C").contains("client_secret"), "a second start is as good");
     assert_eq!(again.terminate(), Some(0));
+}
+
+#[test]
+fn dev_listens_where_it_is_told_and_says_what_to_try_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, operator) = (free_port(), free_port());
+    let mut command = porteiro(folder.path(), &["dev"]);
+    command.env("PORTEIRO_LISTEN", format!("127.0.0.1:{port}"));
+    command.env("PORTEIRO_OPERATOR__LISTEN", format!("127.0.0.1:{operator}"));
+    let mut speaking = Speaking::start(command);
+    let told = speaking.until("Ctrl-C");
+    assert!(told.contains(&format!("running at http://localhost:{port},")), "{told}");
+    assert!(told.contains(&format!("http://127.0.0.1:{operator}/metrics")), "{told}");
+    let busy = run(folder.path(), &["dev", "--listen", &port.to_string()]);
+    assert_eq!(busy.status.code(), Some(1), "{}", said(&busy));
+    assert!(said(&busy).contains("try `porteiro dev --listen 127.0.0.1:8081`"), "{}", said(&busy));
+    let busy = run(folder.path(), &["dev", "--listen", &format!("localhost:{port}")]);
+    assert!(said(&busy).contains("in use"), "{}", said(&busy));
+    assert_eq!(speaking.terminate(), Some(0));
+    let wrong = run(folder.path(), &["dev", "--listen", "here"]);
+    assert!(said(&wrong).contains("like 127.0.0.1:8081"), "{}", said(&wrong));
+    let open = porteiro(folder.path(), &["dev", "--listen", "0"])
+        .env("PORTEIRO_OPERATOR__LISTEN", "0.0.0.0:0")
+        .output()
+        .unwrap();
+    assert_eq!(open.status.code(), Some(78));
+    assert!(said(&open).contains("PORTEIRO_OPERATOR__LISTEN"), "{}", said(&open));
+}
+
+#[test]
+fn dev_recovers_from_a_start_that_was_cut_off_and_prints_the_secret_it_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    // Half-made keys beside their place, and none in it.
+    std::fs::create_dir_all(folder.path().join(".porteiro/keys.new")).unwrap();
+    std::fs::write(folder.path().join(".porteiro/keys.new/rs256.json"), "{").unwrap();
+    let demo = "[[client]]\nclient_id = \"other\"\nclient_secret = \"of-another-client-0123456789abcdef\"\n\
+                grant_types = [\"client_credentials\"]\n\
+                [[client]]\nclient_id = \"demo-service\"\ngrant_types = [\"client_credentials\"]\n\
+                \"client_secret\"   = '0123456789\"abcdef0123456789abcdef'\n";
+    std::fs::write(folder.path().join(".porteiro/demo.toml"), demo).unwrap();
+    let mut speaking = Speaking::start(porteiro(folder.path(), &["dev", "--listen", "0"]));
+    let told = speaking.until("Ctrl-C");
+    assert!(told.contains("client_secret  0123456789\"abcdef0123456789abcdef\n"), "{told}");
+    assert_eq!(speaking.terminate(), Some(0));
+    assert!(!folder.path().join(".porteiro/keys.new").exists());
+    // A doctor without a configuration looks at what is here, and says so.
+    let well = succeed(folder.path(), &["doctor"]);
+    assert!(well.contains("development server under ./.porteiro"), "{well}");
 }
 
 #[test]

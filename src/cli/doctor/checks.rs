@@ -3,7 +3,7 @@
 use crate::{
     cli::{
         chain,
-        settings::{key_states, read_folder},
+        settings::{DEV_FOLDER, key_states, read_folder},
     },
     clock::SystemClock,
     config::{Config, MailTransport, SmsTransport, Survey},
@@ -67,10 +67,12 @@ fn bad(subject: &'static str, text: impl Into<String>) -> Finding {
 }
 
 /// Looks at everything.
-pub async fn all(survey: &Survey) -> Vec<Finding> {
+///
+/// Where keys made by dev are accepted, it is the development server's installation.
+pub async fn all(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     let config = &survey.loaded.config;
-    let mut findings = configuration(survey);
-    findings.extend(keys(config));
+    let mut findings = configuration(survey, dev_keys);
+    findings.extend(keys(config, dev_keys));
     findings.extend(database(config).await);
     findings.extend(certificate(config));
     findings.push(clock());
@@ -80,16 +82,20 @@ pub async fn all(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-fn configuration(survey: &Survey) -> Vec<Finding> {
+fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
+    if dev_keys == DevKeys::Accepted {
+        let text = format!("of the development server under ./{DEV_FOLDER}");
+        return vec![good("configuration", text)];
+    }
     if survey.refusals.is_empty() {
         return vec![good("configuration", "fit to serve")];
     }
     survey.refusals.iter().map(|refusal| bad("configuration", refusal.to_string())).collect()
 }
 
-fn keys(config: &Config) -> Vec<Finding> {
+fn keys(config: &Config, dev_keys: DevKeys) -> Vec<Finding> {
     let Some(dir) = &config.keys.dir else { return Vec::new() };
-    match Folder::load(dir, DevKeys::Refused) {
+    match Folder::load(dir, dev_keys) {
         Ok(folder) => {
             let signing: Vec<&str> =
                 folder.signing().iter().map(|file| file.signer.algorithm().name()).collect();
