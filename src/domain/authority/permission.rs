@@ -60,12 +60,13 @@ impl Permission {
 
     /// Tells whether this may stand in a role of an organization.
     pub fn may_stand_in_a_role(&self) -> bool {
-        self.0 != ADMINISTER
+        !self.0.eq_ignore_ascii_case(ADMINISTER)
     }
 
     /// Tells whether it names something that is Porteiro's own.
     pub fn is_reserved(&self) -> bool {
-        RESERVED_RESOURCES.contains(&self.resource())
+        // In any case: names that people cannot tell apart must not differ in what they grant.
+        RESERVED_RESOURCES.iter().any(|name| name.eq_ignore_ascii_case(self.resource()))
     }
 
     /// Tells whether holding this is holding `other`.
@@ -74,7 +75,8 @@ impl Permission {
             return true;
         }
         let Some(resource) = self.0.strip_suffix(":*") else { return false };
-        other != ADMINISTER && other.split_once(':').is_some_and(|(of, _)| of == resource)
+        !other.eq_ignore_ascii_case(ADMINISTER)
+            && other.split_once(':').is_some_and(|(of, _)| of == resource)
     }
 }
 
@@ -147,6 +149,10 @@ mod tests {
         assert!(!permission("organizations:*").covers("organizations:administer"));
         assert!(permission("organizations:administer").covers("organizations:administer"));
         assert!(!permission("organizations:administer").may_stand_in_a_role());
+        assert!(!permission("Organizations:Administer").may_stand_in_a_role(), "in no case");
+        assert!(!permission("Organizations:*").covers("Organizations:Administer"));
+        assert!(permission("Accounts:read").is_reserved() && permission("SCIM:x").is_reserved());
+        assert!(!permission("invoices:read").is_reserved());
     }
 
     #[test]
