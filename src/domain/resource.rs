@@ -71,20 +71,38 @@ pub enum Event {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("a resource is identified by an absolute URI without a fragment")]
+    #[error(
+        "a resource is identified by https://… or http://… with a host in lower case and neither \
+         credentials nor fragment, or by urn:…, at most 512 characters of ASCII"
+    )]
     Identifier,
     #[error("`{0}` is a wildcard, and no scope")]
     Wildcard(Permission),
     #[error("`{0}` begins with a name that is Porteiro's own")]
     Reserved(Permission),
+    #[error("the type `{name}` needs one permission, and `{permission}` is a wildcard")]
+    DetailWildcard { name: String, permission: Permission },
 }
 
-/// RFC 8707 §2: an absolute URI without a fragment.
+/// RFC 8707 §2: an absolute URI without a fragment. Audiences are compared as strings, so that of
+/// one host there is one spelling.
 fn is_identifier(text: &str) -> bool {
-    let clean = !text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#');
-    clean
-        && text.len() <= LONGEST_IDENTIFIER
-        && url::Url::parse(text).is_ok_and(|url| !url.cannot_be_a_base() || url.scheme() == "urn")
+    // RFC 3986 §2 has no others; a parser that mends them would read another URI than we compare.
+    let clean = |byte: u8| byte.is_ascii_graphic() && !b"#\"<>\\^`{|}".contains(&byte);
+    if text.len() > LONGEST_IDENTIFIER || !text.bytes().all(clean) {
+        return false;
+    }
+    if let Some(name) = text.strip_prefix("urn:") {
+        // RFC 8141 §2.
+        return matches!(name.split_once(':'), Some((space, rest)) if !space.is_empty() && !rest.is_empty());
+    }
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let Some(rest) = rest else { return false };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let Ok(url) = url::Url::parse(text) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let port = authority.strip_prefix(host);
+    !host.is_empty() && port.is_some_and(|port| port.is_empty() || port.starts_with(':'))
 }
 
 impl Resource {
@@ -105,6 +123,14 @@ impl Resource {
             }
             if scope.is_reserved() {
                 return Decision::refuse(Refusal::Reserved(scope.clone()));
+            }
+        }
+        for DetailType { name, permission, .. } in draft.authorization_details.iter().flatten() {
+            if let Some(permission) = permission.clone().filter(Permission::is_wildcard) {
+                return Decision::refuse(Refusal::DetailWildcard {
+                    name: name.clone(),
+                    permission,
+                });
             }
         }
         let held = self.known().cloned().unwrap_or_else(|| Known {
@@ -223,9 +249,29 @@ mod tests {
 
     #[test]
     fn an_identifier_is_an_absolute_uri_without_a_fragment() {
-        for bad in
-            ["", "invoices", "/invoices", "https://api.example.com/#x", "https://a b/", "data:x"]
-        {
+        for bad in [
+            "",
+            "invoices",
+            "/invoices",
+            "https://api.example.com/#x",
+            "https://a b/",
+            "data:x",
+            "ftp://api.example.com",
+            "HTTPS://api.example.com",
+            "https://API.example.com",
+            "https://user@api.example.com",
+            "https://user:x@api.example.com/",
+            "https:///invoices",
+            "https://api.example.com/\u{fc}",
+            "https://\u{fc}.example.com/",
+            "https://a\\b/",
+            "https://0x7f.1/",
+            "https://",
+            "urn:",
+            "urn:example",
+            "urn:example:",
+            "mailto:a@b.test",
+        ] {
             let draft = Draft { identifier: bad.to_owned(), ..draft(&[]) };
             assert_eq!(
                 provision(&mut Resource::default(), draft),
@@ -233,7 +279,31 @@ mod tests {
                 "{bad}"
             );
         }
-        let urn = Draft { identifier: "urn:example:invoices".to_owned(), ..draft(&[]) };
-        assert!(provision(&mut Resource::default(), urn).is_ok());
+        for good in [
+            "urn:example:invoices",
+            "https://api.example.com",
+            "https://api.example.com:8443/a?b=c",
+            "http://localhost:8080/invoices",
+            "https://[::1]/invoices",
+        ] {
+            let draft = Draft { identifier: good.to_owned(), ..draft(&[]) };
+            assert!(provision(&mut Resource::default(), draft).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn a_type_of_details_needs_one_permission_and_no_wildcard() {
+        let detail = |permission: &str| DetailType {
+            name: "payment".to_owned(),
+            schema: Value::Bool(true),
+            permission: Some(Permission::parse(permission).unwrap()),
+        };
+        let draft = |permission| Draft {
+            authorization_details: Some(vec![detail(permission)]),
+            ..draft(&["invoices:approve"])
+        };
+        let refused = provision(&mut Resource::default(), draft("invoices:*"));
+        assert!(matches!(refused, Err(Refusal::DetailWildcard { .. })), "{refused:?}");
+        assert!(provision(&mut Resource::default(), draft("invoices:approve")).is_ok());
     }
 }

@@ -85,6 +85,7 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
         Refusal::Wildcard(scope) | Refusal::Reserved(scope) => {
             lines.of_member(SCOPES, scope.as_str())
         }
+        Refusal::DetailWildcard { name, .. } => lines.of_member(DETAILS, name),
     };
     (line, refusal.to_string())
 }
