@@ -8,9 +8,10 @@ use crate::{
     config::{Located, Section},
     domain::{
         Fingerprint,
-        client::{ClientMetadata, Draft, Profile, Refusal},
+        client::{Bond, ClientMetadata, Draft, Profile, Refusal},
     },
 };
+use serde_json::Value;
 
 const MOST_KEYS: usize = 1_000;
 const SHORTEST_SECRET: usize = 32;
@@ -43,7 +44,9 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     };
     for name in table.keys().into_iter().filter(|name| ClientMetadata::is_known(name)) {
         if let Some(Located { value, .. }) = table.json(&name) {
-            draft.metadata.insert(name, value);
+            // TOML has no null: an empty ceiling is how one is lifted.
+            let lifted = name == "scope" && value.as_str() == Some("");
+            draft.metadata.insert(name, if lifted { Value::Null } else { value });
         }
     }
     if !table.keys().is_empty() {
@@ -74,10 +77,14 @@ fn secret(table: &mut Table<'_>) -> Option<Fingerprint> {
     None
 }
 
-fn profile(table: &mut Table<'_>) -> Option<Profile> {
+/// Reads the profile a client is bound to; an empty text binds it to none.
+fn profile(table: &mut Table<'_>) -> Option<Bond> {
     const KEY: &str = "require_profile";
     let Located { value, line } = table.text(KEY)?;
-    let profile = Profile::by_name(&value);
+    if value.is_empty() {
+        return Some(Bond::Free);
+    }
+    let profile = Profile::by_name(&value).map(Bond::To);
     if profile.is_none() {
         let names = Profile::NAMES.map(|(name, _)| name).join(", ");
         table.complain_of(KEY, line, &format!("must be one of {names}"));

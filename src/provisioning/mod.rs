@@ -11,6 +11,7 @@
 mod apply;
 mod clients;
 mod file;
+mod issuer;
 mod lines;
 mod organizations;
 mod owners;

@@ -128,6 +128,8 @@ impl<'a> Planner<'a> {
         let Declared { draft, lines } = declared;
         let id = &draft.client_id;
         let home = self.home(draft).await?;
+        let held = self.together.look::<Client>(id).await?.known();
+        let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
         let command = client::Command::Provision { draft: draft.clone(), home };
         match self.together.decide::<Client>(id, &command).await? {
             Ok(outcome) => self.accept::<Client>(id, outcome),
@@ -142,7 +144,9 @@ impl<'a> Planner<'a> {
                 self.complain::<Client>(id, [(lines.of_field("scope"), text)]);
             }
         }
-        for resource in draft.introspects.iter().flatten() {
+        // What it could introspect before is not asked for again.
+        let asked = draft.introspects.iter().flatten().filter(|one| !held.contains(one));
+        for resource in asked {
             let declared = self.resources.contains(resource.as_str());
             if !declared && self.together.look::<Resource>(resource).await?.known().is_none() {
                 let text = format!("there is no resource `{}`", excerpt(resource));

@@ -181,7 +181,7 @@ async fn a_list_given_replaces_the_list_held_and_the_rest_stays() {
     let expected = [
         format!("~ changed resource {INVOICES} (scopes)"),
         "~ changed organization acme (name, role)".to_owned(),
-        "~ changed client billing (metadata, roles)".to_owned(),
+        "~ changed client billing (scope, roles)".to_owned(),
     ];
     assert_eq!(changed, expected);
     let resource = shop.load::<Resource>(INVOICES).await;
@@ -228,7 +228,9 @@ async fn everything_that_is_wrong_is_said_at_once() {
         [[client]]\nclient_id = \"e\"\ntoken_endpoint_auth_method = \"client_secret_basic\"\n\
         [[client]]\nclient_id = \"f\"\ngrant_types = [\"authorization_code\"]\n";
     let expected = [
-        "2: resource `nowhere`: a resource is identified by an absolute URI without a fragment",
+        "2: resource `nowhere`: a resource is identified by https://… or http://… with a host \
+         in lower case and neither credentials nor fragment, or by urn:…, at most 512 characters \
+         of ASCII",
         "7: resource `https://two.example/`: `accounts:read` begins with a name that is Porteiro's own",
         "9: organization `Bad`: a slug is made of a-z, 0-9 and inner hyphens, at most 63 of them",
         "15: organization `good`: `a\\u{1b}b` is no role name: a-z, 0-9, then also _ and -, at most 63 of them",

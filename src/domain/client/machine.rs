@@ -15,6 +15,7 @@ use crate::domain::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// The list of all clients.
 pub const CLIENTS: &str = "clients";
@@ -67,6 +68,13 @@ impl Profile {
     }
 }
 
+/// What a file may say of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bond {
+    To(Profile),
+    Free,
+}
+
 /// What a provisioning file says; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
@@ -77,7 +85,7 @@ pub struct Draft {
     pub organization: Option<String>,
     pub roles: Option<Vec<String>>,
     pub trusted: Option<bool>,
-    pub require_profile: Option<Profile>,
+    pub require_profile: Option<Bond>,
     pub introspects: Option<Vec<String>>,
 }
 
@@ -154,8 +162,9 @@ impl KnownClient {
         Some(Scopes::parse(registered).unwrap_or_default())
     }
 
-    /// Checks what only the whole can tell.
-    fn check(&self, home: Option<&organization::Known>) -> Result<(), Refusal> {
+    /// Checks what only the whole can tell; roles that were `held` before are not asked for again,
+    /// for its organization may have dropped one since.
+    fn check(&self, home: Option<&organization::Known>, held: &[String]) -> Result<(), Refusal> {
         let faults = self.metadata.check_whole(self.organization.is_some());
         if !faults.is_empty() {
             return Err(Refusal::Metadata(faults));
@@ -167,6 +176,7 @@ impl KnownClient {
             (Some(slug), Some(home)) if !home.enabled => {
                 return Err(Refusal::Suspended(slug.clone()));
             }
+            (Some(_), Some(_)) if self.roles == held => {}
             (Some(_), Some(home)) => {
                 if let Some(role) = self.roles.iter().find(|role| !home.has_role(role)) {
                     return Err(Refusal::NoSuchRole(role.clone()));
@@ -234,32 +244,62 @@ impl Client {
         if asked.zip(held.organization.as_ref()).is_some_and(|(asked, held)| asked != held) {
             return Err(Refusal::OtherOrganization);
         }
+        let metadata = held.metadata.patch(&draft.metadata).map_err(Refusal::Metadata)?;
         let next = KnownClient {
             client_id: held.client_id.clone(),
-            metadata: held.metadata.patch(&draft.metadata).map_err(Refusal::Metadata)?,
-            secret: draft.secret.or(held.secret),
+            // Whoever turns to a method without a secret has no use for the one it had.
+            secret: draft.secret.or(held.secret.filter(|_| may_need_secret(&metadata))),
+            metadata,
             organization: draft.organization.clone().or(held.organization.clone()),
-            roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
             trusted: draft.trusted.unwrap_or(held.trusted),
-            require_profile: draft.require_profile.or(held.require_profile),
-            introspects: draft.introspects.clone().unwrap_or(held.introspects.clone()),
+            require_profile: match draft.require_profile {
+                None => held.require_profile,
+                Some(Bond::Free) => None,
+                Some(Bond::To(profile)) => Some(profile),
+            },
+            introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
         };
-        let differs = [
-            ("metadata", next.metadata != held.metadata),
+        let mut differs = differing(&next.metadata, &held.metadata);
+        differs.extend([
             ("client_secret", next.secret != held.secret),
             ("organization", next.organization != held.organization),
             ("roles", next.roles != held.roles),
             ("trusted", next.trusted != held.trusted),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
-        ];
+        ]);
         let outcome = Provisioned::of(existed, &differs);
         // What is as it was stands, though its organization may have changed around it.
         if outcome != Provisioned::Unchanged {
-            next.check(home)?;
+            next.check(home, if existed { &held.roles } else { &[] })?;
         }
         Ok((next, outcome))
     }
+}
+
+/// Tells whether a client of this metadata may authenticate by a secret.
+fn may_need_secret(metadata: &ClientMetadata) -> bool {
+    use AuthMethod::{ClientSecretBasic, ClientSecretPost};
+    matches!(metadata.token_endpoint_auth_method, None | Some(ClientSecretBasic | ClientSecretPost))
+}
+
+/// What is there twice counts once.
+fn unique(list: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    list.iter().filter(|member| seen.insert(*member)).cloned().collect()
+}
+
+/// Says of each member whether it differs; what people read, in any language.
+fn differing(next: &ClientMetadata, held: &ClientMetadata) -> Vec<(&'static str, bool)> {
+    let (next, held) = (next.members(), held.members());
+    let differs = |name: &str| next.get(name) != held.get(name);
+    let mut changed: HashSet<&str> = next.keys().chain(held.keys()).map(String::as_str).collect();
+    changed.retain(|name| differs(name));
+    let base =
+        |name: &str| name.split_once('#').map_or(name.to_owned(), |(base, _)| base.to_owned());
+    let changed: HashSet<String> = changed.into_iter().map(base).collect();
+    ClientMetadata::known_fields().map(|name| (name, changed.contains(name))).collect()
 }
 
 impl Machine for Client {

@@ -16,7 +16,7 @@ mod whole;
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::KeySetFault;
 pub use machine::{
-    CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
+    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
 };
 pub use metadata::ClientMetadata;
 pub use uri::UriFault;

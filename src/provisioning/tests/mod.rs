@@ -3,7 +3,10 @@
 mod hostile;
 
 use super::File;
-use crate::domain::{Fingerprint, client::Profile};
+use crate::domain::{
+    Fingerprint,
+    client::{Bond, Profile},
+};
 use serde_json::json;
 
 const SECRET: &str = "correct-horse-battery-staple-0123456789";
@@ -47,6 +50,15 @@ default_max_age = 60
 "#;
 
 #[test]
+fn an_empty_text_lifts_a_ceiling_and_a_profile() {
+    let text = "[[client]]\nclient_id = \"c\"\nscope = \"\"\nrequire_profile = \"\"\n";
+    let file = File::parse(text).unwrap();
+    let draft = &file.clients[0].draft;
+    assert_eq!(draft.metadata["scope"], json!(null));
+    assert_eq!(draft.require_profile, Some(Bond::Free));
+}
+
+#[test]
 fn every_table_becomes_a_draft() {
     let file = File::parse(EXAMPLE).unwrap();
     assert_eq!(file.len(), 3);
@@ -65,7 +77,7 @@ fn every_table_becomes_a_draft() {
     assert_eq!((roles[1].name.as_str(), roles[1].permissions.len()), ("manager", 1));
     let client = &file.clients[0];
     assert_eq!(client.draft.secret, Some(Fingerprint::of(SECRET.as_bytes())));
-    assert_eq!(client.draft.require_profile, Some(Profile::Fapi2));
+    assert_eq!(client.draft.require_profile, Some(Bond::To(Profile::Fapi2)));
     assert_eq!(client.draft.trusted, Some(true));
     assert_eq!(client.draft.metadata["default_max_age"], 60);
     assert_eq!(client.draft.metadata["client_name#pt"], "Cobrança");

@@ -95,6 +95,63 @@ fn what_is_given_twice_changes_nothing_and_what_is_left_out_stays() {
 }
 
 #[test]
+fn a_client_that_turns_to_another_method_loses_its_secret() {
+    let mut client = known();
+    let keys = json!({ "token_endpoint_auth_method": "private_key_jwt",
+                       "jwks_uri": "https://billing.example.com/jwks" });
+    let draft = Draft { secret: None, metadata: metadata(keys), ..billing() };
+    let fields = vec!["token_endpoint_auth_method", "jwks_uri", "client_secret"];
+    assert_eq!(provision(&mut client, draft.clone()), Ok(Provisioned::Changed(fields)));
+    assert_eq!(client.known().unwrap().secret, None);
+    let secret = Draft { secret: billing().secret, ..draft };
+    assert_eq!(provision(&mut client, secret), Err(Refusal::SecretUseless));
+}
+
+#[test]
+fn a_profile_and_a_ceiling_can_be_lifted_again() {
+    let mut client = Client::default();
+    let bound = Draft {
+        require_profile: Some(Bond::To(Profile::Fapi2)),
+        metadata: metadata(json!({ "scope": "invoices:read", "client_name#pt": "Contas" })),
+        ..billing()
+    };
+    provision(&mut client, bound).unwrap();
+    assert_eq!(provision(&mut client, billing()), Ok(Provisioned::Unchanged));
+    let free = Draft {
+        require_profile: Some(Bond::Free),
+        metadata: metadata(json!({ "scope": null, "client_name#pt": "Faturas" })),
+        ..billing()
+    };
+    let fields = vec!["client_name", "scope", "require_profile"];
+    assert_eq!(provision(&mut client, free), Ok(Provisioned::Changed(fields)));
+    assert_eq!(client.known().unwrap().ceiling(), None);
+}
+
+#[test]
+fn a_role_that_its_organization_dropped_stands_in_the_way_of_no_other_change() {
+    let mut client = known();
+    let mut smaller = acme();
+    smaller.roles.remove(0);
+    let trusted = Draft { trusted: Some(true), ..billing() };
+    let changed = provision_at(&mut client, trusted, Some(smaller.clone()));
+    assert_eq!(changed, Ok(Provisioned::Changed(vec!["trusted"])));
+    let roles = Some(vec!["clerk".to_owned(), "manager".to_owned()]);
+    let more = provision_at(&mut client, Draft { roles, ..billing() }, Some(smaller));
+    assert_eq!(more, Err(Refusal::NoSuchRole("clerk".to_owned())));
+}
+
+#[test]
+fn what_a_list_has_twice_counts_once() {
+    let mut client = known();
+    let twice = |one: &str| Some(vec![one.to_owned(), one.to_owned()]);
+    let draft = Draft { roles: twice("clerk"), ..billing() };
+    assert_eq!(provision(&mut client, draft), Ok(Provisioned::Unchanged));
+    let draft = Draft { introspects: twice("urn:a:b"), ..billing() };
+    provision(&mut client, draft).unwrap();
+    assert_eq!(client.known().unwrap().introspects, ["urn:a:b"]);
+}
+
+#[test]
 fn a_client_that_only_guards_a_resource_needs_no_grant() {
     let mut client = Client::default();
     let guard = Draft {
