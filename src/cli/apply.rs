@@ -32,6 +32,9 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
     let Apply { file: path, dry_run, json } = command;
     let file = read(&path)?;
     let loaded = given.load(&["store.url", "keys.dir"])?;
+    if let Some(issuer) = &loaded.config.issuer {
+        file.check_against_issuer(issuer).map_err(|complaints| mend(&path, &complaints))?;
+    }
     if dry_run {
         refuse_to_migrate(&loaded).await?;
     }
@@ -78,9 +81,10 @@ pub(super) async fn carry_out(
 }
 
 pub(super) fn read(path: &Path) -> Result<File, Failure> {
-    let text = match path == Path::new(STANDARD_INPUT) {
-        true => read_text_from(std::io::stdin(), LARGEST_FILE),
-        false => read_text(path, LARGEST_FILE),
+    let text = if path == Path::new(STANDARD_INPUT) {
+        read_text_from(std::io::stdin(), LARGEST_FILE)
+    } else {
+        read_text(path, LARGEST_FILE)
     };
     let text = text.map_err(|complaint| mend(path, &[complaint]))?;
     File::parse(&text).map_err(|complaints| mend(path, &complaints))
