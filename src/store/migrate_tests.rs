@@ -88,11 +88,9 @@ async fn a_file_that_was_restored_or_is_empty_can_be_looked_at() {
     original.close().await;
     let url = format!("sqlite://{}", backup.display());
     assert!(crate::store::pending_migrations(&url).await.unwrap().is_empty());
-    let vault = crate::crypto::Vault::new(crate::crypto::SecretKey::new(&[1; 32]), vec![]);
-    let chain = crate::system::log_chain(crate::crypto::SharedVault::new(vault));
-    let reading = crate::store::Store::open_to_read(&url, chain).await.unwrap();
-    assert!(reading.load("client", "x").await.unwrap().is_none());
-    reading.close().await;
+    let readers = Engine::parse(&url).unwrap().readers();
+    check(&readers).await.unwrap();
+    readers.close().await;
     let empty = folder.path().join("empty.db");
     std::fs::write(&empty, b"").unwrap();
     let url = format!("sqlite://{}", empty.display());

@@ -125,7 +125,7 @@ async fn an_audit_changes_nothing_and_takes_nothing_for_good() {
     let nowhere = world.folder().join("typo.db");
     let url = format!("sqlite://{}", nowhere.display());
     let verified = porteiro(&["log", "verify", "--store", &url, "--keys", keys]);
-    assert_eq!(verified.status.code(), Some(1));
+    assert_eq!(verified.status.code(), Some(78));
     assert!(!nowhere.exists());
     assert!(porteiro(&["migrate", "--store", &world.url]).status.success());
     let verified = porteiro(&["log", "verify", "--store", &world.url, "--keys", keys]);
@@ -148,7 +148,7 @@ fn what_is_wrong_with_a_folder_is_said_all_at_once_and_exits_78() {
 fn an_unusable_store_is_an_error_that_names_no_password() {
     let url = "postgres://user:hunter2@127.0.0.1:1/nothing";
     let migrated = porteiro(&["migrate", "--store", url]);
-    assert_eq!(migrated.status.code(), Some(1));
+    assert_eq!(migrated.status.code(), Some(78));
     let said = text(&migrated.stderr);
     assert!(said.contains("cannot be reached") && !said.contains("hunter2"), "{said}");
     let migrated = porteiro(&["migrate", "--store", "mysql://x"]);

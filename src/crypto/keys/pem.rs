@@ -16,6 +16,7 @@ const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
 /// A PEM file names no algorithm: RSA signs RS256, P-256 ES256, Ed25519 `EdDSA`.
 pub(super) fn parse(text: &str) -> Result<KeyFile, Problem> {
+    let text = without_parameters(text);
     if text.matches("-----BEGIN ").count() > 1 {
         return Err(Problem::SeveralBlocks);
     }
@@ -35,6 +36,13 @@ pub(super) fn parse(text: &str) -> Result<KeyFile, Problem> {
         origin: None,
         created_at: Timestamp::NEVER,
     })
+}
+
+/// `openssl ecparam -genkey` names the curve in a block of its own before the key, which names it too.
+fn without_parameters(text: &str) -> &str {
+    let parameters = text.trim_start().strip_prefix("-----BEGIN EC PARAMETERS-----");
+    let key = parameters.and_then(|rest| rest.split_once("-----END EC PARAMETERS-----"));
+    key.map_or(text, |(_, key)| key.trim_start())
 }
 
 fn pkcs8(der: &[u8]) -> Result<Signer, Problem> {
@@ -118,6 +126,17 @@ mod tests {
         let mixed = with_public_half_of(document.as_bytes(), other.as_ref(), 64);
         assert_eq!(sec1(&mixed).unwrap_err(), Problem::Inconsistent);
         assert_eq!(sec1(&[0; 100]).unwrap_err(), Problem::UnsupportedCurve);
+    }
+
+    #[test]
+    fn a_key_after_a_block_that_names_its_curve_is_taken() {
+        let parameters =
+            "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+        let key = include_str!("fixtures/p256_sec1.pem");
+        let kid = |text: &str| parse(text).map(|file| file.material.kid().to_owned());
+        assert_eq!(kid(&format!("{parameters}{key}")), kid(key));
+        assert_eq!(kid(&format!("{parameters}{key}{key}")), Err(Problem::SeveralBlocks));
+        assert_eq!(kid(parameters), Err(Problem::NotAKey));
     }
 
     #[test]
