@@ -50,7 +50,8 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
     let folder = Path::new(DEV_FOLDER);
     let loaded = configuration(given, listen, folder)?;
     let mut signals = serve::Signals::listen()?;
-    let Some(running) = signals.unless_ended(start(&loaded, folder)).await? else { return Ok(()) };
+    let starting = Box::pin(start(&loaded, folder));
+    let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
     welcome(&running, folder)?;
     signals.serve(running).await
 }

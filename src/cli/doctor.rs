@@ -3,6 +3,7 @@
 //! It changes nothing, and calls nobody whom the configuration does not name.
 
 mod checks;
+mod outside;
 
 use super::{Failure, progress, say, settings::Given};
 use checks::{Finding, Verdict};

@@ -4,6 +4,7 @@
 //! the configuration or the keys folder must be mended first.
 
 mod apply;
+mod certificate;
 mod completions;
 mod config;
 mod dev;
@@ -12,6 +13,7 @@ mod keys;
 mod log;
 mod migrate;
 mod progress;
+mod promises;
 mod serve;
 mod settings;
 

@@ -1,13 +1,16 @@
 //! `porteiro serve`: production, or every reason why not.
 
 use super::{
-    Failure, chain,
+    Failure,
+    certificate::{self, Concern},
+    chain, promises,
     settings::{Given, cannot_start, no_store},
 };
 use crate::{
-    clock::Stopwatch,
+    clock::{Stopwatch, SystemClock},
     config::{Origin, Survey},
     crypto::keys::{DevKeys, Folder},
+    domain::Clock as _,
     http::{Hosts, Lifetimes, transport::TlsIdentity},
     server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
     store,
@@ -18,7 +21,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) async fn run(given: Given) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let starting = async { start(plan(given.survey()).await?).await };
+    let starting = Box::pin(async { start(plan(given.survey()).await?).await });
     let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
     let operator = running.operator.map(|address| address.to_string());
     tracing::info!(issuer = running.issuer, address = %running.address, operator, "serving");
@@ -47,7 +50,15 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         None | Some(Origin::Default) => OperatorAddress::Perhaps,
         Some(_) => OperatorAddress::At,
     };
+    reasons.extend(promises::refusals(&loaded));
+    let idle = promises::without_effect(&loaded);
+    if !idle.is_empty() {
+        tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
+    }
     let config = loaded.config;
+    if let Some((cert, _)) = config.tls.pair() {
+        tell_of_certificate(cert, config.issuer.as_deref());
+    }
     if let Some(folder) = &config.keys.dir {
         let faults = Folder::load(folder, DevKeys::Refused).err().unwrap_or_default();
         reasons.extend(faults.iter().map(ToString::to_string));
@@ -81,6 +92,16 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         manners: Manners::default(),
     })
+}
+
+/// A certificate that nobody will accept is no reason not to serve: it may be renewed meanwhile.
+fn tell_of_certificate(cert: &Path, issuer: Option<&str>) {
+    for concern in certificate::concerns(cert, issuer, SystemClock.now()) {
+        match concern {
+            Concern::Unusable(text) => tracing::error!("the certificate {text}"),
+            Concern::EndsSoon(text) => tracing::warn!("the certificate {text}"),
+        }
+    }
 }
 
 fn load_identity(cert: &Path, key: &Path) -> Result<Arc<TlsIdentity>, String> {

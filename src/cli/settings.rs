@@ -27,6 +27,8 @@ pub(super) struct Given {
     file: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
+    /// The settings that this command also takes as flags.
+    offered: Vec<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Args)]
@@ -45,15 +47,18 @@ pub(super) struct StoreUrl {
 
 impl Given {
     pub(super) fn new(file: Option<PathBuf>) -> Self {
-        Self { file, environment: std::env::vars_os().collect(), flags: Vec::new() }
+        let environment = std::env::vars_os().collect();
+        Self { file, environment, flags: Vec::new(), offered: Vec::new() }
     }
 
     pub(super) fn with_keys(mut self, KeysFolder { keys }: KeysFolder) -> Self {
+        self.offered.push(("keys.dir", "--keys"));
         self.flags.extend(keys.map(|keys| flag("keys.dir", "--keys", keys.into())));
         self
     }
 
     pub(super) fn with_store(mut self, StoreUrl { store }: StoreUrl) -> Self {
+        self.offered.push(("store.url", "--store"));
         self.flags.extend(store.map(|store| flag("store.url", "--store", store)));
         self
     }
@@ -75,8 +80,15 @@ impl Given {
         dev: Vec<(&'static str, String)>,
         needed: &[&str],
     ) -> Result<Loaded, Failure> {
+        let offered = self.offered.clone();
         let loaded = Config::load(self.sources(dev)).map_err(|refusals| refuse(&refusals))?;
-        loaded.require(needed).map_err(|refusals| refuse(&refusals))?;
+        loaded.require(needed).map_err(|mut refusals| {
+            for refusal in &mut refusals {
+                let flag = offered.iter().find(|(name, _)| refusal.setting == Some(*name));
+                refusal.text.extend(flag.map(|(_, flag)| format!(", or {flag}")));
+            }
+            refuse(&refusals)
+        })?;
         Ok(loaded)
     }
 
@@ -95,7 +107,7 @@ impl Given {
     }
 
     fn sources(self, dev: Vec<(&'static str, String)>) -> Sources {
-        let Self { file, environment, flags } = self;
+        let Self { file, environment, flags, .. } = self;
         Sources { dev, file, environment, flags }
     }
 

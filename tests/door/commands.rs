@@ -236,6 +236,40 @@ async fn config_shows_where_each_value_came_from_and_no_secret() {
 }
 
 #[test]
+fn what_a_command_needs_can_be_given_as_a_flag_and_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = said(&run(folder.path(), &["keys", "generate"]));
+    assert!(refused.contains("PORTEIRO_KEYS__DIR, or --keys"), "{refused}");
+    let refused = said(&run(folder.path(), &["migrate"]));
+    assert!(refused.contains("PORTEIRO_STORE__URL, or --store"), "{refused}");
+    let refused = said(&run(folder.path(), &["keys", "list", "--keys", "none"]));
+    assert!(refused.contains("none: there is no folder"), "{refused}");
+    assert!(refused.contains("porteiro keys generate"), "{refused}");
+}
+
+#[tokio::test]
+async fn what_is_set_and_not_heeded_is_said() {
+    let installation = Installation::new().await;
+    installation.configure("[limits]\nenabled = true\n");
+    let serving = installation.serve();
+    serving.signal("-TERM");
+    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    let warned =
+        |line: &String| line.contains("does not act on") && line.contains("limits.enabled");
+    assert!(code == Some(0) && log.iter().any(warned), "{log:?}");
+    let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+    let found =
+        looked.lines().any(|line| line.starts_with("look") && line.contains("limits.enabled"));
+    assert!(found, "{looked}");
+    installation.configure("[mtls]\nlisten = \"127.0.0.1:0\"\n[geo]\ndatabase = \"none.mmdb\"\n");
+    let refused = installation.run(&["serve"]);
+    assert_eq!(refused.status.code(), Some(78));
+    for named in ["mtls.listen", "none.mmdb: there is no such file"] {
+        assert!(said(&refused).contains(named), "{named}: {}", said(&refused));
+    }
+}
+
+#[test]
 fn a_filter_that_is_none_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = porteiro(folder.path(), &["config"]);

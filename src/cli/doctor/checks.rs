@@ -1,12 +1,15 @@
-//! One check a subject: configuration, keys, store, certificate, clock, names, mail, SMS.
+//! One check a subject: configuration, keys, store, certificate, clock; beyond this machine see
+//! [`outside`].
 
+use super::outside;
 use crate::{
     cli::{
-        chain,
+        certificate::{self, Concern},
+        chain, promises,
         settings::{DEV_FOLDER, key_states, read_folder},
     },
     clock::SystemClock,
-    config::{Config, MailTransport, SmsTransport, Survey},
+    config::{Config, Survey},
     crypto::{
         SharedVault,
         keys::{DevKeys, Folder},
@@ -16,16 +19,7 @@ use crate::{
     store::{self, Store},
     system::{KeyWithoutFile, log_chain},
 };
-use std::{path::Path, time::Duration};
-use tokio::{
-    io::AsyncReadExt as _,
-    net::{TcpStream, lookup_host},
-    time::timeout,
-};
-use url::Url;
-
-/// How long anybody may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+use std::os::unix::fs::MetadataExt as _;
 
 /// 2026-01-01: no clock of a machine that runs this binary is right before.
 const BUILT_AFTER: i64 = 1_767_225_600;
@@ -54,15 +48,15 @@ pub struct Finding {
     pub text: String,
 }
 
-fn good(subject: &'static str, text: impl Into<String>) -> Finding {
+pub(super) fn good(subject: &'static str, text: impl Into<String>) -> Finding {
     Finding { subject, verdict: Verdict::Good, text: text.into() }
 }
 
-fn doubtful(subject: &'static str, text: impl Into<String>) -> Finding {
+pub(super) fn doubtful(subject: &'static str, text: impl Into<String>) -> Finding {
     Finding { subject, verdict: Verdict::Doubtful, text: text.into() }
 }
 
-fn bad(subject: &'static str, text: impl Into<String>) -> Finding {
+pub(super) fn bad(subject: &'static str, text: impl Into<String>) -> Finding {
     Finding { subject, verdict: Verdict::Bad, text: text.into() }
 }
 
@@ -76,9 +70,9 @@ pub async fn all(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     findings.extend(database(config).await);
     findings.extend(certificate(config));
     findings.push(clock());
-    findings.extend(names(config).await);
-    findings.extend(mail(config).await);
-    findings.extend(sms(config).await);
+    findings.extend(outside::names(config).await);
+    findings.extend(outside::mail(config).await);
+    findings.extend(outside::sms(config).await);
     findings
 }
 
@@ -87,10 +81,25 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
         let text = format!("of the development server under ./{DEV_FOLDER}");
         return vec![good("configuration", text)];
     }
-    if survey.refusals.is_empty() {
-        return vec![good("configuration", "fit to serve")];
+    let refusals = survey.refusals.iter().map(ToString::to_string);
+    let mut findings: Vec<Finding> = refusals
+        .chain(promises::refusals(&survey.loaded))
+        .map(|refusal| bad("configuration", refusal))
+        .collect();
+    if findings.is_empty() {
+        findings.push(good("configuration", "fit to serve"));
     }
-    survey.refusals.iter().map(|refusal| bad("configuration", refusal.to_string())).collect()
+    let idle = promises::without_effect(&survey.loaded);
+    if !idle.is_empty() {
+        let text = format!("this version does not act on {}", idle.join(", "));
+        findings.push(doubtful("configuration", text));
+    }
+    let operator = survey.loaded.config.operator.listen;
+    if !operator.ip().is_loopback() {
+        let text = format!("{operator}: whoever can reach it reads the metrics");
+        findings.push(doubtful("operator", text));
+    }
+    findings
 }
 
 fn keys(config: &Config, dev_keys: DevKeys) -> Vec<Finding> {
@@ -151,12 +160,28 @@ async fn security_log(config: &Config, url: &str) -> Option<Finding> {
     })
 }
 
-fn certificate(config: &Config) -> Option<Finding> {
-    let (cert, key) = config.tls.pair()?;
-    Some(match TlsIdentity::load(cert, key) {
-        Ok(_) => good("certificate", "the chain can be read and its key fits"),
-        Err(fault) => bad("certificate", chain(&fault)),
-    })
+fn certificate(config: &Config) -> Vec<Finding> {
+    const SUBJECT: &str = "certificate";
+    let Some((cert, key)) = config.tls.pair() else { return Vec::new() };
+    if let Err(fault) = TlsIdentity::load(cert, key) {
+        return vec![bad(SUBJECT, chain(&fault))];
+    }
+    let concerns = certificate::concerns(cert, config.issuer.as_deref(), SystemClock.now());
+    let mut findings: Vec<Finding> = concerns
+        .into_iter()
+        .map(|concern| match concern {
+            Concern::Unusable(text) => bad(SUBJECT, text),
+            Concern::EndsSoon(text) => doubtful(SUBJECT, text),
+        })
+        .collect();
+    if findings.is_empty() {
+        findings.push(good(SUBJECT, "is valid and for the issuer's host, and its key fits"));
+    }
+    if std::fs::metadata(key).is_ok_and(|found| found.mode() & 0o004 != 0) {
+        let text = format!("{} can be read by everyone on this machine", key.display());
+        findings.push(doubtful(SUBJECT, text));
+    }
+    findings
 }
 
 fn clock() -> Finding {
@@ -164,87 +189,4 @@ fn clock() -> Finding {
         return bad("clock", "this machine's clock is years behind; tokens would be of no use");
     }
     good("clock", "not obviously wrong")
-}
-
-/// Tells whether everyone can find the hosts that people and programs are sent to.
-async fn names(config: &Config) -> Vec<Finding> {
-    let mut asked: Vec<(&'static str, Url)> = Vec::new();
-    let issuer = config.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok());
-    asked.extend(issuer.map(|issuer| ("issuer", issuer)));
-    let links = &config.links;
-    for link in [&links.sign_in, &links.device, &links.approval].into_iter().flatten() {
-        asked.push(("links", link.clone()));
-    }
-    let mut findings = Vec::new();
-    for (subject, url) in asked {
-        let (host, port) = (url.host_str().unwrap_or(""), url.port_or_known_default());
-        findings.push(match resolve(host, port.unwrap_or(443)).await {
-            Ok(addresses) => good(subject, format!("{host} is {addresses}")),
-            Err(why) => bad(subject, format!("{host} has no address here: {why}")),
-        });
-    }
-    findings
-}
-
-async fn mail(config: &Config) -> Option<Finding> {
-    Some(match config.mail.transport.as_ref()? {
-        MailTransport::Log => doubtful("mail", "goes to the log: fine for trying things"),
-        MailTransport::Folder(folder) => writable("mail", folder),
-        MailTransport::Smtp(smtp) => {
-            match greeting(&smtp.host, smtp.port, smtp.implicit_tls).await {
-                Ok(()) => good("mail", format!("{}:{} answers", smtp.host, smtp.port)),
-                Err(why) => bad("mail", format!("{}:{}: {why}", smtp.host, smtp.port)),
-            }
-        }
-    })
-}
-
-async fn sms(config: &Config) -> Option<Finding> {
-    Some(match config.sms.transport.as_ref()? {
-        SmsTransport::Log => doubtful("sms", "goes to the log: fine for trying things"),
-        SmsTransport::Folder(folder) => writable("sms", folder),
-        SmsTransport::Post { url, .. } => {
-            let (host, port) = (url.host_str().unwrap_or(""), url.port_or_known_default());
-            match greeting(host, port.unwrap_or(443), true).await {
-                Ok(()) => good("sms", format!("{host} takes connections")),
-                Err(why) => bad("sms", format!("{host}: {why}")),
-            }
-        }
-    })
-}
-
-fn writable(subject: &'static str, folder: &Path) -> Finding {
-    match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
-        Ok(()) => good(subject, format!("{} can be written to", folder.display())),
-        Err(error) => bad(subject, format!("{}: {error}", folder.display())),
-    }
-}
-
-async fn resolve(host: &str, port: u16) -> Result<String, String> {
-    // An address in brackets is one already.
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let found = timeout(PATIENCE, lookup_host((host, port))).await;
-    let found = found.map_err(|_| "no answer in time".to_owned())?;
-    let found: Vec<String> =
-        found.map_err(|error| error.to_string())?.map(|found| found.ip().to_string()).collect();
-    if found.is_empty() { Err("no address".to_owned()) } else { Ok(found.join(", ")) }
-}
-
-/// Connects; a mail server that does not begin with TLS must also greet.
-async fn greeting(host: &str, port: u16, silent: bool) -> Result<(), String> {
-    let talk = async {
-        let mut stream = TcpStream::connect((host, port)).await?;
-        if silent {
-            return Ok(true);
-        }
-        let mut greeting = [0; 3];
-        stream.read_exact(&mut greeting).await?;
-        Ok::<bool, std::io::Error>(greeting == *b"220")
-    };
-    match timeout(PATIENCE, talk).await {
-        Ok(Ok(true)) => Ok(()),
-        Ok(Ok(false)) => Err("it does not greet like a mail server".to_owned()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_late) => Err("no answer in time".to_owned()),
-    }
 }

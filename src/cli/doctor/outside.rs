@@ -1,0 +1,97 @@
+//! What lies beyond this machine: names, mail, SMS; nobody is called whom the configuration does not name.
+
+use super::checks::{Finding, bad, doubtful, good};
+use crate::config::{Config, MailTransport, SmsTransport};
+use std::{path::Path, time::Duration};
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
+use url::Url;
+
+/// How long anybody may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Tells whether everyone can find the hosts that people and programs are sent to.
+pub(super) async fn names(config: &Config) -> Vec<Finding> {
+    let mut asked: Vec<(&'static str, Url)> = Vec::new();
+    let issuer = config.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok());
+    asked.extend(issuer.map(|issuer| ("issuer", issuer)));
+    let links = &config.links;
+    for link in [&links.sign_in, &links.device, &links.approval].into_iter().flatten() {
+        asked.push(("links", link.clone()));
+    }
+    let mut findings = Vec::new();
+    for (subject, url) in asked {
+        let (host, port) = (url.host_str().unwrap_or(""), url.port_or_known_default());
+        findings.push(match resolve(host, port.unwrap_or(443)).await {
+            Ok(addresses) => good(subject, format!("{host} is {addresses}")),
+            Err(why) => bad(subject, format!("{host} has no address here: {why}")),
+        });
+    }
+    findings
+}
+
+pub(super) async fn mail(config: &Config) -> Option<Finding> {
+    Some(match config.mail.transport.as_ref()? {
+        MailTransport::Log => doubtful("mail", "goes to the log: fine for trying things"),
+        MailTransport::Folder(folder) => writable("mail", folder),
+        MailTransport::Smtp(smtp) => {
+            match greeting(&smtp.host, smtp.port, smtp.implicit_tls).await {
+                Ok(()) => good("mail", format!("{}:{} answers", smtp.host, smtp.port)),
+                Err(why) => bad("mail", format!("{}:{}: {why}", smtp.host, smtp.port)),
+            }
+        }
+    })
+}
+
+pub(super) async fn sms(config: &Config) -> Option<Finding> {
+    Some(match config.sms.transport.as_ref()? {
+        SmsTransport::Log => doubtful("sms", "goes to the log: fine for trying things"),
+        SmsTransport::Folder(folder) => writable("sms", folder),
+        SmsTransport::Post { url, .. } => {
+            let (host, port) = (url.host_str().unwrap_or(""), url.port_or_known_default());
+            match greeting(host, port.unwrap_or(443), true).await {
+                Ok(()) => good("sms", format!("{host} takes connections")),
+                Err(why) => bad("sms", format!("{host}: {why}")),
+            }
+        }
+    })
+}
+
+fn writable(subject: &'static str, folder: &Path) -> Finding {
+    match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => good(subject, format!("{} can be written to", folder.display())),
+        Err(error) => bad(subject, format!("{}: {error}", folder.display())),
+    }
+}
+
+async fn resolve(host: &str, port: u16) -> Result<String, String> {
+    // An address in brackets is one already.
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let found = timeout(PATIENCE, lookup_host((host, port))).await;
+    let found = found.map_err(|_| "no answer in time".to_owned())?;
+    let found: Vec<String> =
+        found.map_err(|error| error.to_string())?.map(|found| found.ip().to_string()).collect();
+    if found.is_empty() { Err("no address".to_owned()) } else { Ok(found.join(", ")) }
+}
+
+/// Connects; a mail server that does not begin with TLS must also greet.
+async fn greeting(host: &str, port: u16, silent: bool) -> Result<(), String> {
+    let talk = async {
+        let mut stream = TcpStream::connect((host, port)).await?;
+        if silent {
+            return Ok(true);
+        }
+        let mut greeting = [0; 3];
+        stream.read_exact(&mut greeting).await?;
+        Ok::<bool, std::io::Error>(greeting == *b"220")
+    };
+    match timeout(PATIENCE, talk).await {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => Err("it does not greet like a mail server".to_owned()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_late) => Err("no answer in time".to_owned()),
+    }
+}
