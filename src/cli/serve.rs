@@ -71,7 +71,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     if let Some(url) = &config.store.url
         && let Err(error) = store::pending_migrations(url.expose()).await
     {
-        reasons.push(format!("store.url: {}", chain(&error)));
+        reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
     let needed = (config.issuer, config.store.url, config.keys.dir);
     let (Some(issuer), Some(store), Some(folder)) = needed else {

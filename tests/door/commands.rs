@@ -146,6 +146,22 @@ async fn a_dry_run_makes_no_database() {
 }
 
 #[tokio::test]
+async fn no_file_declares_what_is_the_issuers_own() {
+    let installation = Installation::new().await;
+    let issuer = format!("http://localhost:{}", installation.address.port());
+    let text = format!(
+        "[[resource]]\nidentifier = \"{issuer}/api\"\n\
+         [[client]]\nclient_id = \"c\"\nintrospects = [\"{issuer}\"]\n"
+    );
+    std::fs::write(installation.path().join("own.toml"), text).unwrap();
+    let refused = installation.run(&["apply", "own.toml"]);
+    assert_eq!(refused.status.code(), Some(78));
+    for named in ["own.toml:2: resource", "own.toml:5: client"] {
+        assert!(said(&refused).contains(named), "{named}: {}", said(&refused));
+    }
+}
+
+#[tokio::test]
 async fn standard_input_is_refused_as_a_file_is() {
     let installation = Installation::new().await;
     let apply = |text: &[u8]| {
@@ -247,28 +263,6 @@ fn what_a_command_needs_can_be_given_as_a_flag_and_it_says_so() {
     assert!(refused.contains("porteiro keys generate"), "{refused}");
 }
 
-#[tokio::test]
-async fn what_is_set_and_not_heeded_is_said() {
-    let installation = Installation::new().await;
-    installation.configure("[limits]\nenabled = true\n");
-    let serving = installation.serve();
-    serving.signal("-TERM");
-    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
-    let warned =
-        |line: &String| line.contains("does not act on") && line.contains("limits.enabled");
-    assert!(code == Some(0) && log.iter().any(warned), "{log:?}");
-    let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
-    let found =
-        looked.lines().any(|line| line.starts_with("look") && line.contains("limits.enabled"));
-    assert!(found, "{looked}");
-    installation.configure("[mtls]\nlisten = \"127.0.0.1:0\"\n[geo]\ndatabase = \"none.mmdb\"\n");
-    let refused = installation.run(&["serve"]);
-    assert_eq!(refused.status.code(), Some(78));
-    for named in ["mtls.listen", "none.mmdb: there is no such file"] {
-        assert!(said(&refused).contains(named), "{named}: {}", said(&refused));
-    }
-}
-
 #[test]
 fn a_filter_that_is_none_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -278,32 +272,6 @@ fn a_filter_that_is_none_is_refused_by_name() {
     assert!(said(&refused).contains("PORTEIRO_LOG"), "{}", said(&refused));
     let mut command = porteiro(folder.path(), &["config"]);
     assert!(command.env("PORTEIRO_LOG", "").output().unwrap().status.success());
-}
-
-#[tokio::test]
-async fn doctor_says_what_is_well_and_what_to_mend() {
-    let installation = Installation::new().await;
-    installation.apply(ACME);
-    let well = installation.run(&["doctor", "--json"]);
-    let text = String::from_utf8(well.stdout.clone()).unwrap();
-    assert!(well.status.success(), "{text}{}", said(&well));
-    for check in ["configuration", "keys", "store", "security log", "clock", "issuer"] {
-        let found = text.lines().any(|line| {
-            let line: serde_json::Value = serde_json::from_str(line).unwrap();
-            line["check"] == check && line["verdict"] == "ok"
-        });
-        assert!(found, "{check}: {text}");
-    }
-    let port = free_port();
-    installation.configure(&format!(
-        "[mail]\ntransport = \"smtp://127.0.0.1:{port}\"\nfrom = \"a@b.test\"\n\
-         [tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n"
-    ));
-    let ill = installation.run(&["doctor"]);
-    assert_eq!(ill.status.code(), Some(1));
-    let text = String::from_utf8(ill.stdout).unwrap();
-    assert!(text.lines().any(|line| line.starts_with("mend  mail")), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("mend  certificate")), "{text}");
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod binary;
 mod commands;
 mod dev;
+mod doctor;
 mod documents;
 mod drain;
 mod http;

@@ -118,7 +118,7 @@ async fn database(config: &Config) -> Vec<Finding> {
     let Some(url) = &config.store.url else { return Vec::new() };
     let pending = match store::pending_migrations(url.expose()).await {
         Ok(pending) => pending,
-        Err(error) => return vec![bad("store", chain(&error))],
+        Err(error) => return vec![bad("store", format!("{url}: {}", chain(&error)))],
     };
     if !pending.is_empty() {
         let text = format!("can be reached; `serve` will run {}", pending.join(", "));

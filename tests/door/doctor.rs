@@ -1,0 +1,86 @@
+//! `porteiro doctor`, and what `serve` says of the same things.
+
+use crate::{
+    binary::{Installation, free_port, said},
+    support::ACME,
+};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use std::os::unix::fs::PermissionsExt as _;
+
+#[tokio::test]
+async fn doctor_says_what_is_well_and_what_to_mend() {
+    let installation = Installation::new().await;
+    installation.apply(ACME);
+    let well = installation.run(&["doctor", "--json"]);
+    let text = String::from_utf8(well.stdout.clone()).unwrap();
+    assert!(well.status.success(), "{text}{}", said(&well));
+    for check in ["configuration", "keys", "store", "security log", "clock", "issuer"] {
+        let found = text.lines().any(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["check"] == check && line["verdict"] == "ok"
+        });
+        assert!(found, "{check}: {text}");
+    }
+    let port = free_port();
+    installation.configure(&format!(
+        "[mail]\ntransport = \"smtp://127.0.0.1:{port}\"\nfrom = \"a@b.test\"\n\
+         [tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n"
+    ));
+    let ill = installation.run(&["doctor"]);
+    assert_eq!(ill.status.code(), Some(1));
+    let text = String::from_utf8(ill.stdout).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("mend  mail")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("mend  certificate")), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_set_and_not_heeded_is_said() {
+    let installation = Installation::new().await;
+    installation.configure("[limits]\nenabled = true\n");
+    let serving = installation.serve();
+    serving.signal("-TERM");
+    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    let warned =
+        |line: &String| line.contains("does not act on") && line.contains("limits.enabled");
+    assert!(code == Some(0) && log.iter().any(warned), "{log:?}");
+    let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+    let found =
+        looked.lines().any(|line| line.starts_with("look") && line.contains("limits.enabled"));
+    assert!(found, "{looked}");
+    installation.configure("[mtls]\nlisten = \"127.0.0.1:0\"\n[geo]\ndatabase = \"none.mmdb\"\n");
+    let refused = installation.run(&["serve"]);
+    assert_eq!(refused.status.code(), Some(78));
+    for named in ["mtls.listen", "none.mmdb: there is no such file"] {
+        assert!(said(&refused).contains(named), "{named}: {}", said(&refused));
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_will_accept_is_named_and_served() {
+    let installation = Installation::new().await;
+    let mut params = CertificateParams::new(vec!["other.example.com".to_owned()]).unwrap();
+    params.not_after = date_time_ymd(2020, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let file = |name: &str| installation.path().join(name);
+    std::fs::write(file("cert.pem"), certificate.pem()).unwrap();
+    std::fs::write(file("key.pem"), key.serialize_pem()).unwrap();
+    std::fs::set_permissions(file("key.pem"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    installation.configure("[tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n");
+    let looked = installation.run(&["doctor"]);
+    assert_eq!(looked.status.code(), Some(1));
+    let looked = String::from_utf8(looked.stdout).unwrap();
+    for (verdict, named) in [
+        ("mend", "cert.pem has expired on"),
+        ("mend", "cert.pem is not for localhost"),
+        ("look", "key.pem can be read by everyone"),
+    ] {
+        let found = looked.lines().any(|line| line.starts_with(verdict) && line.contains(named));
+        assert!(found, "{named}: {looked}");
+    }
+    let serving = installation.serve();
+    serving.signal("-TERM");
+    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    let told = |line: &String| line.contains("ERROR") && line.contains("has expired");
+    assert!(code == Some(0) && log.iter().any(told), "{log:?}");
+}
