@@ -171,8 +171,8 @@ impl Running {
     pub fn reload(&self) {
         self.system.reload_keys();
         match self.tls.as_ref().map(|identity| identity.reload()) {
-            None => tracing::info!("keys are read again"),
-            Some(Ok(())) => tracing::info!("keys and certificate are read again"),
+            None => {}
+            Some(Ok(())) => tracing::info!("the certificate was read again"),
             Some(Err(fault)) => tracing::error!(%fault, "the former certificate stays in use"),
         }
     }

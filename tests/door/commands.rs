@@ -1,7 +1,7 @@
 //! What each command does, says and refuses.
 
 use crate::{
-    binary::{Installation, Speaking, free_port, porteiro, run, said, succeed},
+    binary::{Installation, Speaking, porteiro, run, said, succeed},
     support::ACME,
 };
 use std::{io::Write as _, net::TcpListener, os::unix::fs::PermissionsExt as _, process::Stdio};
