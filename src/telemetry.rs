@@ -49,7 +49,8 @@ pub fn start(verbosity: Verbosity) -> Result<Telemetry, NoFilter> {
     #[cfg(feature = "otel")]
     let (spans, exporting) = match otel::layer() {
         Some((spans, exporting)) => {
-            let ours = EnvFilter::new("warn,porteiro=info");
+            // A request's span is of a level that lines on a terminal do without.
+            let ours = EnvFilter::new("warn,porteiro=info,porteiro::http=debug");
             (Some(spans.with_filter(ours)), Some(exporting))
         }
         None => (None, None),

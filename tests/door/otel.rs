@@ -13,7 +13,7 @@ fn collect(listener: &TcpListener) -> Vec<u8> {
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let (mut sent, mut piece) = (Vec::new(), [0; 65_536]);
+        let (mut sent, mut piece) = (Vec::new(), vec![0; 65_536]);
         while let Ok(many @ 1..) = stream.read(&mut piece) {
             sent.extend_from_slice(&piece[..many]);
             let text = String::from_utf8_lossy(&sent).to_lowercase();
@@ -40,14 +40,16 @@ fn collect(listener: &TcpListener) -> Vec<u8> {
 async fn spans_reach_a_collector_over_otlp() {
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", collector.local_addr().unwrap());
-    let collected = std::thread::spawn(move || collect(&collector));
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(collect(&collector)));
     let installation = Installation::new().await;
     let serving = installation.serve_with(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]);
     assert_eq!(get(installation.address, "/connect/jwks").await.status, 200);
     serving.signal("-TERM");
     let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
     assert_eq!(code, Some(0), "{log:?}");
-    let sent = String::from_utf8_lossy(&collected.join().unwrap()).into_owned();
+    let sent =
+        String::from_utf8_lossy(&told.recv_timeout(Duration::from_secs(20)).unwrap()).into_owned();
     assert!(sent.starts_with("POST /v1/traces"), "{sent}");
     for word in ["http.request", "/connect/jwks", "porteiro"] {
         assert!(sent.contains(word), "{word}");
