@@ -35,7 +35,7 @@ use crate::{
 use arrivals::Arrivals;
 use axum::{
     Router,
-    http::{HeaderName, HeaderValue, Method, Uri, header},
+    http::{HeaderValue, Uri},
     middleware::from_fn_with_state,
     response::Response,
     routing::{get, post},
@@ -45,14 +45,13 @@ use error::{OAuthError, Problem, Stopped, Voice};
 use ipnet::IpNet;
 use layers::{
     admission::{self, Admission},
-    envelope::{self, Envelope, Panicked},
+    envelope::{self, Envelope},
 };
 use oauth::{introspect, jwks, metadata, revoke, token};
 use serde::Serialize;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tower::ServiceBuilder;
-use tower_http::{catch_panic::CatchPanicLayer, cors::CorsLayer};
 use vitals::Vitals;
 
 /// How long what is issued lives.
@@ -162,7 +161,11 @@ impl App {
             vitals: Arc::default(),
             fixed,
             arrivals: Arrivals::new(&options.limits, options.proxies),
-            admission: Admission { hosts: options.hosts, deadline: options.limits.deadline },
+            admission: Admission {
+                hosts: options.hosts,
+                deadline: options.limits.deadline,
+                open: false,
+            },
         })))
     }
 
@@ -209,54 +212,28 @@ impl App {
             .fallback(async || Problem::NOT_FOUND);
         let envelope =
             Envelope::new(&*self.dice, self.vitals.clone(), self.issuer.starts_with("https://"));
-        let open = self.stack(open, envelope.clone(), Some(cors()));
-        let closed = self.stack(closed, envelope, None);
+        let Admission { hosts, deadline, .. } = self.admission;
+        let open = stack(open, envelope.clone(), Admission { hosts, deadline, open: true });
+        let closed = stack(closed, envelope, Admission { hosts, deadline, open: false });
         open.merge(closed).with_state(self.clone())
-    }
-
-    /// Puts around the endpoints what stands around every one of them, outermost first.
-    fn stack(
-        &self,
-        served: Router<Self>,
-        envelope: Envelope,
-        cors: Option<CorsLayer>,
-    ) -> Router<Self> {
-        served.layer(
-            ServiceBuilder::new()
-                // Outermost, so that no answer leaves without request id and security headers,
-                // whoever gave it; and counted, whatever it is.
-                .layer(from_fn_with_state(envelope, envelope::envelope))
-                // A panic is our fault and an answer, not a closed connection.
-                .layer(CatchPanicLayer::custom(panicked))
-                // A program in a browser can read refusals too, those of the next layer included.
-                .option_layer(cors)
-                // Is this meant for us? Then it is answered in time. Forms take a place of their own
-                // while their body comes in, and another to be worked on (http::arrivals).
-                .layer(from_fn_with_state(self.admission, admission::admit)),
-        )
     }
 }
 
-fn cors() -> CorsLayer {
-    let dpop = HeaderName::from_static("dpop");
-    CorsLayer::new()
-        .allow_origin(tower_http::cors::Any)
-        .allow_methods([Method::GET, Method::POST])
-        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, dpop])
-        .expose_headers([header::WWW_AUTHENTICATE, header::RETRY_AFTER, envelope::REQUEST_ID])
-        .max_age(Duration::from_hours(1))
+/// Puts around the endpoints what stands around every one of them, outermost first.
+fn stack(served: Router<App>, envelope: Envelope, admission: Admission) -> Router<App> {
+    served.layer(
+        ServiceBuilder::new()
+            // Outermost, so that no answer leaves without request id and security headers, whoever
+            // gave it, a panic included; and counted, whatever it is.
+            .layer(from_fn_with_state(envelope, envelope::envelope))
+            // Is this meant for us? Then it is answered in time, and readable for a program in a
+            // browser where the endpoint is for such. Forms take a place of their own while their
+            // body comes in, and another to be worked on (http::arrivals).
+            .layer(from_fn_with_state(admission, admission::admit)),
+    )
 }
 
 /// Refuses a method that is not served, in the endpoint's own voice.
 async fn refuse_method(uri: Uri) -> Response {
     Voice::of(uri.path()).word(Stopped::MethodNotAllowed)
-}
-
-fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
-    drop(panic);
-    tracing::error!("a handler panicked");
-    // The outermost layer knows in whose voice to say it.
-    let mut response = Response::default();
-    response.extensions_mut().insert(Panicked);
-    response
 }

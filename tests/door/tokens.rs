@@ -187,8 +187,10 @@ async fn a_program_in_a_browser_may_ask_from_anywhere() {
             .header("access-control-request-method", "POST")
             .header("access-control-request-headers", "authorization,content-type");
         let answer = door.send(preflight.body(Full::default()).unwrap()).await;
-        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.status, 204, "{path}");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
+        let allowed = answer.header("access-control-allow-headers").unwrap();
+        assert!(allowed.contains("authorization") && allowed.contains("content-type"));
         assert!(answer.header("access-control-allow-credentials").is_none());
         crate::support::sealed(&answer.headers);
     }

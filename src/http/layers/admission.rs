@@ -1,6 +1,6 @@
 //! A request that is meant for us is answered in time, or told that it was not.
 
-use super::host::Hosts;
+use super::{cors, host::Hosts};
 use crate::http::error::{Stopped, Voice};
 use axum::{
     extract::{Request, State},
@@ -14,15 +14,31 @@ pub struct Admission {
     pub hosts: Hosts,
     /// How long a request may take once its head is here.
     pub deadline: Duration,
+    /// Whether programs in browsers may ask from anywhere.
+    pub open: bool,
 }
 
 pub async fn admit(State(admission): State<Admission>, request: Request, next: Next) -> Response {
-    let voice = Voice::of(request.uri().path());
-    if let Err(stopped) = admission.hosts.judge(&request) {
-        return voice.word(stopped);
+    let mut response = admission.decide(request, next).await;
+    // Refusals too: a program that cannot read them cannot tell what was wrong.
+    if admission.open {
+        cors::open(&mut response);
     }
-    match tokio::time::timeout(admission.deadline, next.run(request)).await {
-        Ok(response) => response,
-        Err(_late) => voice.word(Stopped::Late),
+    response
+}
+
+impl Admission {
+    async fn decide(&self, request: Request, next: Next) -> Response {
+        let voice = Voice::of(request.uri().path());
+        if let Err(stopped) = self.hosts.judge(&request) {
+            return voice.word(stopped);
+        }
+        if self.open && cors::is_preflight(&request) {
+            return cors::preflight();
+        }
+        match tokio::time::timeout(self.deadline, next.run(request)).await {
+            Ok(response) => response,
+            Err(_late) => voice.word(Stopped::Late),
+        }
     }
 }

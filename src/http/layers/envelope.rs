@@ -15,11 +15,14 @@ use axum::{
     response::Response,
 };
 use std::{
-    future::{Ready, ready},
+    future::{Ready, poll_fn, ready},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    task::Poll,
 };
 use tracing::Instrument as _;
 
@@ -27,10 +30,6 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// No page of ours is framed, sniffed or asked to load anything; pages set a policy of their own.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-
-/// Marks an answer that stands for a panic.
-#[derive(Clone, Copy)]
-pub struct Panicked;
 
 #[derive(Clone)]
 pub struct Envelope {
@@ -61,10 +60,12 @@ pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: 
     let method = request.method().as_str();
     // Formatting a span's fields is not free: whoever wants spans asks for this level.
     let span = tracing::debug_span!("http.request", id, method, route = route_name);
-    let mut response = next.run(request).instrument(span).await;
-    if response.extensions().get::<Panicked>().is_some() {
-        response = voice.word(Stopped::Panicked);
-    }
+    // A panic is our fault and an answer, not a closed connection.
+    let answered = surviving(next.run(request).instrument(span)).await;
+    let mut response = answered.unwrap_or_else(|| {
+        tracing::error!(id, route = route_name, "a handler panicked");
+        voice.word(Stopped::Panicked)
+    });
     let (status, took) = (response.status(), stopwatch.elapsed());
     envelope.vitals.answered(route_name, status, took);
     if let Some(Refused { code, description, reason }) = response.extensions().get() {
@@ -76,6 +77,16 @@ pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: 
     }
     envelope.seal(&mut response, &id);
     response
+}
+
+/// Waits for `answer`; nothing comes of one that panics.
+async fn surviving<T>(answer: impl Future<Output = T>) -> Option<T> {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
 }
 
 impl Envelope {

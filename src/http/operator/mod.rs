@@ -68,7 +68,7 @@ impl Leaving {
 impl Operator {
     pub fn router(self) -> Router {
         let envelope = Envelope::new(&*self.system.dice(), self.vitals.clone(), false);
-        let admission = Admission { hosts: self.hosts, deadline: DEADLINE };
+        let admission = Admission { hosts: self.hosts, deadline: DEADLINE, open: false };
         Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))
