@@ -60,8 +60,7 @@ pub async fn authenticate(
     if presented.client_id.len() > LONGEST_ID {
         return Err(refuse(Disbelief::UnknownClient));
     }
-    let seen = app.clients.look(&presented.client_id).await;
-    let seen = seen.map_err(|error| OAuthError::unavailable().because(error.to_string()))?;
+    let seen = app.clients.look(&presented.client_id).await?;
     match judge(seen.machine.known(), &presented) {
         Ok(confidential) => Ok(Caller { seen, confidential }),
         Err(why) => Err(refuse(why)),

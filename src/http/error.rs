@@ -3,9 +3,10 @@
 //! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
 //! of the client and is a constant of ours, so that no value of a request can leak into it.
 
+use super::answer::private_json;
+use crate::{actors::ViewError, store::ReadError};
 use axum::{
-    Json,
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -102,6 +103,19 @@ impl OAuthError {
     }
 }
 
+/// What could not be looked at may be there the next time.
+impl From<ViewError> for OAuthError {
+    fn from(error: ViewError) -> Self {
+        Self::unavailable().because(error.to_string())
+    }
+}
+
+impl From<ReadError> for OAuthError {
+    fn from(error: ReadError) -> Self {
+        Self::unavailable().because(error.to_string())
+    }
+}
+
 /// How long whoever was turned away should wait, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
@@ -116,8 +130,8 @@ pub struct Refused {
 impl IntoResponse for OAuthError {
     fn into_response(self) -> Response {
         let body = OAuthBody { error: self.code.name(), error_description: self.description };
-        let mut response = (self.status, Json(body)).into_response();
-        never_stored(&mut response);
+        let mut response = private_json(&body);
+        *response.status_mut() = self.status;
         let refused =
             Refused { code: self.code, description: self.description, reason: self.reason };
         response.extensions_mut().insert(refused);
@@ -171,8 +185,8 @@ impl IntoResponse for Problem {
         // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
         let body =
             ProblemBody { r#type: "about:blank", title, status: status.as_u16(), code, detail };
-        let mut response = (status, Json(body)).into_response();
-        never_stored(&mut response);
+        let mut response = private_json(&body);
+        *response.status_mut() = status;
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
@@ -181,13 +195,6 @@ impl IntoResponse for Problem {
         }
         response
     }
-}
-
-/// RFC 6749 §5.1: neither a token nor a refusal is for the next caller.
-pub fn never_stored(response: &mut Response) {
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("pragma"), HeaderValue::from_static("no-cache"));
 }
 
 /// How a family of endpoints words its refusals.

@@ -64,6 +64,11 @@ impl Form {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Returns the token that a request is about.
+    pub fn token(&self) -> Result<&str, OAuthError> {
+        self.get("token").ok_or(malformed("the parameter token is missing"))
+    }
+
     /// Returns the one `resource`, which RFC 8707 would let callers repeat.
     pub fn resource(&self) -> Result<Option<&str>, OAuthError> {
         if self.several_resources {

@@ -119,6 +119,7 @@ pub struct Inner {
     vitals: Arc<Vitals>,
     fixed: Fixed,
     arrivals: Arrivals,
+    /// Of endpoints that are not for browsers.
     admission: Admission,
 }
 
@@ -212,9 +213,8 @@ impl App {
             .fallback(async || Problem::NOT_FOUND);
         let envelope =
             Envelope::new(&*self.dice, self.vitals.clone(), self.issuer.starts_with("https://"));
-        let Admission { hosts, deadline, .. } = self.admission;
-        let open = stack(open, envelope.clone(), Admission { hosts, deadline, open: true });
-        let closed = stack(closed, envelope, Admission { hosts, deadline, open: false });
+        let open = stack(open, envelope.clone(), Admission { open: true, ..self.admission });
+        let closed = stack(closed, envelope, self.admission);
         open.merge(closed).with_state(self.clone())
     }
 }

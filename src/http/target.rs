@@ -48,7 +48,7 @@ pub async fn find(
             Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
             _ => Ok(None),
         };
-        owners.push((scope, owner.map_err(|_| OAuthError::unavailable())?));
+        owners.push((scope, owner?));
         if owners.last().is_some_and(|(_, owner)| owner.is_none()) {
             break;
         }
@@ -75,6 +75,6 @@ async fn look(app: &App, identifier: &str) -> Result<Arc<Seen<Resource>>, OAuthE
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {
         return Err(UNKNOWN);
     }
-    let seen = app.resources.look(identifier).await.map_err(|_| OAuthError::unavailable())?;
+    let seen = app.resources.look(identifier).await?;
     if seen.machine.known().is_none() { Err(UNKNOWN) } else { Ok(seen) }
 }

@@ -13,15 +13,9 @@ use crate::{
         organization::{self, Organization},
         resource::Resource,
     },
-    http::{
-        App, client_auth,
-        error::{Code, OAuthError, never_stored},
-        form::Posted,
-        target,
-    },
+    http::{App, answer::private_json, client_auth, error::OAuthError, form::Posted, target},
 };
 use axum::{
-    Json,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -47,9 +41,7 @@ const INACTIVE: Introspected = Introspected::Inactive { active: false };
 
 impl IntoResponse for Introspected {
     fn into_response(self) -> Response {
-        let mut response = Json(self).into_response();
-        never_stored(&mut response);
-        response
+        private_json(&self)
     }
 }
 
@@ -59,8 +51,7 @@ pub async fn post(
 ) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
     let caller = client_auth::authenticate(&app, &headers, &form).await?.confidential()?;
-    let missing = OAuthError::new(Code::InvalidRequest, "the parameter token is missing");
-    let token = form.get("token").ok_or(missing)?;
+    let token = form.token()?;
     let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
     let caller = caller.client();
     if !may_see(&app, caller, &claims) || !is_good(&app, caller, &claims).await? {
@@ -84,10 +75,9 @@ async fn is_good(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> Result
     asked.extend(to_an_api.then_some((Resource::KIND, &*claims.aud)));
     asked.extend(claims.org.as_deref().map(|slug| (Organization::KIND, slug)));
     asked.extend(caller.organization.as_deref().map(|slug| (Organization::KIND, slug)));
-    let found = app.store.standing(&asked).await.map_err(|_| OAuthError::unavailable())?;
+    let found = app.store.standing(&asked).await?;
     // A row of the token itself says that it was revoked; of everything else, that it is there.
-    let mut standings = asked.iter().zip(&found).skip(1);
-    let all_live = standings.all(|(_, found)| found.is_some_and(|found| found.is_live(now)));
+    let all_live = found[1..].iter().all(|found| found.is_some_and(|found| found.is_live(now)));
     if found[0].is_some() || !all_live {
         return Ok(false);
     }
@@ -95,22 +85,19 @@ async fn is_good(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> Result
         let place = asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
         place.and_then(|place| found[place]).map_or(0, |found| found.version)
     };
-    let unavailable = |_| OAuthError::unavailable();
     let id = &claims.client_id;
-    let client = app.clients.at_version(id, version(Client::KIND, id)).await;
-    let client = client.map_err(unavailable)?;
+    let client = app.clients.at_version(id, version(Client::KIND, id)).await?;
     let Some(client) = client.machine.known() else { return Ok(false) };
     let home = match &claims.org {
         None => None,
         Some(slug) => {
             let version = version(Organization::KIND, slug);
-            Some(app.organizations.at_version(slug, version).await.map_err(unavailable)?)
+            Some(app.organizations.at_version(slug, version).await?)
         }
     };
     let (audience, offered) = if to_an_api {
         let version = version(Resource::KIND, &claims.aud);
-        let resource = app.resources.at_version(&claims.aud, version).await;
-        let resource = resource.map_err(unavailable)?;
+        let resource = app.resources.at_version(&claims.aud, version).await?;
         let Some(known) = resource.machine.known() else { return Ok(false) };
         let offered = target::scopes_of(known).map(str::to_owned).collect();
         (Audience::Resource(claims.aud.clone().into_owned()), offered)

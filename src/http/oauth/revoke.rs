@@ -3,8 +3,10 @@
 use crate::{
     domain::access_token::Command,
     http::{
-        App, client_auth,
-        error::{Code, OAuthError, never_stored},
+        App,
+        answer::never_stored,
+        client_auth,
+        error::{Code, OAuthError},
         form::Posted,
     },
 };
@@ -20,8 +22,7 @@ pub async fn post(
     Posted { headers, form, .. }: Posted,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate(&app, &headers, &form).await?;
-    let missing = OAuthError::new(Code::InvalidRequest, "the parameter token is missing");
-    let token = form.get("token").ok_or(missing)?;
+    let token = form.token()?;
     // RFC 7009 §2.2: what is no token of ours needs no revocation, which is what was wanted.
     if let Some(claims) = app.read_access_token(token) {
         // RFC 7009 §2.1: it must have been issued to the client that asks.

@@ -6,9 +6,9 @@ use crate::{
     domain::client::GrantType,
     http::{
         App,
-        answer::json,
+        answer::private_json,
         client_auth,
-        error::{Code, OAuthError, never_stored},
+        error::{Code, OAuthError},
         form::Posted,
     },
 };
@@ -30,9 +30,7 @@ pub struct Issued {
 
 impl IntoResponse for Issued {
     fn into_response(self) -> Response {
-        let mut response = json(&self).into_response();
-        never_stored(&mut response);
-        response
+        private_json(&self)
     }
 }
 
@@ -43,19 +41,19 @@ pub async fn post(
     State(app): State<App>,
     Posted { headers, form, .. }: Posted,
 ) -> Result<Issued, OAuthError> {
+    const UNSUPPORTED: OAuthError =
+        OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");
     let caller = client_auth::authenticate(&app, &headers, &form).await?;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
     let grant = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
-    let grant = grant
-        .filter(|grant| GRANTS.contains(grant))
-        .ok_or(OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered"))?;
+    let grant = grant.filter(|grant| GRANTS.contains(grant)).ok_or(UNSUPPORTED)?;
     if !caller.client().may_use(grant) {
         let why = "the client is not registered for this grant type";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     let issued = match grant {
         GrantType::ClientCredentials => client_credentials::grant(&app, caller, &form).await?,
-        _ => return Err(OAuthError::new(Code::UnsupportedGrantType, "not offered")),
+        _ => return Err(UNSUPPORTED),
     };
     app.vitals.issued(grant);
     Ok(issued)
