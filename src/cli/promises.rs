@@ -8,6 +8,7 @@ const ACTED_ON: &[&str] = &[
     "issuer",
     "listen",
     "public_proxy",
+    "trusted_proxies",
     "store.url",
     "keys.dir",
     "tls.cert",
