@@ -12,18 +12,22 @@
 //! Nothing here knows that a database or an actor exists.
 
 pub mod access_token;
+pub mod assurance;
 pub mod authority;
 pub mod client;
 mod decision;
 mod fingerprint;
+pub mod grant;
 pub mod organization;
 mod projection;
 mod provisioned;
 mod record;
 pub mod resource;
 mod secret;
+pub mod session;
 pub mod signing_keys;
 mod time;
+pub mod token_family;
 
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};

@@ -31,6 +31,8 @@ pub enum Bound<'a> {
 pub enum Source {
     /// The `scope` a client was registered with.
     Registration,
+    /// What was granted before, of which a part may be passed on.
+    Grant,
 }
 
 /// Authority that passed; nothing but [`narrow`] makes one.
@@ -60,6 +62,10 @@ impl Granted {
 pub enum Widening {
     #[error("the scope is not among those the client was registered with")]
     BeyondRegistration { scope: String },
+    #[error("the scope is not among those that were granted")]
+    BeyondGrant { scope: String },
+    #[error("the scope is not one of this API any more")]
+    NotOffered { scope: String },
     #[error("no role held in the organization confers the scope")]
     NotConferred { scope: String },
     #[error("the scope needs an organization to speak for")]
@@ -77,6 +83,8 @@ impl Widening {
     pub fn scope(&self) -> Option<&str> {
         match self {
             Self::BeyondRegistration { scope }
+            | Self::BeyondGrant { scope }
+            | Self::NotOffered { scope }
             | Self::NotConferred { scope }
             | Self::NeedsMembership { scope }
             | Self::NeedsPerson { scope } => Some(scope),
@@ -121,9 +129,10 @@ impl Bound<'_> {
     fn admits(&self, scope: &str) -> Result<(), Widening> {
         let is_oidc = OIDC_SCOPES.contains(&scope);
         let refusal: fn(String) -> Widening = match self {
-            Self::Scopes { source: Source::Registration, scopes } if !scopes.contains(scope) => {
-                |scope| Widening::BeyondRegistration { scope }
-            }
+            Self::Scopes { source, scopes } if !scopes.contains(scope) => match source {
+                Source::Registration => |scope| Widening::BeyondRegistration { scope },
+                Source::Grant => |scope| Widening::BeyondGrant { scope },
+            },
             Self::Roles { permissions, .. } if !is_oidc && !permissions.covers(scope) => {
                 |scope| Widening::NotConferred { scope }
             }

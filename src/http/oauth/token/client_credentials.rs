@@ -88,6 +88,9 @@ fn refuse(widening: &Widening) -> OAuthError {
         Widening::BeyondRegistration { .. } => {
             (Code::InvalidScope, "a scope is not among those the client was registered with")
         }
+        Widening::BeyondGrant { .. } | Widening::NotOffered { .. } => {
+            (Code::InvalidScope, "a scope was not granted")
+        }
         Widening::NotConferred { .. } => {
             (Code::InvalidScope, "a scope is not conferred by the roles of the client")
         }
