@@ -35,6 +35,11 @@ impl MacKey {
         context.sign().as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes")
     }
 
+    /// Tells in constant time whether the tag over `parts` begins with these 128 bits.
+    pub fn begins(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
+        self.tag(parts)[..16].ct_eq(tag).into()
+    }
+
     /// Tells in constant time whether `tag` is the one over `parts`.
     pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
         self.tag(parts).as_slice().ct_eq(tag).into()

@@ -6,6 +6,7 @@
 
 pub mod keys;
 mod mac;
+mod opaque;
 pub mod password;
 mod random;
 mod secret_key;
@@ -15,6 +16,7 @@ mod vault;
 mod verifier;
 
 pub use mac::MacKey;
+pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use random::{Dice, SystemDice, draw, draw_text};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;

@@ -116,6 +116,11 @@ impl Vault {
         self.all().find(|key| key.kid() == kid).map(|key| MacKey::derive(key, purpose))
     }
 
+    /// Derives the keys for `purpose` from every secret key that is kept, the current one first.
+    pub fn mac_keys(&self, purpose: &'static str) -> impl Iterator<Item = MacKey> {
+        self.all().map(move |key| MacKey::derive(key, purpose))
+    }
+
     fn all(&self) -> impl Iterator<Item = &SecretKey> {
         std::iter::once(&self.keys.current).chain(&self.keys.former)
     }

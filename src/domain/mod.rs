@@ -14,9 +14,12 @@
 pub mod access_token;
 pub mod assurance;
 pub mod authority;
+pub mod authorization;
 pub mod client;
+pub mod consent;
 mod decision;
 mod fingerprint;
+pub mod flow;
 pub mod grant;
 pub mod organization;
 mod projection;

@@ -55,6 +55,12 @@ impl Scopes {
         self.iter().any(|known| known == scope)
     }
 
+    /// Returns these and those of `more` that are not among them.
+    pub fn with(&self, more: &Self) -> Self {
+        let added = more.0.iter().filter(|scope| !self.contains(scope));
+        Self(self.0.iter().chain(added).cloned().collect())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -179,13 +179,12 @@ impl TokenFamily {
 
     fn redeem(&self, redeem: &Redeem, now: Timestamp) -> Decision<Self> {
         let pending = match self {
-            Self::Unborn => return Decision::refuse(Refusal::Unknown),
             Self::Ended { .. } => return Decision::refuse(Refusal::Ended),
             // OAuth 2.1 §4.1.3: everything that came of the first use ends with the second.
             Self::Alive(alive) if alive.code == redeem.code => {
                 return alive.grant.end(End::Replayed, Refusal::Replayed);
             }
-            Self::Alive(_) => return Decision::refuse(Refusal::Unknown),
+            Self::Unborn | Self::Alive(_) => return Decision::refuse(Refusal::Unknown),
             Self::Pending(pending) => pending,
         };
         if let Err(why) = pending.admit(redeem, now) {
@@ -291,7 +290,7 @@ impl Pending {
 }
 
 impl Grant {
-    fn record(&self, event: &'static str) -> Record {
+    pub(super) fn record(&self, event: &'static str) -> Record {
         let record = Record::new(event)
             .with("client_id", self.client_id.as_str())
             .with("account", self.account.as_str());

@@ -88,12 +88,12 @@ const SCOPE: &str = "openid invoices:read invoices:write";
 
 fn pending() -> TokenFamily {
     let mut family = TokenFamily::default();
-    assert_eq!(ask(&mut family, Command::Begin(Box::new(begin(SCOPE))), NOW), Ok(Reply::Begun));
+    assert_eq!(ask(&mut family, &Command::Begin(Box::new(begin(SCOPE))), NOW), Ok(Reply::Begun));
     family
 }
 
-fn ask(family: &mut TokenFamily, command: Command, now: Timestamp) -> Result<Reply, Refusal> {
-    let decision = family.decide(&command, now);
+fn ask(family: &mut TokenFamily, command: &Command, now: Timestamp) -> Result<Reply, Refusal> {
+    let decision = family.decide(command, now);
     for event in &decision.events {
         family.apply(event);
     }
@@ -101,11 +101,11 @@ fn ask(family: &mut TokenFamily, command: Command, now: Timestamp) -> Result<Rep
 }
 
 fn redeemed(family: &mut TokenFamily, redeem: Redeem) -> Result<Reply, Refusal> {
-    ask(family, Command::Redeem(Box::new(redeem)), NOW)
+    ask(family, &Command::Redeem(Box::new(redeem)), NOW)
 }
 
 fn refreshed(family: &mut TokenFamily, refresh: Refresh, now: Timestamp) -> Result<Reply, Refusal> {
-    ask(family, Command::Refresh(Box::new(refresh)), now)
+    ask(family, &Command::Refresh(Box::new(refresh)), now)
 }
 
 fn alive() -> TokenFamily {
@@ -166,7 +166,7 @@ fn a_code_is_bound_to_its_client_its_redirect_uri_and_its_challenge() {
 fn a_code_expires() {
     let mut family = pending();
     let late = NOW + Duration::from_mins(1);
-    let outcome = ask(&mut family, Command::Redeem(Box::new(redeem())), late);
+    let outcome = ask(&mut family, &Command::Redeem(Box::new(redeem())), late);
     assert_eq!(outcome, Err(Refusal::Expired));
     assert!(family.live_until() <= late && family.forget_at().unwrap() > late);
 }
@@ -267,7 +267,7 @@ fn a_family_ends_with_its_session_unless_it_is_offline() {
         let mut family = TokenFamily::default();
         let begin =
             Begin { grant: Grant { audience: Audience::Issuer, ..grant(scope) }, ..begin(scope) };
-        assert!(ask(&mut family, Command::Begin(Box::new(begin)), NOW).is_ok());
+        assert!(ask(&mut family, &Command::Begin(Box::new(begin)), NOW).is_ok());
         let redeem = Redeem { limits: limits(&[]), ..redeem() };
         let decision = family.decide(&Command::Redeem(Box::new(redeem)), NOW);
         assert_eq!(decision.effects.requirements, expected, "{scope}");
@@ -278,9 +278,9 @@ fn a_family_ends_with_its_session_unless_it_is_offline() {
 fn only_its_client_gives_a_family_back() {
     let mut family = alive();
     let revoke = |client_id: &str| Command::Revoke { client_id: client_id.to_owned() };
-    assert_eq!(ask(&mut family, revoke("eve"), NOW), Err(Refusal::WrongClient));
-    assert_eq!(ask(&mut family, revoke("app"), NOW), Ok(Reply::Revoked));
-    assert_eq!(ask(&mut family, revoke("app"), NOW), Ok(Reply::Revoked), "again is no change");
+    assert_eq!(ask(&mut family, &revoke("eve"), NOW), Err(Refusal::WrongClient));
+    assert_eq!(ask(&mut family, &revoke("app"), NOW), Ok(Reply::Revoked));
+    assert_eq!(ask(&mut family, &revoke("app"), NOW), Ok(Reply::Revoked), "again is no change");
     assert_eq!(refreshed(&mut family, refresh("r1", "r2"), NOW), Err(Refusal::Ended));
 }
 

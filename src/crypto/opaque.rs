@@ -1,0 +1,134 @@
+//! Opaque tokens: codes, refresh tokens and session tokens.
+//!
+//! ```text
+//! prefix _ owner's id (22) | 256 random bits (43) | MAC over prefix, id and those bits (22)
+//! ```
+//!
+//! all in base64url. The prefix tells leak scanners what they have found. The id leads to the owner
+//! without a lookup. The MAC tells, without asking anybody, that this was once issued; whether it is
+//! good is for its owner to say, who compares the hash of the random bits.
+
+use super::{Dice, Vault, draw_text};
+use crate::domain::Fingerprint;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use zeroize::Zeroizing;
+
+/// What a token is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpaqueKind {
+    AuthorizationCode,
+    RefreshToken,
+    Session,
+}
+
+/// A new token: its text is seen once, its fingerprint is kept.
+pub struct Minted {
+    pub text: Zeroizing<String>,
+    pub fingerprint: Fingerprint,
+}
+
+/// A token that was once issued: whose it is, and what is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Genuine {
+    pub id: String,
+    pub fingerprint: Fingerprint,
+}
+
+const ID_BYTES: usize = 16;
+const ID: usize = 22;
+const RANDOM: usize = 43;
+const TAG_BYTES: usize = 16;
+const TAG: usize = 22;
+
+impl OpaqueKind {
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "pac_",
+            Self::RefreshToken => "prf_",
+            Self::Session => "pss_",
+        }
+    }
+
+    /// Draws a token for the owner `id`, which came from [`draw_id`].
+    pub fn mint(self, id: &str, vault: &Vault, dice: &dyn Dice) -> Minted {
+        debug_assert_eq!(id.len(), ID);
+        let random = Zeroizing::new(draw_text(dice, 32));
+        let key = vault.mac_key("opaque token");
+        let tag = key.tag(&[self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()]);
+        let tag = URL_SAFE_NO_PAD.encode(&tag[..TAG_BYTES]);
+        let text = Zeroizing::new([self.prefix(), id, &random, &tag].concat());
+        Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) }
+    }
+
+    /// Reads what somebody presents, if it was issued under a secret key that is still kept.
+    pub fn read(self, text: &str, vault: &Vault) -> Option<Genuine> {
+        let body = text.strip_prefix(self.prefix())?;
+        if body.len() != ID + RANDOM + TAG || !body.is_ascii() {
+            return None;
+        }
+        let (id, rest) = body.split_at(ID);
+        let (random, tag) = rest.split_at(RANDOM);
+        let tag = URL_SAFE_NO_PAD.decode(tag).ok()?;
+        let parts = [self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()];
+        let genuine = vault.mac_keys("opaque token").any(|key| key.begins(&parts, &tag));
+        let fingerprint = Fingerprint::of(random.as_bytes());
+        genuine.then(|| Genuine { id: id.to_owned(), fingerprint })
+    }
+}
+
+/// Draws the id of something that opaque tokens lead to.
+pub fn draw_id(dice: &dyn Dice) -> String {
+    draw_text(dice, ID_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{SecretKey, SystemDice};
+
+    fn vault(byte: u8) -> Vault {
+        Vault::new(SecretKey::new(&[byte; 32]), Vec::new())
+    }
+
+    const ALL: [OpaqueKind; 3] =
+        [OpaqueKind::AuthorizationCode, OpaqueKind::RefreshToken, OpaqueKind::Session];
+
+    #[test]
+    fn what_was_minted_is_read_as_its_own_kind_alone() {
+        for kind in ALL {
+            let id = draw_id(&SystemDice);
+            let minted = kind.mint(&id, &vault(1), &SystemDice);
+            let read = kind.read(&minted.text, &vault(1)).unwrap();
+            assert_eq!((read.id, read.fingerprint), (id, minted.fingerprint));
+            for other in ALL.into_iter().filter(|other| *other != kind) {
+                assert_eq!(other.read(&minted.text, &vault(1)), None);
+                let renamed = minted.text.replacen(kind.prefix(), other.prefix(), 1);
+                assert_eq!(other.read(&renamed, &vault(1)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn every_altered_character_makes_it_a_stranger() {
+        let kind = OpaqueKind::RefreshToken;
+        let minted = kind.mint(&draw_id(&SystemDice), &vault(1), &SystemDice);
+        for at in 0..minted.text.len() {
+            let mut forged = minted.text.as_bytes().to_vec();
+            forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
+            // The last character of a tag carries bits that mean nothing; those are refused as well.
+            assert_eq!(kind.read(std::str::from_utf8(&forged).unwrap(), &vault(1)), None, "{at}");
+            assert_eq!(kind.read(&minted.text[..at], &vault(1)), None);
+        }
+        assert_eq!(kind.read(&format!("{}A", *minted.text), &vault(1)), None);
+        assert_eq!(kind.read(&"é".repeat(60), &vault(1)), None);
+    }
+
+    #[test]
+    fn a_former_secret_key_still_knows_its_tokens() {
+        let kind = OpaqueKind::Session;
+        let minted = kind.mint(&draw_id(&SystemDice), &vault(1), &SystemDice);
+        let rotated = Vault::new(SecretKey::new(&[2; 32]), vec![SecretKey::new(&[1; 32])]);
+        assert!(kind.read(&minted.text, &rotated).is_some());
+        assert_eq!(kind.read(&minted.text, &vault(2)), None);
+    }
+}

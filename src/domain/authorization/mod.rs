@@ -1,0 +1,118 @@
+//! An authorization request whose every parameter has been checked, and what becomes of it once a
+//! person is known.
+//!
+//! [`Request::settle`] is asked in both places where a person may be known: at the authorization
+//! endpoint, by somebody with a live session, and in a flow, after each of its steps. It says the same
+//! in both:
+//!
+//! 1. the one organization: the one asked for, else the only one, else the person chooses;
+//! 2. authority: what is asked is within the registration and what the person's roles confer there;
+//! 3. consent: given before or now, unless the client is first party;
+//! 4. then there is a grant.
+
+mod request;
+mod situation;
+
+pub use request::{Prompt, Request};
+pub use situation::{Choice, ConsentRule, Place, Situation};
+
+use super::{
+    Requirement,
+    authority::Widening,
+    grant::{Grant, Limits, Person, Seat},
+};
+use serde::{Deserialize, Serialize};
+
+/// What a request comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    Granted {
+        grant: Box<Grant>,
+        requirements: Vec<Requirement>,
+    },
+    /// The person belongs to several organizations, and tokens speak for one.
+    ChooseOrganization(Vec<Choice>),
+    AskConsent,
+    Denied(Denial),
+}
+
+/// Why a request comes to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Denial {
+    /// The person is not a member, or is disabled there, or the organization is suspended.
+    NotAMember,
+    /// The person said no.
+    ConsentRefused,
+    /// More is asked than is held; the scope that is too much, if it is one.
+    TooMuch { scope: Option<String> },
+    /// Too many wrong credentials.
+    TooManyAttempts,
+}
+
+/// What a person has already said in the flow they are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// The slug of the organization they chose.
+    pub organization: Option<&'a str>,
+    /// That they consent to exactly this.
+    pub allowed: bool,
+}
+
+impl Request {
+    /// Says what becomes of the request for this person, in this situation.
+    pub fn settle(
+        &self,
+        person: &Person,
+        session: &str,
+        situation: &Situation,
+        said: Said<'_>,
+    ) -> Settled {
+        let place = match situation.place(self.organization.as_deref().or(said.organization)) {
+            Ok(place) => place,
+            Err(settled) => return settled,
+        };
+        let limits = Limits {
+            ceiling: situation.ceiling.clone(),
+            held: place.map(Place::held),
+            offered: situation.offered.clone(),
+        };
+        let organization = place.map(|place| place.organization.as_str());
+        if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes, None) {
+            return Settled::Denied(denial(&widening));
+        }
+        let forced = self.prompt.consent && situation.consent != ConsentRule::FirstParty;
+        if !said.allowed && (forced || situation.consent.asks_for(&self.scopes)) {
+            return Settled::AskConsent;
+        }
+        let Some((level, authenticated_at)) = person.evidence.level().zip(person.evidence.last())
+        else {
+            return Settled::Denied(Denial::NotAMember);
+        };
+        let grant = Grant {
+            client_id: self.client_id.clone(),
+            account: person.account.clone(),
+            session: session.to_owned(),
+            seat: place.map(|place| Seat {
+                membership: place.membership.clone(),
+                organization: place.organization.clone(),
+            }),
+            audience: self.audience.clone(),
+            scopes: self.scopes.clone(),
+            authenticated_at,
+            level,
+            methods: person.evidence.methods(),
+        };
+        let requirements = place.map(|place| place.requirements.clone()).unwrap_or_default();
+        Settled::Granted { grant: Box::new(grant), requirements }
+    }
+}
+
+fn denial(widening: &Widening) -> Denial {
+    match widening {
+        Widening::OtherOrganization => Denial::NotAMember,
+        other => Denial::TooMuch { scope: other.scope().map(str::to_owned) },
+    }
+}
+
+#[cfg(test)]
+mod tests;

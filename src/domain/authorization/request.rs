@@ -1,0 +1,74 @@
+//! What a client asks of a person.
+
+use crate::domain::{
+    Fingerprint, Timestamp,
+    authority::{Audience, Scopes},
+    grant::Person,
+};
+use serde::{Deserialize, Serialize};
+use std::{ops::Not, time::Duration};
+
+/// An authorization request that passed every check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    #[serde(rename = "c")]
+    pub client_id: String,
+    /// Proved to be the client's.
+    #[serde(rename = "u")]
+    pub redirect_uri: String,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// SHA-256 of the verifier (RFC 7636 §4.2, S256).
+    #[serde(rename = "p")]
+    pub challenge: Fingerprint,
+    #[serde(rename = "x")]
+    pub scopes: Scopes,
+    #[serde(rename = "a")]
+    pub audience: Audience,
+    /// The slug of the organization asked for.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    #[serde(rename = "q", default, skip_serializing_if = "Prompt::is_silent")]
+    pub prompt: Prompt,
+    /// How long ago the person may have proved who they are.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub max_age: Option<u32>,
+}
+
+/// What the person must, or must not, be asked (OIDC Core §3.1.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the standard")]
+pub struct Prompt {
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub none: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub login: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub consent: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub select_account: bool,
+}
+
+impl Prompt {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Request {
+    /// Tells whether somebody who signed in before must do so again.
+    pub fn wants_fresh_sign_in(&self, person: &Person, now: Timestamp) -> bool {
+        let too_old = |age: u32| {
+            let since = person.evidence.last().map(|at| now.since(at));
+            since.is_none_or(|since| since > Duration::from_secs(age.into()))
+        };
+        // To choose another account is to sign in.
+        self.prompt.login
+            || self.prompt.select_account
+            || self.max_age == Some(0)
+            || self.max_age.is_some_and(too_old)
+    }
+}

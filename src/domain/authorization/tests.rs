@@ -1,0 +1,149 @@
+use super::*;
+use crate::domain::{
+    Fingerprint, Timestamp,
+    assurance::{Evidence, Method},
+    authority::{Audience, Permission, Scopes},
+};
+use std::time::Duration;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn request(scope: &str) -> Request {
+    let scopes = Scopes::parse(scope).unwrap();
+    let api = scopes.of_apis().next().is_some();
+    Request {
+        client_id: "app".to_owned(),
+        redirect_uri: "https://app.example/cb".to_owned(),
+        state: None,
+        nonce: None,
+        challenge: Fingerprint::of(b"verifier"),
+        audience: if api { Audience::Resource("api".to_owned()) } else { Audience::Issuer },
+        scopes,
+        organization: None,
+        prompt: Prompt::default(),
+        max_age: None,
+    }
+}
+
+fn place(slug: &str, enabled: bool) -> Place {
+    let read = Permission::parse("invoices:read").unwrap();
+    Place {
+        membership: format!("{slug}-membership"),
+        organization: slug.to_owned(),
+        name: slug.to_uppercase(),
+        enabled,
+        permissions: [&read].into_iter().collect(),
+        requirements: vec![],
+    }
+}
+
+fn situation(places: Vec<Place>) -> Situation {
+    let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
+    Situation { ceiling: None, offered, places, consent: ConsentRule::FirstParty }
+}
+
+fn person() -> Person {
+    Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
+}
+
+fn settle(request: &Request, situation: &Situation, said: Said<'_>) -> Settled {
+    request.settle(&person(), "session", situation, said)
+}
+
+/// Returns the organization that was granted for.
+fn organization(settled: Settled) -> Option<String> {
+    match settled {
+        Settled::Granted { grant, .. } => grant.seat.map(|seat| seat.organization),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
+    let one = situation(vec![place("acme", true)]);
+    let two = situation(vec![place("acme", true), place("other", true)]);
+    assert_eq!(
+        organization(settle(&request("openid"), &one, Said::default())),
+        Some("acme".into())
+    );
+    let named = Request { organization: Some("other".to_owned()), ..request("openid") };
+    assert_eq!(organization(settle(&named, &two, Said::default())), Some("other".into()));
+    let Settled::ChooseOrganization(choices) = settle(&request("openid"), &two, Said::default())
+    else {
+        panic!("there are two");
+    };
+    assert_eq!(choices.iter().map(|one| &*one.slug).collect::<Vec<_>>(), ["acme", "other"]);
+    let said = Said { organization: Some("acme"), allowed: false };
+    assert_eq!(organization(settle(&request("openid"), &two, said)), Some("acme".into()));
+    assert_eq!(organization(settle(&request("openid"), &situation(vec![]), Said::default())), None);
+}
+
+#[test]
+fn a_choice_never_overrules_what_the_client_asked_for() {
+    let two = situation(vec![place("acme", true), place("other", true)]);
+    let named = Request { organization: Some("other".to_owned()), ..request("openid") };
+    let said = Said { organization: Some("acme"), allowed: true };
+    assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
+}
+
+#[test]
+fn an_organization_that_is_not_theirs_or_is_suspended_denies() {
+    let denied = Settled::Denied(Denial::NotAMember);
+    let acme = situation(vec![place("acme", true), place("gone", false)]);
+    for slug in ["other", "gone"] {
+        let named = Request { organization: Some(slug.to_owned()), ..request("openid") };
+        assert_eq!(settle(&named, &acme, Said::default()), denied, "{slug}");
+    }
+    let only = situation(vec![place("gone", false)]);
+    assert_eq!(settle(&request("openid"), &only, Said::default()), denied, "the only one");
+}
+
+#[test]
+fn what_roles_or_registration_do_not_cover_is_refused_whole() {
+    let acme = situation(vec![place("acme", true)]);
+    let too_much = |scope: &str| Settled::Denied(Denial::TooMuch { scope: Some(scope.to_owned()) });
+    let asked = request("openid invoices:read invoices:write");
+    assert_eq!(settle(&asked, &acme, Said::default()), too_much("invoices:write"));
+    let nowhere = situation(vec![]);
+    let asked = request("invoices:read");
+    assert_eq!(settle(&asked, &nowhere, Said::default()), too_much("invoices:read"));
+    let ceiling = Some(Scopes::parse("openid").unwrap());
+    let registered = Situation { ceiling, ..acme };
+    assert_eq!(settle(&asked, &registered, Said::default()), too_much("invoices:read"));
+}
+
+#[test]
+fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
+    let given = |scope| ConsentRule::Remembered(Some(Scopes::parse(scope).unwrap()));
+    let with = |consent| Situation { consent, ..situation(vec![]) };
+    let asked = request("openid email");
+    let allowed = Said { organization: None, allowed: true };
+    for (rule, asks) in [
+        (ConsentRule::FirstParty, false),
+        (ConsentRule::Remembered(None), true),
+        (given("openid"), true),
+        (given("email openid profile"), false),
+        (ConsentRule::Always, true),
+    ] {
+        let situation = with(rule.clone());
+        let settled = settle(&asked, &situation, Said::default());
+        assert_eq!(settled == Settled::AskConsent, asks, "{rule:?}");
+        assert!(matches!(settle(&asked, &situation, allowed), Settled::Granted { .. }));
+    }
+    let again = Request { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
+    assert_eq!(settle(&again, &with(given("openid email")), Said::default()), Settled::AskConsent);
+}
+
+#[test]
+fn a_sign_in_that_is_too_old_is_asked_for_again() {
+    let aged = |max_age| Request { max_age, ..request("openid") };
+    let hour = NOW + Duration::from_hours(1);
+    for (max_age, fresh) in
+        [(None, false), (Some(3_600), false), (Some(3_599), true), (Some(0), true)]
+    {
+        assert_eq!(aged(max_age).wants_fresh_sign_in(&person(), hour), fresh, "{max_age:?}");
+    }
+    assert!(aged(Some(0)).wants_fresh_sign_in(&person(), NOW));
+    let login = Prompt { login: true, ..Prompt::default() };
+    assert!(Request { prompt: login, ..request("openid") }.wants_fresh_sign_in(&person(), NOW));
+}

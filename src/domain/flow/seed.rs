@@ -1,0 +1,73 @@
+//! How a flow begins, before anything is done in it.
+
+use super::{Open, Stage};
+use crate::domain::{Fingerprint, Timestamp, authorization::Request, grant::Person};
+use serde::{Deserialize, Serialize};
+
+/// What a flow is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    SignIn,
+}
+
+impl Kind {
+    pub const ALL: [Self; 1] = [Self::SignIn];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SignIn => "sign_in",
+        }
+    }
+}
+
+/// Who began a flow, and hence who alone goes on with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Channel {
+    /// A program that knows the flow's id.
+    #[serde(rename = "p")]
+    Program,
+    /// The browser that holds the cookie of this fingerprint.
+    #[serde(rename = "b")]
+    Browser(Fingerprint),
+}
+
+/// A flow as it begins; short names, because it travels in the flow's id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seed {
+    #[serde(rename = "k")]
+    pub kind: Kind,
+    #[serde(rename = "w")]
+    pub channel: Channel,
+    #[serde(rename = "e")]
+    pub expires_at: Timestamp,
+    /// What a client asks for, if one does.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+    /// The session in which the person is asked, if they need not sign in.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub signed_in: Option<SignedIn>,
+}
+
+/// A person who signed in before the flow began, and what they are asked first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedIn {
+    #[serde(rename = "p")]
+    pub person: Person,
+    #[serde(rename = "s")]
+    pub session: String,
+    #[serde(rename = "t")]
+    pub stage: Stage,
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<super::Choice>,
+}
+
+impl Seed {
+    pub(super) fn open(self) -> Open {
+        let (stage, person, choices) = match &self.signed_in {
+            None => (Stage::Identify, None, Vec::new()),
+            Some(known) => (known.stage, Some(known.person.clone()), known.choices.clone()),
+        };
+        Open { seed: self, stage, identifier: None, attempts: 0, person, choices, chosen: None }
+    }
+}

@@ -1,0 +1,231 @@
+use super::*;
+use crate::domain::{
+    Fingerprint,
+    assurance::{Evidence, Method},
+    authority::{Audience, Scopes},
+    authorization::{ConsentRule, Place, Prompt, Request},
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const LATER: Timestamp = Timestamp::from_millis(1_800_000_900_000);
+
+fn request() -> Request {
+    Request {
+        client_id: "app".to_owned(),
+        redirect_uri: "https://app.example/cb".to_owned(),
+        state: Some("s".to_owned()),
+        nonce: Some("n".to_owned()),
+        challenge: Fingerprint::of(b"verifier"),
+        scopes: Scopes::parse("openid").unwrap(),
+        audience: Audience::Issuer,
+        organization: None,
+        prompt: Prompt::default(),
+        max_age: None,
+    }
+}
+
+fn seed(request: Option<Request>) -> Seed {
+    let (kind, channel) = (Kind::SignIn, Channel::Program);
+    Seed { kind, channel, expires_at: LATER, request, signed_in: None }
+}
+
+fn person() -> Person {
+    Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
+}
+
+fn place(slug: &str) -> Place {
+    Place {
+        membership: format!("{slug}-m"),
+        organization: slug.to_owned(),
+        name: slug.to_owned(),
+        enabled: true,
+        permissions: [].into_iter().collect(),
+        requirements: vec![Requirement::unchanged::<crate::domain::organization::Organization>(
+            slug, 7,
+        )],
+    }
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "a step holds it boxed")]
+fn situation(slugs: &[&str], consent: ConsentRule) -> Box<Situation> {
+    let places = slugs.iter().map(|slug| place(slug)).collect();
+    Box::new(Situation { ceiling: None, offered: vec![], places, consent })
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "a step holds it boxed")]
+fn fresh() -> Box<Fresh> {
+    Box::new(Fresh {
+        session_id: "session".to_owned(),
+        session_token: Fingerprint::of(b"session"),
+        session_idle: Duration::from_hours(1),
+        session_ceiling: Duration::from_hours(2),
+        family_id: "family".to_owned(),
+        code: Fingerprint::of(b"code"),
+        code_lives: Duration::from_mins(1),
+        present: None,
+    })
+}
+
+fn prove(situation: Option<Box<Situation>>) -> Step {
+    Step::Prove { person: person(), situation, fresh: fresh() }
+}
+
+fn identify() -> Step {
+    Step::Identify { identifier: "ana@acme.test".to_owned() }
+}
+
+/// Takes a step and returns all that was decided.
+fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
+    let decision = flow.decide(&Command { seed: seed.clone(), step }, NOW);
+    for event in &decision.events {
+        flow.apply(event);
+    }
+    decision
+}
+
+fn stage(flow: &Flow) -> Option<Stage> {
+    match flow {
+        Flow::Open(open) => Some(open.stage),
+        _ => None,
+    }
+}
+
+fn births(decision: &Decision<Flow>) -> Vec<&'static str> {
+    decision.effects.births.iter().map(|birth| birth.kind).collect()
+}
+
+#[test]
+fn signing_in_bears_a_session_and_nothing_else() {
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    assert_eq!(stage(&flow), Some(Stage::Credential));
+    let done = take(&mut flow, &seed, prove(None));
+    assert_eq!(births(&done), ["session"]);
+    assert!(done.outcome.unwrap().finished.unwrap().new_session);
+    assert_eq!(done.effects.records[0].event, "sign_in.succeeded");
+    assert_eq!(take(&mut flow, &seed, prove(None)).outcome, Err(Refusal::Over));
+}
+
+#[test]
+fn signing_in_for_a_first_party_bears_session_and_family_at_once() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    take(&mut flow, &seed, identify());
+    let done = take(&mut flow, &seed, prove(Some(situation(&["acme"], ConsentRule::FirstParty))));
+    assert_eq!(births(&done), ["session", "token_family"]);
+    assert_eq!(done.effects.requirements, place("acme").requirements, "as they were read");
+    assert!(done.outcome.unwrap().finished.unwrap().has_code);
+}
+
+#[test]
+fn organization_and_consent_are_asked_in_that_order() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    let unknown = || situation(&["acme", "other"], ConsentRule::Remembered(None));
+    take(&mut flow, &seed, identify());
+    take(&mut flow, &seed, prove(Some(unknown())));
+    assert_eq!(stage(&flow), Some(Stage::Organization));
+    let choose = |slug: &str| Step::Choose {
+        organization: slug.to_owned(),
+        situation: unknown(),
+        fresh: fresh(),
+    };
+    assert_eq!(take(&mut flow, &seed, choose("evil")).outcome, Err(Refusal::NotAChoice));
+    take(&mut flow, &seed, choose("other"));
+    assert_eq!(stage(&flow), Some(Stage::Consent));
+    let allow = Step::Decide { allow: true, situation: unknown(), fresh: fresh() };
+    let done = take(&mut flow, &seed, allow);
+    assert_eq!(births(&done), ["session", "token_family"]);
+    assert!(done.effects.births[1].state.contains("\"organization\":\"other\""));
+}
+
+#[test]
+fn a_refused_consent_fails_the_flow_and_bears_nothing() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    take(&mut flow, &seed, identify());
+    let asked = || situation(&[], ConsentRule::Always);
+    take(&mut flow, &seed, prove(Some(asked())));
+    let deny = Step::Decide { allow: false, situation: asked(), fresh: fresh() };
+    let denied = take(&mut flow, &seed, deny);
+    assert!(births(&denied).is_empty());
+    let Flow::Over(over) = flow else { panic!("it is over") };
+    assert_eq!(over.denial, Some(Denial::ConsentRefused));
+}
+
+#[test]
+fn ten_wrong_credentials_end_a_flow() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    take(&mut flow, &seed, identify());
+    for _ in 0..MOST_ATTEMPTS {
+        assert_eq!(stage(&flow), Some(Stage::Credential));
+        let wrong = take(&mut flow, &seed, Step::Disprove { account: None });
+        assert_eq!(wrong.effects.records[0].event, "sign_in.failed");
+    }
+    let Flow::Over(over) = &flow else { panic!("it is over") };
+    assert_eq!(over.denial, Some(Denial::TooManyAttempts));
+    assert_eq!(take(&mut flow, &seed, prove(None)).outcome, Err(Refusal::Over));
+}
+
+#[test]
+fn every_step_has_its_stage() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    let situation = || situation(&[], ConsentRule::Always);
+    let early = [
+        prove(Some(situation())),
+        Step::Disprove { account: None },
+        Step::Choose { organization: "acme".to_owned(), situation: situation(), fresh: fresh() },
+        Step::Decide { allow: true, situation: situation(), fresh: fresh() },
+    ];
+    for step in early {
+        assert_eq!(take(&mut flow, &seed, step).outcome, Err(Refusal::NotNow));
+    }
+    take(&mut flow, &seed, identify());
+    take(&mut flow, &seed, prove(Some(situation())));
+    for late in [identify(), prove(Some(situation())), Step::Disprove { account: None }] {
+        assert_eq!(take(&mut flow, &seed, late).outcome, Err(Refusal::NotNow), "it is consent now");
+    }
+}
+
+#[test]
+fn an_expired_seed_begins_nothing() {
+    let flow = Flow::default();
+    let command = Command { seed: seed(None), step: identify() };
+    assert_eq!(flow.decide(&command, LATER).outcome, Err(Refusal::Expired));
+    let mut begun = Flow::default();
+    take(&mut begun, &seed(None), identify());
+    assert!(begun.forget_at().unwrap() > LATER, "the row outlives its seed");
+}
+
+#[test]
+fn somebody_who_is_signed_in_goes_on_in_their_session() {
+    let signed_in = SignedIn {
+        person: person(),
+        session: "old".to_owned(),
+        stage: Stage::Consent,
+        choices: vec![],
+    };
+    let seed = Seed { signed_in: Some(signed_in), ..seed(Some(request())) };
+    let mut flow = Flow::default();
+    let situation = situation(&[], ConsentRule::Always);
+    let done = take(&mut flow, &seed, Step::Decide { allow: true, situation, fresh: fresh() });
+    assert_eq!(births(&done), ["token_family"]);
+    assert_eq!(done.effects.requirements, [Requirement::live::<Session>("old")]);
+    assert!(!done.outcome.unwrap().finished.unwrap().proved_here);
+}
+
+#[test]
+fn whoever_signs_in_again_keeps_their_session() {
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    let fresh = Box::new(Fresh { present: Some("old".to_owned()), ..*fresh() });
+    let done = take(&mut flow, &seed, Step::Prove { person: person(), situation: None, fresh });
+    assert!(births(&done).is_empty());
+    let finished = done.outcome.unwrap().finished.unwrap();
+    assert_eq!((finished.session.as_str(), finished.proved_here), ("old", true));
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let mut flow = Flow::default();
+    let look = take(&mut flow, &seed(None), Step::Look);
+    assert!(look.events.is_empty() && flow == Flow::Unborn);
+    assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
+}
