@@ -46,7 +46,6 @@ fn place(slug: &str) -> Place {
     }
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "a step holds it boxed")]
 fn situation(slugs: &[&str], consent: ConsentRule) -> Box<Situation> {
     let places = slugs.iter().map(|slug| place(slug)).collect();
     Box::new(Situation { ceiling: None, offered: vec![], places, consent })
