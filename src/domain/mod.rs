@@ -13,6 +13,7 @@
 
 pub mod access_token;
 pub mod assurance;
+pub mod account;
 pub mod authority;
 pub mod authorization;
 pub mod client;
@@ -21,6 +22,7 @@ mod decision;
 mod fingerprint;
 pub mod flow;
 pub mod grant;
+pub mod membership;
 pub mod organization;
 mod projection;
 mod provisioned;

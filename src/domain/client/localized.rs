@@ -11,7 +11,7 @@ pub(super) fn base(name: &str) -> Option<&'static str> {
 
 /// Whether `tag` could be a language tag: subtags of one to eight letters and digits, the first of
 /// letters (RFC 5646 §2.1).
-fn is_language_tag(tag: &str) -> bool {
+pub(in crate::domain) fn is_language_tag(tag: &str) -> bool {
     let of_subtag = |b: u8| b.is_ascii_alphanumeric();
     let sound = |subtag: &str| (1..=8).contains(&subtag.len()) && subtag.bytes().all(of_subtag);
     let (primary, _) = tag.split_once('-').unwrap_or((tag, ""));

@@ -15,6 +15,7 @@ mod whole;
 
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::KeySetFault;
+pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
 };

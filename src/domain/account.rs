@@ -1,0 +1,207 @@
+//! An account: one person, known by one e-mail address, in however many organizations.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | unborn | provision | known, with the credentials given | the address or a claim is malformed |
+//! | known | provision | known, the claims that were given replaced | likewise |
+//!
+//! Credentials that come with a draft act only when the account is created: a file that is applied
+//! again must not undo what the person has changed since. The normalised address is the account's
+//! name, so no two accounts can have it.
+
+mod claim_fault;
+mod credentials;
+mod email;
+mod profile;
+mod shape;
+
+pub use claim_fault::{ClaimFault, ClaimProblem};
+pub use credentials::{MalformedSecret, PasswordHash, SealedSecret};
+pub use email::{LONGEST_EMAIL, normalise_email};
+pub use profile::Profile;
+
+use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The list of all accounts, in the order of their normalised addresses.
+pub const ACCOUNTS: &str = "accounts";
+
+/// The space of normalised e-mail addresses.
+pub const EMAIL_ADDRESSES: &str = "email_addresses";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Account {
+    #[default]
+    Unborn,
+    Known(Box<Known>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// A UUID in lower case; what tokens call `sub`.
+    pub id: String,
+    /// The address as it was written; see [`normalise_email`].
+    pub email: String,
+    pub email_verified: bool,
+    pub password: Option<PasswordHash>,
+    pub totp: Option<SealedSecret>,
+    pub profile: Profile,
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a provisioning file says; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What the account will be known by, if it is created.
+    pub id: String,
+    pub email: String,
+    pub email_verified: Option<bool>,
+    /// Standard claims by their names; an empty text or table takes one away.
+    pub claims: Map<String, Value>,
+    /// Acts only when the account is created.
+    pub password: Option<PasswordHash>,
+    /// Acts only when the account is created.
+    pub totp: Option<SealedSecret>,
+    /// Acts only when the account is created: from then on it is the account's own to say.
+    pub updated_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Provision(Draft),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Provisioned(Box<Known>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(
+        "is no e-mail address: name@host, at most {LONGEST_EMAIL} bytes, neither spaces nor any \
+         of ()<>[],:;\\\" in it"
+    )]
+    Email,
+    #[error("an account stays with its address: make another account")]
+    OtherEmail,
+    #[error("its claims cannot stand")]
+    Claims(Vec<ClaimFault>),
+}
+
+impl Known {
+    fn new(draft: &Draft, now: Timestamp) -> Self {
+        Self {
+            id: draft.id.clone(),
+            email: draft.email.trim().to_owned(),
+            email_verified: false,
+            password: draft.password.clone(),
+            totp: draft.totp.clone(),
+            profile: Profile::default(),
+            created_at: now,
+            updated_at: draft.updated_at.unwrap_or(now).min(now),
+        }
+    }
+
+    /// Returns a standard claim of OIDC Core §5.1 other than `sub`, as userinfo says it.
+    pub fn claim(&self, name: &str) -> Option<Value> {
+        match name {
+            "email" => Some(self.email.as_str().into()),
+            "email_verified" => Some(self.email_verified.into()),
+            "updated_at" => Some(self.updated_at.seconds().into()),
+            _ => self.profile.claim(name).cloned(),
+        }
+    }
+
+    /// Returns the address under which the account is found.
+    fn normalised_email(&self) -> String {
+        // What is stored was an address when it was taken; otherwise it is its own name.
+        normalise_email(&self.email).unwrap_or_else(|| self.email.clone())
+    }
+}
+
+impl Account {
+    pub fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(&self, draft: &Draft, now: Timestamp) -> Decision<Self> {
+        match self.redraw(draft, now) {
+            Err(why) => Decision::refuse(why),
+            Ok((next, outcome)) => {
+                let record = match &outcome {
+                    Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
+                    Provisioned::Created => Record::new("account.created"),
+                    Provisioned::Changed(_) => {
+                        Record::new("account.changed").with("fields", outcome.fields())
+                    }
+                };
+                Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome)
+                    .recording(record)
+            }
+        }
+    }
+
+    fn redraw(&self, draft: &Draft, now: Timestamp) -> Result<(Known, Provisioned), Refusal> {
+        let asked = normalise_email(&draft.email).ok_or(Refusal::Email)?;
+        let existed = self.known().is_some();
+        let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
+        if held.normalised_email() != asked {
+            return Err(Refusal::OtherEmail);
+        }
+        let profile = held.profile.patch(&draft.claims).map_err(Refusal::Claims)?;
+        let mut next = Known {
+            email: draft.email.trim().to_owned(),
+            email_verified: draft.email_verified.unwrap_or(held.email_verified),
+            profile,
+            ..held.clone()
+        };
+        let mut differs = vec![
+            ("email", next.email != held.email),
+            ("email_verified", next.email_verified != held.email_verified),
+        ];
+        differs.extend(next.profile.differing(&held.profile));
+        let outcome = Provisioned::of(existed, &differs);
+        if matches!(outcome, Provisioned::Changed(_)) {
+            next.updated_at = now;
+        }
+        Ok((next, outcome))
+    }
+}
+
+impl Machine for Account {
+    const KIND: &'static str = "account";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Provisioned;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        let Command::Provision(draft) = command;
+        self.provision(draft, now)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let Event::Provisioned(known) = event;
+        *self = Self::Known(known.clone());
+    }
+
+    fn names(&self) -> Vec<Name> {
+        let name = |known: &Known| Name::new(EMAIL_ADDRESSES, known.normalised_email());
+        self.known().map(name).into_iter().collect()
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let listing = |known: &Known| Listing::new(ACCOUNTS, "", known.normalised_email());
+        self.known().map(listing).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! What an account says of its person: the standard claims of OIDC Core §5.1, checked when taken.
+
+use super::{ClaimFault, ClaimProblem, shape::Shape};
+use crate::domain::client::is_language_tag;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const PHONE_NUMBER: &str = "phone_number";
+const PHONE_NUMBER_VERIFIED: &str = "phone_number_verified";
+
+/// Every claim but `sub`, `email`, `email_verified` and `updated_at`, which are the account's own.
+const CLAIMS: [(&str, Shape); 16] = [
+    ("name", Shape::Text),
+    ("given_name", Shape::Text),
+    ("family_name", Shape::Text),
+    ("middle_name", Shape::Text),
+    ("nickname", Shape::Text),
+    ("preferred_username", Shape::Text),
+    ("profile", Shape::Url),
+    ("picture", Shape::Url),
+    ("website", Shape::Url),
+    ("gender", Shape::Text),
+    ("birthdate", Shape::Date),
+    ("zoneinfo", Shape::TimeZone),
+    ("locale", Shape::Language),
+    (PHONE_NUMBER, Shape::PhoneNumber),
+    (PHONE_NUMBER_VERIFIED, Shape::Flag),
+    ("address", Shape::Address),
+];
+
+/// The claims of a person, by their names; `given_name#pt` says one in a language (§5.2).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Profile(BTreeMap<String, Value>);
+
+impl Profile {
+    /// Returns a claim as userinfo says it.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// Returns every claim that was made, in all its languages.
+    pub fn claims(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The names of all the claims that there are.
+    pub fn known_claims() -> impl Iterator<Item = &'static str> {
+        CLAIMS.into_iter().map(|(name, _)| name)
+    }
+
+    /// Tells whether `name` is that of a claim, maybe in some language.
+    pub fn is_known(name: &str) -> bool {
+        find(name).is_some()
+    }
+
+    /// Returns the profile with `claims` replaced, or everything that is wrong with them.
+    pub(super) fn patch(&self, claims: &Map<String, Value>) -> Result<Self, Vec<ClaimFault>> {
+        let mut next = self.clone();
+        let mut faults = Vec::new();
+        for (name, value) in claims {
+            let read = match find(name) {
+                Some((_, shape)) => shape.read(value),
+                None => Err(ClaimProblem::Unknown),
+            };
+            match read {
+                Ok(Some(value)) => drop(next.0.insert(name.clone(), value)),
+                Ok(None) => drop(next.0.remove(name)),
+                Err(problem) => faults.push(ClaimFault { claim: name.clone(), problem }),
+            }
+        }
+        next.keep_proof_of(self, claims, &mut faults);
+        if faults.is_empty() { Ok(next) } else { Err(faults) }
+    }
+
+    /// What was proved of a number is not proved of another.
+    fn keep_proof_of(
+        &mut self,
+        held: &Self,
+        given: &Map<String, Value>,
+        faults: &mut Vec<ClaimFault>,
+    ) {
+        let proved = self.claim(PHONE_NUMBER_VERIFIED) == Some(&Value::Bool(true));
+        let said_now = given.contains_key(PHONE_NUMBER_VERIFIED);
+        if self.claim(PHONE_NUMBER).is_none() && proved && said_now {
+            let problem = ClaimProblem::NothingVerified;
+            faults.push(ClaimFault { claim: PHONE_NUMBER_VERIFIED.to_owned(), problem });
+        } else if self.claim(PHONE_NUMBER) != held.claim(PHONE_NUMBER) && !said_now {
+            self.0.remove(PHONE_NUMBER_VERIFIED);
+        }
+    }
+
+    /// Says of each claim whether it differs, in any language.
+    pub(super) fn differing(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
+        let differs = |name: &&String| self.claim(name) != other.claim(name);
+        let changed = self.0.keys().chain(other.0.keys()).filter(differs);
+        let changed: Vec<&str> = changed.filter_map(|name| Some(find(name)?.0)).collect();
+        CLAIMS.into_iter().map(move |(name, _)| (name, changed.contains(&name)))
+    }
+}
+
+/// Returns a claim and the shape of its value; what people read may be said in a language.
+fn find(name: &str) -> Option<(&'static str, Shape)> {
+    let (base, tag) = match name.split_once('#') {
+        Some((base, tag)) => (base, Some(tag)),
+        None => (name, None),
+    };
+    let (claim, shape) = CLAIMS.into_iter().find(|(claim, _)| *claim == base)?;
+    let for_people = matches!(shape, Shape::Text | Shape::Url | Shape::Address);
+    tag.is_none_or(|tag| for_people && is_language_tag(tag)).then_some((claim, shape))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! An account through its life, and what a file may not do to one.
+
+use super::*;
+use serde_json::json;
+use std::time::Duration;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn ana() -> Draft {
+    Draft {
+        id: "0b7a1d0e-6a53-4d7e-9d3f-6f1d2c3b4a59".to_owned(),
+        email: "Ana@Acme.test".to_owned(),
+        email_verified: Some(true),
+        claims: claims(json!({ "given_name": "Ana" })),
+        password: Some(PasswordHash::new("$argon2id$first")),
+        totp: Some(SealedSecret::new([7; 16])),
+        updated_at: None,
+    }
+}
+
+fn claims(members: Value) -> Map<String, Value> {
+    let Value::Object(members) = members else { panic!("an object is needed") };
+    members
+}
+
+fn provision_at(
+    account: &mut Account,
+    draft: Draft,
+    now: Timestamp,
+) -> Result<Provisioned, Refusal> {
+    let decision = account.decide(&Command::Provision(draft), now);
+    assert_eq!(decision.events.len(), decision.effects.records.len(), "each is recorded");
+    let records = format!("{:?}", decision.effects.records);
+    assert!(!records.contains('@') && !records.contains("Ana"), "{records}");
+    for event in &decision.events {
+        account.apply(event);
+    }
+    decision.outcome
+}
+
+fn provision(account: &mut Account, draft: Draft) -> Result<Provisioned, Refusal> {
+    provision_at(account, draft, NOW)
+}
+
+fn known() -> Account {
+    let mut account = Account::default();
+    assert_eq!(provision(&mut account, ana()), Ok(Provisioned::Created));
+    account
+}
+
+#[test]
+fn an_account_is_found_by_its_address_in_any_case() {
+    assert!(Account::default().names().is_empty() && Account::default().listings().is_empty());
+    let account = known();
+    assert_eq!(account.names(), [Name::new(EMAIL_ADDRESSES, "ana@acme.test")]);
+    assert_eq!(account.listings(), [Listing::new(ACCOUNTS, "", "ana@acme.test")]);
+    assert_eq!(account.live_until(), Timestamp::FOREVER);
+    assert_eq!(account.known().unwrap().email, "Ana@Acme.test", "as it was written");
+}
+
+#[test]
+fn what_is_as_it_was_changes_nothing() {
+    let mut account = known();
+    let before = account.clone();
+    assert_eq!(provision(&mut account, ana()), Ok(Provisioned::Unchanged));
+    let silent = Draft { email_verified: None, claims: Map::new(), ..ana() };
+    assert_eq!(provision(&mut account, silent), Ok(Provisioned::Unchanged));
+    assert_eq!(account, before);
+}
+
+#[test]
+fn credentials_act_only_when_the_account_is_created() {
+    let mut account = known();
+    let other = Draft {
+        id: "another".to_owned(),
+        password: Some(PasswordHash::new("$argon2id$second")),
+        totp: None,
+        updated_at: Some(Timestamp::NEVER),
+        ..ana()
+    };
+    assert_eq!(provision(&mut account, other.clone()), Ok(Provisioned::Unchanged));
+    let renamed = Draft { claims: claims(json!({ "given_name": "Anna" })), ..other };
+    assert_eq!(provision(&mut account, renamed), Ok(Provisioned::Changed(vec!["given_name"])));
+    let known = account.known().unwrap();
+    assert_eq!(known.password, ana().password);
+    assert_eq!((&known.totp, &known.id), (&ana().totp, &ana().id));
+}
+
+#[test]
+fn a_change_names_its_fields_and_its_time() {
+    let mut account = known();
+    let later = NOW + Duration::from_mins(1);
+    let claims = claims(json!({ "given_name": "", "family_name#pt": "Sá", "locale": "pt" }));
+    let draft =
+        Draft { email: "ana@acme.test".to_owned(), email_verified: Some(false), claims, ..ana() };
+    let fields = vec!["email", "email_verified", "given_name", "family_name", "locale"];
+    assert_eq!(provision_at(&mut account, draft, later), Ok(Provisioned::Changed(fields)));
+    let known = account.known().unwrap();
+    assert_eq!((known.created_at, known.updated_at), (NOW, later));
+    assert_eq!(known.claim("updated_at"), Some(json!(1_800_000_060)));
+    assert_eq!(known.claim("email"), Some(json!("ana@acme.test")));
+    assert_eq!(known.claim("email_verified"), Some(json!(false)));
+    assert_eq!(known.claim("family_name#pt"), Some(json!("Sá")));
+    assert_eq!((known.claim("given_name"), known.claim("sub")), (None, None));
+}
+
+#[test]
+fn an_account_may_come_with_its_last_change_but_not_from_the_future() {
+    let created = |said: Timestamp| {
+        let mut account = Account::default();
+        provision(&mut account, Draft { updated_at: Some(said), ..ana() }).unwrap();
+        account.known().unwrap().updated_at
+    };
+    assert_eq!(created(Timestamp::from_millis(5_000)), Timestamp::from_millis(5_000));
+    assert_eq!(created(Timestamp::FOREVER), NOW);
+}
+
+#[test]
+fn no_account_without_an_address_and_none_takes_anothers() {
+    for bad in ["", "ana", "ana@", "a b@c", "a@b@c"] {
+        let draft = Draft { email: bad.to_owned(), ..ana() };
+        assert_eq!(provision(&mut Account::default(), draft), Err(Refusal::Email), "{bad}");
+    }
+    let other = Draft { email: "eva@acme.test".to_owned(), ..ana() };
+    assert_eq!(provision(&mut known(), other), Err(Refusal::OtherEmail));
+}
+
+#[test]
+fn every_claim_that_is_wrong_is_named_and_nothing_changes() {
+    let mut account = known();
+    let before = account.clone();
+    let claims = claims(json!({ "birthdate": "yesterday", "family_name": "Sá", "shoe_size": 38 }));
+    let refused = provision(&mut account, Draft { claims, ..ana() });
+    let Err(Refusal::Claims(faults)) = refused else { panic!("{refused:?}") };
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert!(said[0].starts_with("`birthdate` must be a date"), "{said:?}");
+    assert_eq!(said[1], "`shoe_size` is no claim that an account holds");
+    assert_eq!((account, said.len()), (before, 2));
+}
+
+#[test]
+fn an_account_is_stored_as_it_was_and_its_credentials_are_not_shown() {
+    let account = known();
+    let text = serde_json::to_string(&account).unwrap();
+    assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
+    let shown = format!("{account:?} {:?}", Command::Provision(ana()));
+    assert!(!shown.contains("argon2") && !shown.contains("BwcH"), "{shown}");
+}

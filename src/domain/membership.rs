@@ -1,0 +1,228 @@
+//! A membership: what one account is in one organization.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | unborn | provision | enabled, or ended if the draft says so | the organization is unknown or suspended, or has no such role |
+//! | enabled | provision | what was given replaced; ended if the draft says so | likewise |
+//! | ended | provision | enabled, with the rest of the draft | likewise |
+//!
+//! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
+//! is the same one that begins again. What the organization is comes with the command; that it still
+//! is so is a requirement of the commit.
+
+use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp, organization};
+use serde::{Deserialize, Serialize};
+
+/// The list of an account's memberships by slug, ended ones among them.
+pub const MEMBERSHIPS: &str = "memberships";
+
+/// The list of an organization's memberships by account, ended ones among them.
+pub const MEMBERS: &str = "members";
+
+/// The space of pairs of an account and an organization: they have one membership, ever.
+pub const MEMBERSHIP_PAIRS: &str = "membership_pairs";
+
+/// Returns the name of what `account` is in the organization `slug`.
+pub fn pair(account: &str, slug: &str) -> String {
+    format!("{account}:{slug}")
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Membership {
+    #[default]
+    Unborn,
+    Known(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// A UUID in lower case; what tokens call `membership`.
+    pub id: String,
+    /// The account's id.
+    pub account: String,
+    /// The organization's slug.
+    pub organization: String,
+    /// As they were given; see [`Known::roles_at`].
+    pub roles: Vec<String>,
+    pub enabled: bool,
+    pub created_at: Timestamp,
+}
+
+/// What is to be; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What the membership will be known by, if it is created.
+    pub id: String,
+    pub account: String,
+    pub organization: String,
+    pub roles: Option<Vec<String>>,
+    pub enabled: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `home` is the organization of the membership, as it is now.
+    Provision { draft: Draft, home: Option<organization::Known> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Provisioned(Known),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no organization `{0}`")]
+    NoSuchOrganization(String),
+    #[error("the organization `{0}` is suspended and accepts no change")]
+    Suspended(String),
+    #[error("the organization `{organization}` has no role `{role}`")]
+    NoSuchRole { organization: String, role: String },
+    #[error("a membership stays with its account and its organization: make another")]
+    OtherPair,
+}
+
+impl Known {
+    /// Returns those of its roles that the organization has: it may have dropped one since.
+    pub fn roles_at<'a>(&'a self, home: &organization::Known) -> Vec<&'a str> {
+        let roles = self.roles.iter().map(String::as_str);
+        roles.filter(|role| home.has_role(role)).collect()
+    }
+
+    fn new(draft: &Draft, now: Timestamp) -> Self {
+        Self {
+            id: draft.id.clone(),
+            account: draft.account.clone(),
+            organization: draft.organization.clone(),
+            roles: Vec::new(),
+            enabled: true,
+            created_at: now,
+        }
+    }
+
+    /// Checks what the organization has to say; roles that were `held` are not asked for again.
+    fn check(&self, home: Option<&organization::Known>, held: &[String]) -> Result<(), Refusal> {
+        let organization = || self.organization.clone();
+        let home = home.filter(|home| home.slug == self.organization);
+        let home = home.ok_or_else(|| Refusal::NoSuchOrganization(organization()))?;
+        if !home.enabled {
+            return Err(Refusal::Suspended(organization()));
+        }
+        match self.roles.iter().find(|role| !held.contains(role) && !home.has_role(role)) {
+            Some(role) => {
+                Err(Refusal::NoSuchRole { organization: organization(), role: role.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn record(&self, event: &'static str) -> Record {
+        Record::new(event).in_organization(&*self.organization).with("account", &*self.account)
+    }
+}
+
+impl Membership {
+    pub fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(
+        &self,
+        draft: &Draft,
+        home: Option<&organization::Known>,
+        now: Timestamp,
+    ) -> Decision<Self> {
+        let existed = self.known().is_some();
+        let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
+        if (&held.account, &held.organization) != (&draft.account, &draft.organization) {
+            return Decision::refuse(Refusal::OtherPair);
+        }
+        let next = Known {
+            roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
+            enabled: draft.enabled.unwrap_or(held.enabled),
+            ..held.clone()
+        };
+        let differs =
+            [("roles", next.roles != held.roles), ("enabled", next.enabled != held.enabled)];
+        let outcome = Provisioned::of(existed, &differs);
+        // What is as it was stands, though its organization may have changed around it.
+        if outcome == Provisioned::Unchanged {
+            return Decision::accept(Vec::new(), outcome);
+        }
+        // Whoever comes back is asked for everything again; whoever goes, for nothing.
+        let kept = if held.enabled || !next.enabled { &*held.roles } else { &[] };
+        if let Err(why) = next.check(home, kept) {
+            return Decision::refuse(why);
+        }
+        let mut records = Vec::new();
+        if !existed {
+            records.push(next.record("membership.created"));
+        } else if next.roles != held.roles {
+            records.push(next.record("membership.changed").with("fields", "roles"));
+        }
+        match (held.enabled, next.enabled) {
+            (true, false) => records.push(next.record("membership.ended")),
+            (false, true) => records.push(next.record("membership.resumed")),
+            _ => {}
+        }
+        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
+        records.into_iter().fold(decision, Decision::recording)
+    }
+}
+
+/// What is there twice counts once.
+fn unique(roles: &[String]) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::with_capacity(roles.len());
+    for role in roles {
+        if !kept.contains(role) {
+            kept.push(role.clone());
+        }
+    }
+    kept
+}
+
+impl Machine for Membership {
+    const KIND: &'static str = "membership";
+    type Command = Command;
+    type Event = Event;
+    type Reply = Provisioned;
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        let Command::Provision { draft, home } = command;
+        self.provision(draft, home.as_ref(), now)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let Event::Provisioned(known) = event;
+        *self = Self::Known(known.clone());
+    }
+
+    /// An ended membership confers nothing.
+    fn live_until(&self) -> Timestamp {
+        match self {
+            Self::Known(known) if known.enabled => Timestamp::FOREVER,
+            Self::Known(_) | Self::Unborn => Timestamp::NEVER,
+        }
+    }
+
+    fn names(&self) -> Vec<Name> {
+        let name =
+            |known: &Known| Name::new(MEMBERSHIP_PAIRS, pair(&known.account, &known.organization));
+        self.known().map(name).into_iter().collect()
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let Some(Known { account, organization, .. }) = self.known() else { return Vec::new() };
+        vec![
+            Listing::new(MEMBERSHIPS, &**account, &**organization),
+            Listing::new(MEMBERS, &**organization, &**account),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;
