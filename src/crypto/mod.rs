@@ -18,6 +18,7 @@ mod verifier;
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use random::{Dice, SystemDice, draw, draw_text};
+pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};

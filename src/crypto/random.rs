@@ -34,6 +34,16 @@ pub fn draw_text(dice: &dyn Dice, bytes: usize) -> String {
     URL_SAFE_NO_PAD.encode(&drawn)
 }
 
+/// Draws a UUID of version 4 in lower case (RFC 9562 §5.4): 122 random bits.
+pub fn draw_uuid(dice: &dyn Dice) -> String {
+    let mut bytes = draw::<16>(dice);
+    bytes[6] = (bytes[6] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    let group = |from: usize, to: usize| &digits[from..to];
+    [group(0, 8), group(8, 12), group(12, 16), group(16, 20), group(20, 32)].join("-")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +67,12 @@ mod tests {
         let text = draw_text(&SystemDice, 32);
         assert_eq!(text.len(), 43);
         assert_eq!(URL_SAFE_NO_PAD.decode(&text).unwrap().len(), 32);
+    }
+
+    #[test]
+    fn a_drawn_uuid_says_its_version_and_variant() {
+        assert_eq!(draw_uuid(&Always(0)), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(draw_uuid(&Always(0xFF)), "ffffffff-ffff-4fff-bfff-ffffffffffff");
     }
 
     #[test]
