@@ -4,12 +4,7 @@
 //! served. So a request takes a place among the arrivals only while its body comes in, one address
 //! may hold only some of those places, and a place to be worked on is taken when all of it is here.
 
-use super::{
-    Limits,
-    error::{Code, OAuthError},
-    transport::Peer,
-};
-use axum::http::StatusCode;
+use super::{Limits, error::Stopped, transport::Peer};
 use ipnet::IpNet;
 use std::{
     collections::HashMap,
@@ -18,11 +13,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-const FULL: OAuthError = OAuthError::new(
-    Code::TemporarilyUnavailable,
-    "too many requests are under way, please try again",
-);
 
 /// How many arrivals each address has; nobody is kept who has none.
 type Counted = Mutex<HashMap<IpAddr, usize>>;
@@ -63,8 +53,8 @@ impl Arrivals {
     }
 
     /// Takes a place for a request whose body comes in.
-    pub fn arrive(&self, peer: Option<&Peer>) -> Result<Arriving, OAuthError> {
-        let place = self.arriving.clone().try_acquire_owned().map_err(|_| FULL)?;
+    pub fn arrive(&self, peer: Option<&Peer>) -> Result<Arriving, Stopped> {
+        let place = self.arriving.clone().try_acquire_owned().map_err(|_| Stopped::Full)?;
         let Some(address) = peer.map(|peer| peer.address.ip()).filter(|ip| self.is_counted(*ip))
         else {
             return Ok(Arriving { _place: place, counted: None });
@@ -72,19 +62,19 @@ impl Arrivals {
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let held = by_address.entry(address).or_default();
         if *held >= self.per_address {
-            return Err(FULL.with_status(StatusCode::TOO_MANY_REQUESTS));
+            return Err(Stopped::FullForOne);
         }
         *held += 1;
         Ok(Arriving { _place: place, counted: Some((address, self.by_address.clone())) })
     }
 
     /// Takes a place for a request that is all here.
-    pub fn work(&self) -> Result<Working, OAuthError> {
+    pub fn work(&self) -> Result<Working, Stopped> {
         self.working
             .clone()
             .try_acquire_owned()
             .map(|place| Working { _place: place })
-            .map_err(|_| FULL)
+            .map_err(|_| Stopped::Full)
     }
 
     /// Behind a proxy, or on this machine, an address is nobody in particular.
@@ -124,7 +114,7 @@ mod tests {
         let arrivals = arrivals();
         let stranger = peer("192.0.2.1:1");
         let held: Vec<_> = (0..2).map(|_| arrivals.arrive(Some(&stranger)).unwrap()).collect();
-        assert!(arrivals.arrive(Some(&stranger)).is_err());
+        assert_eq!(arrivals.arrive(Some(&stranger)).err(), Some(Stopped::FullForOne));
         assert!(arrivals.arrive(Some(&peer("192.0.2.1:2"))).is_err(), "whatever its port");
         assert!(arrivals.arrive(Some(&peer("192.0.2.2:1"))).is_ok());
         drop(held);
@@ -139,6 +129,6 @@ mod tests {
         for who in ["10.1.2.3:1", "10.1.2.3:2", "10.1.2.3:3", "127.0.0.1:1", "[::1]:1"] {
             held.push(arrivals.arrive(Some(&peer(who))).unwrap());
         }
-        assert_eq!(arrivals.arrive(None).err(), Some(FULL));
+        assert_eq!(arrivals.arrive(None).err(), Some(Stopped::Full));
     }
 }

@@ -119,6 +119,10 @@ impl From<ReadError> for OAuthError {
 /// How long whoever was turned away should wait, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
+fn is_for_later(status: StatusCode) -> bool {
+    matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
+}
+
 /// Marks an answer as a refusal, for whoever counts them and for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -141,8 +145,7 @@ impl IntoResponse for OAuthError {
             let challenge = HeaderValue::from_static("Basic realm=\"porteiro\", charset=\"UTF-8\"");
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
-        let later = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
-        if later.contains(&self.status) {
+        if is_for_later(self.status) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }
         response
@@ -190,7 +193,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if is_for_later(status) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }
         response
@@ -211,18 +214,29 @@ impl Voice {
 
     /// Words what stopped a request before its endpoint could.
     pub fn word(self, stopped: Stopped) -> Response {
-        let (status, code, detail) = stopped.facts();
         match self {
-            Self::OAuth => {
-                let code = match status {
-                    StatusCode::SERVICE_UNAVAILABLE => Code::TemporarilyUnavailable,
-                    StatusCode::INTERNAL_SERVER_ERROR => Code::ServerError,
-                    _ => Code::InvalidRequest,
-                };
-                OAuthError::new(code, detail).with_status(status).into_response()
-            }
-            Self::Problem => Problem { status, code, detail }.into_response(),
+            Self::OAuth => OAuthError::from(stopped).into_response(),
+            Self::Problem => Problem::from(stopped).into_response(),
         }
+    }
+}
+
+impl From<Stopped> for OAuthError {
+    fn from(stopped: Stopped) -> Self {
+        let (status, _, description) = stopped.facts();
+        let code = match status {
+            StatusCode::INTERNAL_SERVER_ERROR => Code::ServerError,
+            status if is_for_later(status) => Code::TemporarilyUnavailable,
+            _ => Code::InvalidRequest,
+        };
+        Self::new(code, description).with_status(status)
+    }
+}
+
+impl From<Stopped> for Problem {
+    fn from(stopped: Stopped) -> Self {
+        let (status, code, detail) = stopped.facts();
+        Self { status, code, detail }
     }
 }
 
@@ -234,7 +248,18 @@ pub enum Stopped {
     MethodNotAllowed,
     Late,
     Panicked,
+    /// Too many requests are under way.
+    Full,
+    /// Too many of one address are.
+    FullForOne,
+    WrongMedia(&'static str),
+    TooLarge,
+    Incomplete,
+    LateBody,
+    InvalidJson(&'static str),
 }
+
+const CROWDED: &str = "too many requests are under way, please try again";
 
 impl Stopped {
     const fn facts(self) -> (StatusCode, &'static str, &'static str) {
@@ -259,6 +284,21 @@ impl Stopped {
             Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "something broke on our side")
             }
+            Self::Full => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", CROWDED),
+            Self::FullForOne => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests", CROWDED),
+            Self::WrongMedia(detail) => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
+            }
+            Self::TooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body is too large")
+            }
+            Self::Incomplete => {
+                (StatusCode::BAD_REQUEST, "incomplete_body", "the body did not arrive whole")
+            }
+            Self::LateBody => {
+                (StatusCode::REQUEST_TIMEOUT, "timeout", "the body did not arrive in time")
+            }
+            Self::InvalidJson(detail) => (StatusCode::BAD_REQUEST, "invalid_json", detail),
         }
     }
 }

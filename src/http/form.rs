@@ -3,20 +3,14 @@
 use super::{
     App,
     arrivals::Working,
+    body,
     error::{Code, OAuthError},
-    transport::Peer,
 };
 use axum::{
-    body::{Body, HttpBody as _},
     extract::{FromRequest, Request},
-    http::{HeaderMap, StatusCode, header},
+    http::HeaderMap,
 };
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use std::borrow::Cow;
-use tokio::time::timeout;
-
-/// More than any form of ours needs.
-pub const LARGEST_BODY: usize = 64 * 1024;
 
 const MOST_PARAMETERS: usize = 64;
 
@@ -140,51 +134,13 @@ impl FromRequest<App> for Posted {
             // RFC 6749 §2.3.1: what is in an address ends up in logs.
             return Err(malformed("parameters belong into the body, not into the address"));
         }
-        if !is_form(&head.headers) {
+        if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
             return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
         }
-        // Whoever stands in front of us might read another request than we do.
-        if head.headers.contains_key(header::CONTENT_ENCODING) {
-            return Err(malformed("the body must not be encoded")
-                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
-        }
-        let body = read(body, app, head.extensions.get::<Peer>()).await?;
+        let body = body::read(&head, body, &app.arrivals).await?;
         let place = app.arrivals.work()?;
         Ok(Self { headers: head.headers, form: Form::parse(&body)?, _place: place })
     }
-}
-
-async fn read(body: Body, app: &App, peer: Option<&Peer>) -> Result<bytes::Bytes, OAuthError> {
-    const TOO_LARGE: OAuthError =
-        malformed("the body is too large").with_status(StatusCode::PAYLOAD_TOO_LARGE);
-    if body.size_hint().lower() > LARGEST_BODY as u64 {
-        return Err(TOO_LARGE);
-    }
-    let _arriving = app.arrivals.arrive(peer)?;
-    let whole = Limited::new(body, LARGEST_BODY).collect();
-    match timeout(app.arrivals.patience, whole).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(TOO_LARGE),
-        Ok(Err(_)) => Err(malformed("the body did not arrive whole")),
-        Err(_late) => {
-            Err(malformed("the body did not arrive in time")
-                .with_status(StatusCode::REQUEST_TIMEOUT))
-        }
-    }
-}
-
-fn is_form(headers: &HeaderMap) -> bool {
-    let mut given = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(kind), None) = (given.next(), given.next()) else { return false };
-    let mut parts = kind.to_str().unwrap_or_default().split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default();
-    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-        && parts.all(|parameter| match parameter.split_once('=') {
-            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
-                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            _ => true,
-        })
 }
 
 #[cfg(test)]

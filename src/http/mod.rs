@@ -5,6 +5,7 @@
 
 mod answer;
 mod arrivals;
+mod body;
 mod client_auth;
 pub mod error;
 mod form;
