@@ -9,6 +9,7 @@ mod body;
 mod client_auth;
 pub mod error;
 mod form;
+pub mod json;
 mod layers;
 mod oauth;
 pub mod operator;

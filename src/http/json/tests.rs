@@ -1,0 +1,193 @@
+//! Bodies as strangers write them.
+
+use super::*;
+use crate::http::Limits;
+use axum::{body::HttpBody, http::header::CONTENT_TYPE, response::IntoResponse as _};
+use bytes::Bytes;
+use hyper::body::Frame;
+use proptest::prelude::*;
+use serde_json::json;
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+fn request(kind: &str, body: impl Into<Body>) -> Request {
+    Request::post("/somewhere").header(CONTENT_TYPE, kind).body(body.into()).unwrap()
+}
+
+/// A body that does not say how long it is, and that never ends.
+struct Pieces {
+    left: usize,
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left == 0 {
+            return Poll::Pending;
+        }
+        self.left -= 1;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b' '; 1_000])))))
+    }
+}
+
+fn arrivals() -> Arrivals {
+    Arrivals::new(&Limits::default(), Vec::new())
+}
+
+/// Says what both kinds of endpoint answer: a status each, and the code of the problem.
+async fn told(request: impl Fn() -> Request, arrivals: &Arrivals) -> (u16, u16, &'static str) {
+    let oauth = JsonPosted::take(request(), arrivals).await.err().unwrap().into_response();
+    let problem = ProblemPosted::take(request(), arrivals).await.err().unwrap();
+    (oauth.status().as_u16(), problem.status.as_u16(), problem.code)
+}
+
+#[tokio::test]
+async fn what_is_no_plain_json_is_refused_in_the_voice_of_the_endpoint() {
+    let arrivals = arrivals();
+    for kind in ["", "text/plain", "application/x-www-form-urlencoded", "text/json"] {
+        let told = told(|| request(kind, "{}"), &arrivals).await;
+        assert_eq!(told, (415, 415, "unsupported_media_type"), "{kind}");
+    }
+    let encoded = || {
+        let mut encoded = request("application/json", "{}");
+        encoded.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+        encoded
+    };
+    assert_eq!(told(encoded, &arrivals).await, (415, 415, "unsupported_media_type"));
+    for body in ["[]", "{", r#"{"a": 1, "a": 2}"#, r#"{"a": "\u0000"}"#, r#"{"a": "\ud800"}"#] {
+        let told = told(|| request("application/json", body), &arrivals).await;
+        assert_eq!(told, (400, 400, "invalid_json"), "{body}");
+    }
+    let huge = format!("{{\"a\": \"{}\"}}", "x".repeat(1_000_000));
+    let told_of = told(|| request("application/json", huge.clone()), &arrivals).await;
+    assert_eq!(told_of, (413, 413, "body_too_large"));
+    let unsaid = || Body::new(Pieces { left: 1_000 });
+    let told_of = told(|| request("application/json", unsaid()), &arrivals).await;
+    assert_eq!(told_of, (413, 413, "body_too_large"), "though it did not say so");
+}
+
+#[tokio::test]
+async fn nothing_is_an_object_without_members_but_not_for_oauth() {
+    let arrivals = arrivals();
+    let nothing = || request("application/json", "");
+    assert!(ProblemPosted::take(nothing(), &arrivals).await.unwrap().body.is_empty());
+    let refused = JsonPosted::take(nothing(), &arrivals).await.err().unwrap();
+    assert_eq!((refused.code, refused.description), (Code::InvalidRequest, "the body is not JSON"));
+}
+
+#[tokio::test]
+async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() {
+    let arrivals = arrivals();
+    let asked = || {
+        let mut asked = request("application/json; charset=utf-8", r#"{"a": 1}"#);
+        *asked.uri_mut() = "/somewhere?a=2".parse().unwrap();
+        asked
+    };
+    assert!(JsonPosted::take(asked(), &arrivals).await.is_err());
+    let posted = ProblemPosted::take(asked(), &arrivals).await.unwrap();
+    assert_eq!(posted.body["a"], 1);
+    assert!(posted.headers.contains_key(CONTENT_TYPE));
+}
+
+#[tokio::test]
+async fn late_bodies_and_full_houses_are_told() {
+    let moment = Duration::from_millis(20);
+    let limits = Limits { requests: 1, body: moment, ..Limits::default() };
+    let arrivals = Arrivals::new(&limits, Vec::new());
+    let slow = || Body::new(Pieces { left: 1 });
+    let told_of = told(|| request("application/json", slow()), &arrivals).await;
+    assert_eq!(told_of, (408, 408, "timeout"));
+    let held = ProblemPosted::take(request("application/json", ""), &arrivals).await.unwrap();
+    let told_of = told(|| request("application/json", "{}"), &arrivals).await;
+    assert_eq!(told_of, (503, 503, "temporarily_unavailable"));
+    drop(held);
+    assert!(JsonPosted::take(request("application/json", "{}"), &arrivals).await.is_ok());
+    let full = Problem::from(Stopped::FullForOne).into_response();
+    assert_eq!(full.headers()["retry-after"], "1");
+}
+
+#[test]
+fn an_object_is_read_as_it_is_written() {
+    let text = br#" { "a": [1, -2, 2.5, true, null, {"b": "\u00e9\ud83d\ude00"}], "A": "" } "#;
+    let read = Value::Object(parse(text).unwrap());
+    assert_eq!(read, json!({ "a": [1, -2, 2.5, true, null, { "b": "é😀" }], "A": "" }));
+    assert_eq!(parse(b"{}"), Ok(Map::new()));
+}
+
+#[test]
+fn a_member_is_given_once_however_it_is_spelled_and_however_deep() {
+    for bad in [
+        r#"{"a": 1, "a": 1}"#,
+        r#"{"a": 1, "\u0061": 2}"#,
+        r#"{"x": [{"y": {"a": null, "a": null}}]}"#,
+    ] {
+        assert_eq!(parse(bad.as_bytes()), Err(Flaw::Repeated), "{bad}");
+    }
+    assert!(parse(br#"{"a": {"a": 1}, "b": {"a": 1}}"#).is_ok());
+}
+
+#[test]
+fn a_nul_is_refused_wherever_it_stands() {
+    for bad in [r#"{"a": "x\u0000"}"#, r#"{"\u0000": 1}"#, r#"{"a": [{"b": ["\u0000"]}]}"#] {
+        assert_eq!(parse(bad.as_bytes()), Err(Flaw::Nul), "{bad}");
+    }
+}
+
+#[test]
+fn what_is_not_json_or_not_an_object_is_told_apart() {
+    for bad in [
+        &b""[..],
+        b" ",
+        b"{",
+        b"{}{}",
+        b"{} x",
+        b"{\"a\": 1,}",
+        b"{'a': 1}",
+        b"{\"a\": NaN}",
+        b"{\"a\": 1e999}",
+        b"{\"a\": 01}",
+        b"{\"a\": \"\0\"}",
+        b"{\"a\": \"\xff\"}",
+        b"\xef\xbb\xbf{}",
+        br#"{"a": "\ud800"}"#,
+        br#"{"a": "\udc00"}"#,
+        br#"{"a": "\ud800\ud800"}"#,
+        br#"{"\ud800": 1}"#,
+    ] {
+        assert_eq!(parse(bad), Err(Flaw::NotJson), "{}", String::from_utf8_lossy(bad));
+    }
+    for bad in ["[]", "[{}]", "null", "true", "1", "\"{}\""] {
+        assert_eq!(parse(bad.as_bytes()), Err(Flaw::NotAnObject), "{bad}");
+    }
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_refused_before_it_exhausts_the_stack() {
+    let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+    assert!(parse(nested(100).as_bytes()).is_ok());
+    assert_eq!(parse(nested(30_000).as_bytes()), Err(Flaw::NotJson));
+    assert_eq!(parse("{\"a\":".repeat(10_000).as_bytes()), Err(Flaw::NotJson));
+}
+
+proptest! {
+    #[test]
+    fn no_body_panics(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = parse(&body);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back(name in "[^\0]{0,20}", text in "[^\0]{0,20}", n: i64) {
+        let given = json!({ name: [text, n] });
+        let read = parse(given.to_string().as_bytes());
+        prop_assert_eq!(read.map(Value::Object), Ok(given));
+    }
+}
