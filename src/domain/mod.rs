@@ -31,6 +31,7 @@ pub mod resource;
 mod secret;
 pub mod session;
 pub mod signing_keys;
+pub mod throttle;
 mod time;
 pub mod token_family;
 

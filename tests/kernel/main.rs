@@ -29,4 +29,5 @@ mod security_log_retention;
 mod shared;
 mod supervision;
 mod support;
+mod throttles;
 mod together;

@@ -1,0 +1,180 @@
+//! A throttle: attempts against one authenticator of one identifier, whether or not it is known.
+//!
+//! Its id is a keyed hash of both, so that the table tells nobody who exists. An attempt is charged
+//! before it is made and counts as a failure until it was seen to be right: however many requests
+//! race, no more attempts are made than were charged.
+//!
+//! | state | command | next | refused when |
+//! |---|---|---|---|
+//! | full | charge | charged | |
+//! | charged | charge | charged once more | the allowance is used up, until a part of it has come back |
+//! | exhausted: charged as often as failures are borne | charge | exhausted | less than an hour has passed since the last |
+//! | any | clear | full | |
+//!
+//! What comes back with time is the right to try again; failures are forgotten only by the attempt
+//! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
+//! costs no writes. An exhausted throttle is recorded once.
+
+use super::{Decision, Machine, Record, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long an exhausted throttle waits for each further attempt.
+///
+/// To wait for ever would let any stranger lock anybody out; an hour is the longest delay that
+/// NIST SP 800-63B-4 §3.2.2 names.
+const REST: Duration = Duration::from_hours(1);
+
+/// After how long without an attempt failures are forgotten.
+const MEMORY: Duration = Duration::from_hours(30 * 24);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Throttle {
+    /// Nothing is held against anybody.
+    #[default]
+    Full,
+    Charged(Attempts),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempts {
+    /// In a row: none of them was seen to be right.
+    pub failures: u32,
+    pub last_at: Timestamp,
+    /// When the whole allowance will have come back.
+    pub full_at: Timestamp,
+}
+
+/// How fast attempts may follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// How many attempts may be made at once.
+    pub burst: u32,
+    /// How long it takes until one more may be made, to the millisecond; zero sets no pace.
+    pub refill: Duration,
+    /// How many failures in a row are borne.
+    pub most_failures: u32,
+}
+
+impl Pace {
+    /// Bears as many failures as ever, however fast they come.
+    pub fn unhurried() -> Self {
+        Self { refill: Duration::ZERO, ..Self::default() }
+    }
+
+    /// The time in which all of the allowance comes back.
+    fn whole(&self) -> Duration {
+        self.refill.saturating_mul(self.burst)
+    }
+}
+
+impl Default for Pace {
+    /// NIST SP 800-63B-4 §3.2.2: no more than 100 consecutive failures.
+    fn default() -> Self {
+        Self { burst: 10, refill: Duration::from_secs(30), most_failures: 100 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// An attempt is about to be made.
+    Charge { pace: Pace },
+    /// It was right.
+    Clear,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Charged(Attempts),
+    Cleared,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("too many attempts")]
+    TooMany { retry_at: Timestamp },
+}
+
+impl Attempts {
+    /// When there is nothing left that is worth remembering.
+    fn forget_at(&self) -> Timestamp {
+        self.full_at.max(self.last_at + MEMORY)
+    }
+
+    /// Charges one more, or says when that may be done.
+    fn charge(self, pace: Pace, now: Timestamp) -> Result<Self, Timestamp> {
+        let full_at = self.full_at.max(now) + pace.refill;
+        let resting = self.failures >= pace.most_failures;
+        let rested_at = if resting { self.last_at + REST } else { Timestamp::NEVER };
+        let retry_at = rested_at.max(full_at - pace.whole());
+        if retry_at > now {
+            return Err(retry_at);
+        }
+        Ok(Self { failures: self.failures.saturating_add(1), last_at: now, full_at })
+    }
+}
+
+impl Throttle {
+    /// Returns the attempts that are not forgotten yet.
+    fn remembered(&self, now: Timestamp) -> Attempts {
+        match self {
+            Self::Charged(attempts) if now < attempts.forget_at() => *attempts,
+            Self::Charged(_) | Self::Full => {
+                Attempts { failures: 0, last_at: Timestamp::NEVER, full_at: now }
+            }
+        }
+    }
+
+    fn charge(&self, pace: Pace, now: Timestamp) -> Decision<Self> {
+        let attempts = match self.remembered(now).charge(pace, now) {
+            Ok(attempts) => attempts,
+            Err(retry_at) => return Decision::refuse(Refusal::TooMany { retry_at }),
+        };
+        let decision = Decision::accept(vec![Event::Charged(attempts)], ());
+        if attempts.failures == pace.most_failures {
+            let exhausted = Record::new("throttle.exhausted");
+            return decision.recording(exhausted.with("failures", attempts.failures));
+        }
+        decision
+    }
+}
+
+impl Machine for Throttle {
+    const KIND: &'static str = "throttle";
+    type Command = Command;
+    type Event = Event;
+    type Reply = ();
+    type Refusal = Refusal;
+
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        match (command, self) {
+            (Command::Charge { pace }, _) => self.charge(*pace, now),
+            (Command::Clear, Self::Full) => Decision::accept(Vec::new(), ()),
+            (Command::Clear, Self::Charged(_)) => Decision::accept(vec![Event::Cleared], ()),
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        *self = match event {
+            Event::Charged(attempts) => Self::Charged(*attempts),
+            Event::Cleared => Self::Full,
+        };
+    }
+
+    fn forget_at(&self) -> Option<Timestamp> {
+        match self {
+            // There is a row all the same, if it was cleared: it says nothing.
+            Self::Full => Some(Timestamp::NEVER),
+            Self::Charged(attempts) => Some(attempts.forget_at()),
+        }
+    }
+
+    /// What is granted is committed; to be refused a second too long hurts nobody, and so a flood
+    /// costs no reads either.
+    fn tolerates_stale(command: &Command) -> bool {
+        matches!(command, Command::Charge { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use super::*;
+use proptest::prelude::*;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn take(throttle: &mut Throttle, command: Command, now: Timestamp) -> Result<(), Refusal> {
+    let decision = throttle.decide(&command, now);
+    let committed = !decision.events.is_empty() || !decision.effects.write_nothing();
+    assert!(decision.outcome.is_ok() || !committed, "a refusal commits nothing");
+    decision.events.iter().for_each(|event| throttle.apply(event));
+    decision.outcome
+}
+
+fn charge(throttle: &mut Throttle, pace: Pace, now: Timestamp) -> Result<(), Refusal> {
+    take(throttle, Command::Charge { pace }, now)
+}
+
+/// A throttle that has been charged so many times, all of them at `NOW`.
+fn charged(times: u32) -> Throttle {
+    let mut throttle = Throttle::default();
+    for _ in 0..times {
+        charge(&mut throttle, Pace::unhurried(), NOW).unwrap();
+    }
+    throttle
+}
+
+fn refused_until(after: Duration) -> Result<(), Refusal> {
+    Err(Refusal::TooMany { retry_at: NOW + after })
+}
+
+#[test]
+fn ten_attempts_are_granted_at_once_and_then_one_every_thirty_seconds() {
+    let (mut throttle, pace) = (Throttle::default(), Pace::default());
+    for _ in 0..10 {
+        assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
+    }
+    assert_eq!(charge(&mut throttle, pace, NOW), refused_until(pace.refill));
+    let early = NOW + Duration::from_millis(29_999);
+    assert_eq!(charge(&mut throttle, pace, early), refused_until(pace.refill));
+    assert_eq!(charge(&mut throttle, pace, NOW + pace.refill), Ok(()));
+    assert_eq!(charge(&mut throttle, pace, NOW + pace.refill), refused_until(pace.refill * 2));
+}
+
+#[test]
+fn an_attempt_that_was_right_sets_everything_back() {
+    let (mut throttle, pace) = (charged(99), Pace::default());
+    assert_eq!(take(&mut throttle, Command::Clear, NOW), Ok(()));
+    assert_eq!(throttle, Throttle::default());
+    assert_eq!(throttle.forget_at(), Some(Timestamp::NEVER));
+    assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
+}
+
+#[test]
+fn nothing_to_clear_commits_nothing() {
+    assert!(Throttle::default().decide(&Command::Clear, NOW).events.is_empty());
+}
+
+#[test]
+fn the_right_to_try_again_does_not_forget_failures() {
+    let (mut throttle, pace) = (Throttle::default(), Pace::default());
+    let mut now = NOW;
+    for _ in 0..100 {
+        now = now + Duration::from_hours(24);
+        assert_eq!(charge(&mut throttle, pace, now), Ok(()));
+    }
+    let retry_at = now + REST;
+    now = now + Duration::from_mins(59);
+    assert_eq!(charge(&mut throttle, pace, now), Err(Refusal::TooMany { retry_at }));
+}
+
+#[test]
+fn an_exhausted_throttle_grants_one_attempt_an_hour() {
+    let (mut throttle, pace) = (charged(100), Pace::default());
+    assert_eq!(charge(&mut throttle, pace, NOW), refused_until(REST));
+    assert_eq!(charge(&mut throttle, pace, NOW + REST), Ok(()));
+    assert_eq!(charge(&mut throttle, pace, NOW + REST), refused_until(REST * 2));
+    assert_eq!(charge(&mut throttle, Pace::unhurried(), NOW + REST), refused_until(REST * 2));
+}
+
+#[test]
+fn it_is_recorded_once_that_a_throttle_is_exhausted() {
+    let command = Command::Charge { pace: Pace::unhurried() };
+    let records = |throttle: &Throttle, now| throttle.decide(&command, now).effects.records;
+    assert!(records(&charged(98), NOW).is_empty());
+    let last = records(&charged(99), NOW);
+    assert_eq!(last, [Record::new("throttle.exhausted").with("failures", 100)]);
+    assert!(records(&charged(100), NOW + REST).is_empty());
+}
+
+#[test]
+fn failures_are_forgotten_after_thirty_days_without_an_attempt() {
+    let (mut throttle, pace) = (charged(100), Pace::default());
+    let forgotten = NOW + MEMORY;
+    assert_eq!(throttle.forget_at(), Some(forgotten));
+    for _ in 0..10 {
+        assert_eq!(charge(&mut throttle, pace, forgotten), Ok(()));
+    }
+    assert_eq!(throttle, {
+        let full_at = forgotten + pace.refill * 10;
+        Throttle::Charged(Attempts { failures: 10, last_at: forgotten, full_at })
+    });
+}
+
+#[test]
+fn a_clock_that_was_set_back_gives_nothing_back() {
+    let (mut throttle, pace) = (Throttle::default(), Pace::default());
+    for _ in 0..10 {
+        charge(&mut throttle, pace, NOW).unwrap();
+    }
+    assert_eq!(charge(&mut throttle, pace, NOW - pace.refill), refused_until(pace.refill));
+}
+
+#[test]
+fn a_pace_beyond_all_bounds_stops_nobody_by_panicking() {
+    let pace = Pace { burst: u32::MAX, refill: Duration::MAX, most_failures: u32::MAX };
+    let mut throttle = Throttle::default();
+    assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
+    let none = Pace { burst: 0, ..Pace::default() };
+    assert_eq!(charge(&mut Throttle::default(), none, NOW), refused_until(none.refill));
+}
+
+proptest! {
+    #[test]
+    fn in_no_window_are_more_attempts_granted_than_its_pace_allows(
+        burst in 1..20_u32,
+        refill in 1..50_u32,
+        gaps in prop::collection::vec(prop_oneof![Just(0), 0..60_u64], 1..200),
+    ) {
+        let pace = Pace { burst, refill: Duration::from_millis(refill.into()), most_failures: 500 };
+        let (mut throttle, mut now) = (Throttle::default(), NOW);
+        let mut granted: Vec<Timestamp> = Vec::new();
+        for gap in gaps {
+            now = now + Duration::from_millis(gap);
+            match charge(&mut throttle, pace, now) {
+                Ok(()) => granted.push(now),
+                Err(Refusal::TooMany { retry_at }) => {
+                    prop_assert!(retry_at > now);
+                    prop_assert_eq!(charge(&mut throttle.clone(), pace, retry_at), Ok(()));
+                }
+            }
+        }
+        for (first, from) in granted.iter().enumerate() {
+            for (count, to) in (1..).zip(&granted[first..]) {
+                let window = to.since(*from).as_millis();
+                prop_assert!(count <= u128::from(burst) + window / u128::from(refill));
+            }
+        }
+    }
+}
