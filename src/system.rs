@@ -7,7 +7,7 @@ use crate::{
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
-        Dice, MacKey, SharedVault, draw_text,
+        Dice, MacKey, Pseudonyms, SharedVault, draw_text,
         keys::{Fault, Folder},
     },
     domain::{
@@ -161,6 +161,11 @@ impl System {
 
     pub fn dice(&self) -> Arc<dyn Dice> {
         self.lent.dice.clone()
+    }
+
+    /// Names under which to keep what must not be recognised.
+    pub fn pseudonyms(&self) -> Pseudonyms {
+        Pseudonyms::new(self.lent.vault.clone())
     }
 
     pub fn hashing(&self) -> &HashingPool {

@@ -8,6 +8,7 @@ pub mod keys;
 mod mac;
 mod opaque;
 pub mod password;
+mod pseudonym;
 mod random;
 mod secret_key;
 mod shared_vault;
@@ -17,6 +18,7 @@ mod verifier;
 
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
+pub use pseudonym::Pseudonyms;
 pub use random::{Dice, SystemDice, draw, draw_text};
 pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use secret_key::SecretKey;
