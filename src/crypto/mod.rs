@@ -19,7 +19,6 @@ mod verifier;
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use pseudonym::Pseudonyms;
-pub use random::{Dice, SystemDice, draw, draw_text};
 pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;

@@ -12,8 +12,8 @@
 //! Nothing here knows that a database or an actor exists.
 
 pub mod access_token;
-pub mod assurance;
 pub mod account;
+pub mod assurance;
 pub mod authority;
 pub mod authorization;
 pub mod client;
