@@ -99,7 +99,7 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
             let said = faults.iter().map(|fault| (lines.of_field(&fault.field), fault.to_string()));
             return said.collect();
         }
-        Refusal::ClientId => lines.of_field("client_id"),
+        Refusal::ClientId | Refusal::Exists | Refusal::NoSuchClient => lines.of_field("client_id"),
         Refusal::NoSuchOrganization(_) | Refusal::Suspended(_) | Refusal::OtherOrganization => {
             lines.of_field("organization")
         }

@@ -130,7 +130,7 @@ impl<'a> Planner<'a> {
         let home = self.home(draft).await?;
         let held = self.together.look::<Client>(id).await?.known();
         let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
-        let command = client::Command::Provision { draft: draft.clone(), home };
+        let command = client::Command::Provision { draft: Box::new(draft.clone()), home };
         match self.together.decide::<Client>(id, &command).await? {
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),

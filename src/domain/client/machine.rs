@@ -3,12 +3,16 @@
 //! | state | command | next | refused when |
 //! |---|---|---|---|
 //! | unborn | provision | known | its metadata or what it says beside it does not hold together |
-//! | known | provision | known, what was given replaced | likewise |
+//! | unborn | register | known, awaited | its metadata does not hold together |
+//! | known | provision | known, what was given replaced; no longer awaited | likewise |
+//! | known | use | known, no longer awaited | never |
+//!
+//! A client that registered itself is awaited until its first use, and forgotten if that never comes.
 //!
 //! A client of a suspended organization accepts no change, as the organization itself does not. What
 //! the organization is comes with the command; that it still is so is a requirement of the commit.
 
-use super::{AuthMethod, ClientMetadata, FieldFault, GrantType};
+use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration};
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Record, Timestamp, authority::Scopes,
     organization,
@@ -44,6 +48,9 @@ pub struct KnownClient {
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
     pub introspects: Vec<String>,
+    /// Of one that registered itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registration: Option<Registration>,
 }
 
 /// A security profile that a client has bound itself to.
@@ -92,12 +99,17 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `home` is the organization that the client will speak for, as it is now.
-    Provision { draft: Draft, home: Option<organization::Known> },
+    Provision { draft: Box<Draft>, home: Option<organization::Known> },
+    /// What the installation cannot serve to it has been refused before.
+    Register(Box<Registrant>),
+    /// It has shown itself.
+    Use,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Provisioned(Box<KnownClient>),
+    Used,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -122,10 +134,14 @@ pub enum Refusal {
     SecretUseless,
     #[error("a public client cannot prove who it is, as client_credentials needs it to")]
     PublicMachine,
+    #[error("there is such a client already")]
+    Exists,
+    #[error("there is no such client")]
+    NoSuchClient,
 }
 
 impl KnownClient {
-    fn new(client_id: &str) -> Self {
+    pub(super) fn new(client_id: &str) -> Self {
         Self {
             client_id: client_id.to_owned(),
             metadata: ClientMetadata::default(),
@@ -135,6 +151,7 @@ impl KnownClient {
             trusted: false,
             require_profile: None,
             introspects: Vec::new(),
+            registration: None,
         }
     }
 
@@ -164,7 +181,11 @@ impl KnownClient {
 
     /// Checks what only the whole can tell; roles that were `held` before are not asked for again,
     /// for its organization may have dropped one since.
-    fn check(&self, home: Option<&organization::Known>, held: &[String]) -> Result<(), Refusal> {
+    pub(super) fn check(
+        &self,
+        home: Option<&organization::Known>,
+        held: &[String],
+    ) -> Result<(), Refusal> {
         let faults = self.metadata.check_whole(self.organization.is_some());
         if !faults.is_empty() {
             return Err(Refusal::Metadata(faults));
@@ -259,6 +280,8 @@ impl Client {
                 Some(Bond::To(profile)) => Some(profile),
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
+            // Whoever provisions a client makes it the operator's.
+            registration: held.registration.clone().map(|kept| Registration { used: true, ..kept }),
         };
         let mut differs = differing(&next.metadata, &held.metadata);
         differs.extend([
@@ -268,6 +291,7 @@ impl Client {
             ("trusted", next.trusted != held.trusted),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
+            ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
         // What is as it was stands, though its organization may have changed around it.
@@ -304,19 +328,38 @@ fn differing(next: &ClientMetadata, held: &ClientMetadata) -> Vec<(&'static str,
 
 impl Machine for Client {
     const KIND: &'static str = "client";
+    // 2: `registration`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
     type Refusal = Refusal;
 
-    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
-        let Command::Provision { draft, home } = command;
-        self.provision(draft, home.as_ref())
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        match command {
+            Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
+            Command::Register(registrant) => self.register(registrant, now),
+            Command::Use => self.note_use(),
+        }
     }
 
     fn apply(&mut self, event: &Event) {
-        let Event::Provisioned(known) = event;
-        *self = Self::Known(known.clone());
+        match (event, self) {
+            (Event::Provisioned(known), machine) => *machine = Self::Known(known.clone()),
+            (Event::Used, Self::Known(known)) => {
+                known.registration.iter_mut().for_each(|registration| registration.used = true);
+            }
+            (Event::Used, Self::Unborn) => {}
+        }
+    }
+
+    fn forget_at(&self) -> Option<Timestamp> {
+        self.known().and_then(KnownClient::awaited_until)
+    }
+
+    fn tolerates_stale(command: &Command) -> bool {
+        // What was used once never counts as unused again.
+        matches!(command, Command::Use)
     }
 
     fn listings(&self) -> Vec<Listing> {

@@ -9,6 +9,7 @@ mod machine;
 mod metadata;
 mod read;
 pub mod redirect_uri;
+mod registration;
 mod uri;
 mod vocabulary;
 mod whole;
@@ -20,6 +21,7 @@ pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
 };
 pub use metadata::ClientMetadata;
+pub use registration::{Registrant, Registration};
 pub use uri::UriFault;
 pub use vocabulary::{
     ApplicationType, AuthMethod, DeliveryMode, GrantType, ResponseType, SubjectType,

@@ -43,7 +43,7 @@ fn provision_at(
     draft: Draft,
     home: Option<organization::Known>,
 ) -> Result<Provisioned, Refusal> {
-    let decision = client.decide(&Command::Provision { draft, home }, NOW);
+    let decision = client.decide(&Command::Provision { draft: Box::new(draft), home }, NOW);
     assert_eq!(decision.events.len(), decision.effects.records.len(), "each is recorded");
     for event in &decision.events {
         client.apply(event);
