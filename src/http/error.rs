@@ -3,7 +3,7 @@
 //! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
 //! of the client and is a constant of ours, so that no value of a request can leak into it.
 
-use super::answer::private_json;
+use super::{answer::private_json, retry_after::RetryAfter};
 use crate::{actors::ViewError, store::ReadError};
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -70,6 +70,7 @@ pub struct OAuthError {
     pub code: Code,
     pub description: &'static str,
     status: StatusCode,
+    retry_after: Option<RetryAfter>,
     /// For the log alone.
     reason: Option<String>,
 }
@@ -82,7 +83,7 @@ struct OAuthBody {
 
 impl OAuthError {
     pub const fn new(code: Code, description: &'static str) -> Self {
-        Self { code, description, status: code.status(), reason: None }
+        Self { code, description, status: code.status(), retry_after: None, reason: None }
     }
 
     /// Answers with another status than the code's own: 405, 408, 413.
@@ -116,8 +117,13 @@ impl From<ReadError> for OAuthError {
     }
 }
 
-/// How long whoever was turned away should wait, in seconds.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+/// Whoever asks more than is allowed (RFC 6585 §4).
+impl From<RetryAfter> for OAuthError {
+    fn from(wait: RetryAfter) -> Self {
+        let refused = Self::new(Code::TemporarilyUnavailable, Problem::TOO_MANY_REQUESTS.detail);
+        Self { retry_after: Some(wait), ..refused.with_status(StatusCode::TOO_MANY_REQUESTS) }
+    }
+}
 
 fn is_for_later(status: StatusCode) -> bool {
     matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
@@ -145,9 +151,7 @@ impl IntoResponse for OAuthError {
             let challenge = HeaderValue::from_static("Basic realm=\"porteiro\", charset=\"UTF-8\"");
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
-        if is_for_later(self.status) {
-            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
-        }
+        RetryAfter::tell(self.retry_after, &mut response);
         response
     }
 }
@@ -160,6 +164,7 @@ pub struct Problem {
     /// Stable: programs may rely on it.
     pub code: &'static str,
     pub detail: &'static str,
+    pub retry_after: Option<RetryAfter>,
 }
 
 #[derive(Serialize)]
@@ -173,17 +178,33 @@ struct ProblemBody {
 
 impl Problem {
     pub const NOT_FOUND: Self =
-        Self { status: StatusCode::NOT_FOUND, code: "not_found", detail: "there is nothing here" };
-    pub const METHOD_NOT_ALLOWED: Self = Self {
-        status: StatusCode::METHOD_NOT_ALLOWED,
-        code: "method_not_allowed",
-        detail: "this resource does not take that method",
-    };
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here");
+    pub const METHOD_NOT_ALLOWED: Self = Self::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "this resource does not take that method",
+    );
+    pub const TOO_MANY_REQUESTS: Self = Self::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too_many_requests",
+        "too many requests: please wait before the next",
+    );
+
+    pub const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
+        Self { status, code, detail, retry_after: None }
+    }
+}
+
+/// Whoever asks more than is allowed (RFC 6585 §4).
+impl From<RetryAfter> for Problem {
+    fn from(wait: RetryAfter) -> Self {
+        Self { retry_after: Some(wait), ..Self::TOO_MANY_REQUESTS }
+    }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { status, code, detail } = self;
+        let Self { status, code, detail, retry_after } = self;
         let title = status.canonical_reason().unwrap_or("Error");
         // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
         let body =
@@ -193,9 +214,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if is_for_later(status) {
-            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
-        }
+        RetryAfter::tell(retry_after, &mut response);
         response
     }
 }
@@ -236,7 +255,7 @@ impl From<Stopped> for OAuthError {
 impl From<Stopped> for Problem {
     fn from(stopped: Stopped) -> Self {
         let (status, code, detail) = stopped.facts();
-        Self { status, code, detail }
+        Self::new(status, code, detail)
     }
 }
 
@@ -273,7 +292,7 @@ impl Stopped {
                 "this development server answers on loopback names only",
             ),
             Self::MethodNotAllowed => {
-                let Problem { status, code, detail } = Problem::METHOD_NOT_ALLOWED;
+                let Problem { status, code, detail, .. } = Problem::METHOD_NOT_ALLOWED;
                 (status, code, detail)
             }
             Self::Late => (

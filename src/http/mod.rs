@@ -13,6 +13,7 @@ pub mod json;
 mod layers;
 mod oauth;
 pub mod operator;
+pub mod retry_after;
 pub mod routes;
 mod target;
 pub mod transport;
