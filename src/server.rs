@@ -3,10 +3,11 @@
 use crate::{
     actors::{Couriers, Habits, ReadFolder, StartError, hashing::HashingOptions},
     clock::SystemClock,
+    config::{Lifetimes, Links},
     crypto::SystemDice,
     domain::Clock,
     http::{
-        App, AppOptions, Hosts, Lifetimes, Limits,
+        App, AppOptions, Hosts, Limits,
         operator::{Leaving, Operator},
         transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
     },
@@ -32,6 +33,8 @@ pub struct Plan {
     pub tls: Option<Arc<TlsIdentity>>,
     pub operator: OperatorAddress,
     pub lifetimes: Lifetimes,
+    /// Where people are sent.
+    pub links: Links,
     pub hosts: Hosts,
     /// Networks of proxies, behind which many people share an address.
     pub proxies: Vec<IpNet>,
@@ -132,6 +135,7 @@ impl Running {
             key_set_age: habits.keys.published_for,
             limits,
             proxies: plan.proxies,
+            links: plan.links,
         };
         let app = App::new(&system, options).await?;
         let (tls, dice) = (plan.tls, system.dice());

@@ -86,7 +86,7 @@ pub struct System {
     lent: Arc<Lent>,
     tree: Tree,
     keys: KeyDoors,
-    hashing: HashingPool,
+    hashing: Arc<HashingPool>,
 }
 
 impl System {
@@ -102,7 +102,7 @@ impl System {
             lent.store.close().await;
             return Err(SystemError::KeysWithoutFiles(missing));
         }
-        let hashing = HashingPool::start(options.hashing)?;
+        let hashing = Arc::new(HashingPool::start(options.hashing)?);
         let tree = Tree::plant(lent.clone(), habits).await?;
         let mut keys = tree.keep_keys(options.read_folder).await?;
         tree.deliver_by(options.couriers).await?;
@@ -163,12 +163,17 @@ impl System {
         self.lent.dice.clone()
     }
 
+    /// What seals, and proves what was issued.
+    pub fn vault(&self) -> SharedVault {
+        self.lent.vault.clone()
+    }
+
     /// Names under which to keep what must not be recognised.
     pub fn pseudonyms(&self) -> Pseudonyms {
         Pseudonyms::new(self.lent.vault.clone())
     }
 
-    pub fn hashing(&self) -> &HashingPool {
+    pub fn hashing(&self) -> &Arc<HashingPool> {
         &self.hashing
     }
 

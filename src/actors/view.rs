@@ -66,14 +66,19 @@ impl<M: Machine> View<M> {
         reading.await.map_err(|error| (*error).clone())
     }
 
+    /// Shows an entity as it is now.
+    pub async fn look_anew(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
+        let seen = self.read(id).await?;
+        self.seen.insert(id.into(), seen.clone()).await;
+        Ok(seen)
+    }
+
     /// Shows an entity as of a version that was just read, or a later one.
     pub async fn at_version(&self, id: &str, version: i64) -> Result<Arc<Seen<M>>, ViewError> {
         if let Some(seen) = self.seen.get(id).await.filter(|seen| seen.version == version) {
             return Ok(seen);
         }
-        let seen = self.read(id).await?;
-        self.seen.insert(id.into(), seen.clone()).await;
-        Ok(seen)
+        self.look_anew(id).await
     }
 
     async fn read(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {

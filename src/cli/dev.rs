@@ -12,7 +12,7 @@ use crate::{
         keys::{DevKeys, Folder, Generator, Origin},
     },
     domain::Clock as _,
-    http::{Hosts, Lifetimes},
+    http::Hosts,
     server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
@@ -79,7 +79,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         listen: vec![config.listen, also],
         tls: None,
         operator: operator(config.operator.listen),
-        lifetimes: Lifetimes { access_token: config.lifetimes.access_token },
+        lifetimes: config.lifetimes.clone(),
+        links: config.links.clone(),
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         manners: Manners::default(),

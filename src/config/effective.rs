@@ -82,7 +82,7 @@ pub enum Locale {
 }
 
 /// Where people are sent when screens are off.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     pub sign_in: Option<Url>,
     pub device: Option<Url>,

@@ -22,6 +22,7 @@ mod decision;
 mod fingerprint;
 pub mod flow;
 pub mod grant;
+pub mod id_token;
 pub mod membership;
 pub mod organization;
 mod projection;

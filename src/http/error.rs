@@ -3,6 +3,8 @@
 //! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
 //! of the client and is a constant of ours, so that no value of a request can leak into it.
 
+pub use super::code::Code;
+
 use super::{answer::private_json, retry_after::RetryAfter};
 use crate::{actors::ViewError, store::ReadError};
 use axum::{
@@ -10,58 +12,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
-
-/// The error codes of OAuth 2.1 and its extensions that we answer with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    // RFC 6749 §5.2
-    InvalidRequest,
-    InvalidClient,
-    UnauthorizedClient,
-    UnsupportedGrantType,
-    InvalidScope,
-    // RFC 8707 §2
-    InvalidTarget,
-    // RFC 6749 §4.1.2.1
-    TemporarilyUnavailable,
-    ServerError,
-}
-
-impl Code {
-    pub const ALL: [Self; 8] = [
-        Self::InvalidRequest,
-        Self::InvalidClient,
-        Self::UnauthorizedClient,
-        Self::UnsupportedGrantType,
-        Self::InvalidScope,
-        Self::InvalidTarget,
-        Self::TemporarilyUnavailable,
-        Self::ServerError,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidClient => "invalid_client",
-            Self::UnauthorizedClient => "unauthorized_client",
-            Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::InvalidScope => "invalid_scope",
-            Self::InvalidTarget => "invalid_target",
-            Self::TemporarilyUnavailable => "temporarily_unavailable",
-            Self::ServerError => "server_error",
-        }
-    }
-
-    const fn status(self) -> StatusCode {
-        match self {
-            Self::InvalidClient => StatusCode::UNAUTHORIZED,
-            Self::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
-            _ => StatusCode::BAD_REQUEST,
-        }
-    }
-}
 
 /// A refusal of an OAuth endpoint (RFC 6749 §5.2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -318,18 +268,6 @@ impl Stopped {
                 (StatusCode::REQUEST_TIMEOUT, "timeout", "the body did not arrive in time")
             }
             Self::InvalidJson(detail) => (StatusCode::BAD_REQUEST, "invalid_json", detail),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_is_spelled_as_it_is_named() {
-        for code in Code::ALL {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.name());
         }
     }
 }

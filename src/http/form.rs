@@ -20,6 +20,8 @@ pub struct Form {
     parameters: Vec<(String, String)>,
     /// The one parameter that a standard lets callers repeat (RFC 8707 §2).
     several_resources: bool,
+    /// What was given more than once, where that is noted and not refused.
+    repeated: Vec<String>,
 }
 
 const fn malformed(description: &'static str) -> OAuthError {
@@ -30,6 +32,16 @@ impl Form {
     /// Parses `application/x-www-form-urlencoded` as the URL standard has it, but refuses what that
     /// would mend.
     pub fn parse(body: &[u8]) -> Result<Self, OAuthError> {
+        let form = Self::parse_noting(body)?;
+        match form.repeated.first() {
+            // RFC 6749 §3.2
+            Some(name) => Err(malformed(repeated(name))),
+            None => Ok(form),
+        }
+    }
+
+    /// Parses, and only notes what is given more than once: the first counts.
+    pub fn parse_noting(body: &[u8]) -> Result<Self, OAuthError> {
         let mut form = Self::default();
         for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
             let at = pair.iter().position(|byte| *byte == b'=');
@@ -44,12 +56,20 @@ impl Form {
                     form.several_resources = true;
                     continue;
                 }
-                // RFC 6749 §3.2
-                return Err(malformed(repeated(&name)));
+                form.repeated.push(name.into_owned());
+                continue;
             }
             form.parameters.push((name.into_owned(), value.into_owned()));
         }
         Ok(form)
+    }
+
+    pub fn is_repeated(&self, name: &str) -> bool {
+        self.repeated.iter().any(|known| known == name)
+    }
+
+    pub fn has_repetition(&self) -> bool {
+        !self.repeated.is_empty()
     }
 
     /// Returns a parameter; one without a value was not given (RFC 6749 §3.2).

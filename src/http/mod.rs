@@ -7,7 +7,9 @@ mod answer;
 mod arrivals;
 mod body;
 mod client_auth;
+mod code;
 pub mod error;
+mod flows;
 mod form;
 pub mod json;
 mod layers;
@@ -15,22 +17,36 @@ mod oauth;
 pub mod operator;
 pub mod retry_after;
 pub mod routes;
+mod sessions;
+mod situation;
+mod standing;
 mod target;
+mod time;
 pub mod transport;
+mod visitor;
 pub mod vitals;
 
 pub use layers::host::Hosts;
 
 use crate::{
-    actors::{Entities, Holders, KeySnapshot, StartError, View},
-    crypto::Dice,
+    actors::{Entities, Holders, KeySnapshot, StartError, View, hashing::HashingPool},
+    config::{Lifetimes, Links},
+    crypto::{Dice, Pseudonyms, SharedVault},
     domain::{
         Clock,
         access_token::{AccessToken, Claims},
-        client::Client,
+        account::Account,
+        client::{self, Client, KnownClient},
+        consent::Consent,
+        flow::Flow,
+        id_token::IdToken,
+        membership::Membership,
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
+        session::Session,
         signing_keys::SigningAlgorithm,
+        throttle::{Pace, Throttle},
+        token_family::TokenFamily,
     },
     store::Store,
     system::System,
@@ -48,20 +64,16 @@ use error::{OAuthError, Problem, Stopped, Voice};
 use ipnet::IpNet;
 use layers::{
     admission::{self, Admission},
+    cors::Cors,
     envelope::{self, Envelope},
 };
-use oauth::{introspect, jwks, metadata, revoke, token};
+use oauth::{authorize, introspect, jwks, metadata, revoke, token, userinfo};
 use serde::Serialize;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tower::ServiceBuilder;
+use visitor::CookieNames;
 use vitals::Vitals;
-
-/// How long what is issued lives.
-#[derive(Clone, Copy, Debug)]
-pub struct Lifetimes {
-    pub access_token: Duration,
-}
 
 /// What the public endpoints are built from.
 pub struct AppOptions {
@@ -74,6 +86,8 @@ pub struct AppOptions {
     pub limits: Limits,
     /// Networks of proxies, behind which many people share an address.
     pub proxies: Vec<IpNet>,
+    /// Where people are sent.
+    pub links: Links,
 }
 
 /// How much is taken at once, and for how long.
@@ -119,6 +133,25 @@ pub struct Inner {
     resources: View<Resource>,
     scope_owners: Holders,
     access_tokens: Entities<AccessToken>,
+    accounts: View<Account>,
+    memberships: View<Membership>,
+    registry: Entities<Client>,
+    sessions: Entities<Session>,
+    session_views: View<Session>,
+    consents: Entities<Consent>,
+    consent_views: View<Consent>,
+    flows: Entities<Flow>,
+    families: Entities<TokenFamily>,
+    throttles: Entities<Throttle>,
+    /// How fast credentials may be tried.
+    attempts: Pace,
+    hashing: Arc<HashingPool>,
+    vault: SharedVault,
+    pseudonyms: Pseudonyms,
+    cookies: CookieNames,
+    links: Links,
+    /// Where pages of ours come from beside the issuer.
+    origins: Arc<[HeaderValue]>,
     vitals: Arc<Vitals>,
     fixed: Fixed,
     arrivals: Arrivals,
@@ -150,6 +183,8 @@ impl App {
             jwks_type: HeaderValue::from_static("application/jwk-set+json"),
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
         };
+        let cookies = CookieNames::new(&options.issuer);
+        let origins: Arc<[HeaderValue]> = visitor::origins(&options.links);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -162,13 +197,30 @@ impl App {
             resources: system.view(),
             scope_owners: system.holders(SCOPE_OWNERS),
             access_tokens: system.host().await?,
+            accounts: system.view(),
+            memberships: system.view(),
+            registry: system.host().await?,
+            sessions: system.host().await?,
+            session_views: system.view(),
+            consents: system.host().await?,
+            consent_views: system.view(),
+            flows: system.host().await?,
+            families: system.host().await?,
+            throttles: system.host().await?,
+            attempts: Pace::default(),
+            hashing: system.hashing().clone(),
+            vault: system.vault(),
+            pseudonyms: system.pseudonyms(),
+            cookies,
+            links: options.links,
+            origins: origins.clone(),
             vitals: Arc::default(),
             fixed,
             arrivals: Arrivals::new(&options.limits, options.proxies),
             admission: Admission {
                 hosts: options.hosts,
                 deadline: options.limits.deadline,
-                open: false,
+                cors: Cors::Nobody,
             },
         })))
     }
@@ -200,6 +252,25 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
+    /// Reads an ID token of ours for this client, be it expired, and returns whom it names.
+    fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
+        let verifiers = self.keys.borrow().verifiers.clone();
+        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
+        let ours = claims.iss == self.issuer && claims.aud == client.client_id;
+        ours.then(|| claims.sub.into_owned())
+    }
+
+    /// Notes that a client which registered itself is used, so that it is not forgotten.
+    async fn note_use_of(&self, client_id: &str) {
+        let seen = self.clients.look(client_id).await;
+        let awaited =
+            seen.is_ok_and(|seen| seen.machine.known().is_some_and(KnownClient::is_awaited));
+        if awaited {
+            // If this fails there are thirty days to come back in.
+            self.registry.ask(client_id, client::Command::Use).await.ok();
+        }
+    }
+
     /// Returns everything that is served on the public listener.
     pub fn router(&self) -> Router {
         // What a program in a browser may call from anywhere: none of it looks at cookies.
@@ -207,18 +278,31 @@ impl App {
             .route(routes::OPENID_CONFIGURATION, get(metadata::get))
             .route(routes::AUTHORIZATION_SERVER, get(metadata::get))
             .route(routes::JWKS, get(jwks::get))
+            .route(routes::USERINFO, get(userinfo::get).post(userinfo::post))
             .route(routes::TOKEN, post(token::post))
             .route(routes::REVOKE, post(revoke::post))
             .method_not_allowed_fallback(refuse_method);
         let closed = Router::new()
+            .route(routes::AUTHORIZE, get(authorize::get).post(authorize::post))
             .route(routes::INTROSPECT, post(introspect::post))
             .method_not_allowed_fallback(refuse_method)
             .fallback(async || Problem::NOT_FOUND);
         let envelope =
             Envelope::new(&*self.dice, self.vitals.clone(), self.issuer.starts_with("https://"));
-        let open = stack(open, envelope.clone(), Admission { open: true, ..self.admission });
-        let closed = stack(closed, envelope, self.admission);
-        open.merge(closed).with_state(self.clone())
+        // What our own pages call, with the cookies of whoever looks at them.
+        let own = Router::new()
+            .route(routes::FLOWS, post(flows::begin))
+            .route(routes::FLOW, get(flows::show))
+            .route(routes::FLOW_IDENTIFIER, post(flows::identifier))
+            .route(routes::FLOW_PASSWORD, post(flows::password))
+            .route(routes::FLOW_ORGANIZATION, post(flows::organization))
+            .route(routes::FLOW_CONSENT, post(flows::consent))
+            .method_not_allowed_fallback(refuse_method);
+        let with = |cors| Admission { cors, ..self.admission.clone() };
+        let open = stack(open, envelope.clone(), with(Cors::Anyone));
+        let own = stack(own, envelope.clone(), with(Cors::Ours(self.origins.clone())));
+        let closed = stack(closed, envelope, with(Cors::Nobody));
+        open.merge(own).merge(closed).with_state(self.clone())
     }
 }
 

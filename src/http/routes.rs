@@ -3,10 +3,33 @@
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 pub const JWKS: &str = "/connect/jwks";
+pub const AUTHORIZE: &str = "/connect/authorize";
+pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
 pub const REVOKE: &str = "/connect/revoke";
 
+pub const FLOWS: &str = "/flows";
+pub const FLOW: &str = "/flows/{id}";
+pub const FLOW_IDENTIFIER: &str = "/flows/{id}/identifier";
+pub const FLOW_PASSWORD: &str = "/flows/{id}/password";
+pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
+pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
+
 /// Every path that is served; metrics know no others.
-pub const ALL: [&str; 6] =
-    [OPENID_CONFIGURATION, AUTHORIZATION_SERVER, JWKS, TOKEN, INTROSPECT, REVOKE];
+pub const ALL: [&str; 14] = [
+    OPENID_CONFIGURATION,
+    AUTHORIZATION_SERVER,
+    JWKS,
+    AUTHORIZE,
+    USERINFO,
+    TOKEN,
+    INTROSPECT,
+    REVOKE,
+    FLOWS,
+    FLOW,
+    FLOW_IDENTIFIER,
+    FLOW_PASSWORD,
+    FLOW_ORGANIZATION,
+    FLOW_CONSENT,
+];

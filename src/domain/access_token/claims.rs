@@ -1,6 +1,6 @@
 //! What an access token says (RFC 9068 §2.2).
 
-use crate::domain::{Timestamp, authority::Granted};
+use crate::domain::{Timestamp, authority::Granted, grant::Grant};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
 
@@ -23,6 +23,17 @@ pub struct Claims<'a> {
     /// Role names there, joined by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    /// The id of the membership in which the person speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub membership: Option<Cow<'a, str>>,
+    /// The session it ends with, unless it outlives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<Cow<'a, str>>,
+    /// How sure we were of the person (RFC 9068 §2.2.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acr: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<i64>,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
@@ -34,6 +45,8 @@ pub struct Mint<'a> {
     /// The roles held in the organization of the grant.
     pub roles: &'a [&'a str],
     pub jti: String,
+    /// The grant of a person that it is issued under, and the family of that grant.
+    pub under: Option<(&'a Grant, &'a str)>,
     pub now: Timestamp,
     pub lifetime: Duration,
 }
@@ -43,18 +56,29 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
         let iat = mint.now.seconds();
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
         let org = mint.granted.organization().map(Cow::Borrowed);
+        let grant = mint.under.map(|(grant, _)| grant);
+        let seat = grant.and_then(|grant| grant.seat.as_ref());
+        let bound = grant.filter(|grant| !grant.is_offline());
         Self {
             iss: mint.issuer.into(),
             sub: mint.subject.into(),
             aud: mint.granted.audience().claim(mint.issuer).into(),
             exp: iat.saturating_add(lifetime),
             iat,
-            jti: mint.jti,
+            // A token names its family, so that whoever asks about it need not look for it.
+            jti: match mint.under {
+                Some((_, family)) => format!("{family}.{}", mint.jti),
+                None => mint.jti,
+            },
             client_id: mint.client_id.into(),
             scope: mint.granted.scopes().to_string(),
             // Roles are roles of an organization; without one there are none.
             role: org.as_ref().map(|_| mint.roles.join(" ")).filter(|roles| !roles.is_empty()),
             org,
+            membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
+            sid: bound.map(|grant| Cow::Borrowed(&*grant.session)),
+            acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
+            auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
         }
     }
 }
@@ -63,6 +87,11 @@ impl Claims<'_> {
     /// Lists the roles it speaks of.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.role.iter().flat_map(|roles| roles.split(' '))
+    }
+
+    /// Returns the family it belongs to, if a person granted it.
+    pub fn family(&self) -> Option<&str> {
+        self.jti.split_once('.').map(|(family, _)| family)
     }
 
     pub fn expires_at(&self) -> Timestamp {

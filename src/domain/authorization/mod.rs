@@ -47,6 +47,8 @@ pub enum Denial {
     TooMuch { scope: Option<String> },
     /// Too many wrong credentials.
     TooManyAttempts,
+    /// Another person signed in than the client asked for.
+    SomebodyElse,
 }
 
 /// What a person has already said in the flow they are in.
@@ -67,6 +69,9 @@ impl Request {
         situation: &Situation,
         said: Said<'_>,
     ) -> Settled {
+        if self.is_about_somebody_else(person) {
+            return Settled::Denied(Denial::SomebodyElse);
+        }
         let place = match situation.place(self.organization.as_deref().or(said.organization)) {
             Ok(place) => place,
             Err(settled) => return settled,
@@ -102,7 +107,8 @@ impl Request {
             level,
             methods: person.evidence.methods(),
         };
-        let requirements = place.map(|place| place.requirements.clone()).unwrap_or_default();
+        let mut requirements = situation.requirements.clone();
+        requirements.extend(place.into_iter().flat_map(|place| place.requirements.clone()));
         Settled::Granted { grant: Box::new(grant), requirements }
     }
 }

@@ -35,6 +35,9 @@ pub struct Request {
     /// How long ago the person may have proved who they are.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<u32>,
+    /// The account that is meant, if an ID token of ours was shown.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// What the person must, or must not, be asked (OIDC Core §3.1.2.1).
@@ -59,6 +62,11 @@ impl Prompt {
 }
 
 impl Request {
+    /// Tells whether another account is meant.
+    pub fn is_about_somebody_else(&self, person: &Person) -> bool {
+        self.hint.as_ref().is_some_and(|account| *account != person.account)
+    }
+
     /// Tells whether somebody who signed in before must do so again.
     pub fn wants_fresh_sign_in(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
@@ -67,6 +75,7 @@ impl Request {
         };
         // To choose another account is to sign in.
         self.prompt.login
+            || self.is_about_somebody_else(person)
             || self.prompt.select_account
             || self.max_age == Some(0)
             || self.max_age.is_some_and(too_old)

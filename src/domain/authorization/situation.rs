@@ -19,6 +19,8 @@ pub struct Situation {
     pub places: Vec<Place>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
+    /// What beside the place was read and must still be so.
+    pub requirements: Vec<Requirement>,
 }
 
 /// A membership, and what it confers.

@@ -22,6 +22,7 @@ fn request(scope: &str) -> Request {
         organization: None,
         prompt: Prompt::default(),
         max_age: None,
+        hint: None,
     }
 }
 
@@ -39,7 +40,8 @@ fn place(slug: &str, enabled: bool) -> Place {
 
 fn situation(places: Vec<Place>) -> Situation {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
-    Situation { ceiling: None, offered, places, consent: ConsentRule::FirstParty }
+    let consent = ConsentRule::FirstParty;
+    Situation { ceiling: None, offered, places, consent, requirements: vec![] }
 }
 
 fn person() -> Person {

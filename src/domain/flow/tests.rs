@@ -21,6 +21,7 @@ fn request() -> Request {
         organization: None,
         prompt: Prompt::default(),
         max_age: None,
+        hint: None,
     }
 }
 
@@ -46,12 +47,13 @@ fn place(slug: &str) -> Place {
     }
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "a step holds it boxed")]
 fn situation(slugs: &[&str], consent: ConsentRule) -> Box<Situation> {
     let places = slugs.iter().map(|slug| place(slug)).collect();
-    Box::new(Situation { ceiling: None, offered: vec![], places, consent })
+    let (offered, requirements) = (vec![], vec![]);
+    Box::new(Situation { ceiling: None, offered, places, consent, requirements })
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "a step holds it boxed")]
 fn fresh() -> Box<Fresh> {
     Box::new(Fresh {
         session_id: "session".to_owned(),

@@ -13,6 +13,8 @@ pub enum Command {
     Begin(Box<Begin>),
     /// Says what it is about, so that what limits it can be gathered.
     Show,
+    /// The same, as it is now.
+    ShowNow,
     Redeem(Box<Redeem>),
     Refresh(Box<Refresh>),
     Revoke {

@@ -343,7 +343,7 @@ impl Machine for TokenFamily {
                 // Ids are drawn: nobody begins a family twice.
                 _ => Decision::refuse(Refusal::Unknown),
             },
-            Command::Show => self.show(),
+            Command::Show | Command::ShowNow => self.show(),
             Command::Redeem(redeem) => self.redeem(redeem, now),
             Command::Refresh(refresh) => self.refresh(refresh, now),
             Command::Revoke { client_id } => self.revoke(client_id),

@@ -1,29 +1,29 @@
 //! A request that is meant for us is answered in time, or told that it was not.
 
-use super::{cors, host::Hosts};
+use super::{cors::Cors, host::Hosts};
 use crate::http::error::{Stopped, Voice};
 use axum::{
     extract::{Request, State},
+    http::header,
     middleware::Next,
     response::Response,
 };
 use std::time::Duration;
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Admission {
     pub hosts: Hosts,
     /// How long a request may take once its head is here.
     pub deadline: Duration,
-    /// Whether programs in browsers may ask from anywhere.
-    pub open: bool,
+    /// Which pages may ask from elsewhere.
+    pub cors: Cors,
 }
 
 pub async fn admit(State(admission): State<Admission>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = admission.decide(request, next).await;
     // Refusals too: a program that cannot read them cannot tell what was wrong.
-    if admission.open {
-        cors::open(&mut response);
-    }
+    admission.cors.open(origin, &mut response);
     response
 }
 
@@ -33,8 +33,8 @@ impl Admission {
         if let Err(stopped) = self.hosts.judge(&request) {
             return voice.word(stopped);
         }
-        if self.open && cors::is_preflight(&request) {
-            return cors::preflight();
+        if let Some(allowed) = self.cors.preflight(&request) {
+            return allowed;
         }
         match tokio::time::timeout(self.deadline, next.run(request)).await {
             Ok(response) => response,

@@ -1,38 +1,62 @@
-//! Programs in browsers, from anywhere, for endpoints that look at no cookie (Fetch, CORS protocol).
+//! Programs in browsers that ask from other pages than ours (Fetch, CORS protocol).
 
 use axum::{
     extract::Request,
     http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
+use std::sync::Arc;
 
 const ANYONE: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, dpop");
 const AN_HOUR: HeaderValue = HeaderValue::from_static("3600");
+const YES: HeaderValue = HeaderValue::from_static("true");
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("www-authenticate, retry-after, x-request-id");
 
-/// Tells whether a browser only asks if it may ask.
-pub fn is_preflight(request: &Request) -> bool {
-    request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ORIGIN)
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+/// Which pages may ask.
+#[derive(Clone)]
+pub enum Cors {
+    Nobody,
+    /// From anywhere, without credentials: endpoints that look at no cookie.
+    Anyone,
+    /// Pages of ours, with credentials.
+    Ours(Arc<[HeaderValue]>),
 }
 
-/// Says that it may: without credentials, which are therefore never sent along.
-pub fn preflight() -> Response {
-    let headers = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
-        (header::ACCESS_CONTROL_MAX_AGE, AN_HOUR),
-    ];
-    (StatusCode::NO_CONTENT, headers).into_response()
-}
+impl Cors {
+    /// Answers a browser that only asks if it may ask.
+    pub fn preflight(&self, request: &Request) -> Option<Response> {
+        let asks = request.method() == Method::OPTIONS
+            && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let origin = request.headers().get(header::ORIGIN).filter(|_| asks)?;
+        let allowed = match self {
+            Self::Nobody => false,
+            Self::Anyone => true,
+            Self::Ours(origins) => origins.contains(origin),
+        };
+        let headers = [
+            (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
+            (header::ACCESS_CONTROL_MAX_AGE, AN_HOUR),
+        ];
+        allowed.then(|| (StatusCode::NO_CONTENT, headers).into_response())
+    }
 
-/// Lets whoever asked read the answer.
-pub fn open(response: &mut Response) {
-    let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANYONE);
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    /// Lets whoever asked read the answer.
+    pub fn open(&self, origin: Option<HeaderValue>, response: &mut Response) {
+        let headers = response.headers_mut();
+        match self {
+            Self::Nobody => return,
+            Self::Anyone => drop(headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANYONE)),
+            Self::Ours(origins) => {
+                headers.append(header::VARY, HeaderValue::from_static("origin"));
+                let Some(origin) = origin.filter(|origin| origins.contains(origin)) else { return };
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+                headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, YES);
+            }
+        }
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    }
 }

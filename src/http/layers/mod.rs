@@ -1,6 +1,6 @@
 //! What stands around every endpoint: one small file each, stacked in `http::stack`.
 
 pub mod admission;
-mod cors;
+pub mod cors;
 pub mod envelope;
 pub mod host;

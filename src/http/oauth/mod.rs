@@ -1,7 +1,9 @@
 //! The endpoints of OAuth 2.1: one file each.
 
+pub mod authorize;
 pub mod introspect;
 pub mod jwks;
 pub mod metadata;
 pub mod revoke;
 pub mod token;
+pub mod userinfo;

@@ -1,7 +1,9 @@
 //! Token revocation: RFC 7009.
 
 use crate::{
-    domain::access_token::Command,
+    actors::Failure,
+    crypto::OpaqueKind,
+    domain::{access_token::Command, token_family},
     http::{
         App,
         answer::never_stored,
@@ -17,18 +19,31 @@ use axum::{
 };
 use std::borrow::Cow;
 
+const FOREIGN: OAuthError =
+    OAuthError::new(Code::InvalidRequest, "the token was issued to another client");
+
 pub async fn post(
     State(app): State<App>,
     Posted { headers, form, .. }: Posted,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate(&app, &headers, &form).await?;
     let token = form.token()?;
+    let client_id = &caller.client().client_id;
+    if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
+        let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
+        // Carried out though the caller hangs up.
+        return match app.families.insist(&token.id, revoke).await {
+            Err(Failure::Refused(token_family::Refusal::WrongClient)) => Err(FOREIGN),
+            // Nothing of it is left, which is what was wanted.
+            Ok(_) | Err(Failure::Refused(_)) => Ok(done()),
+            Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
+        };
+    }
     // RFC 7009 §2.2: what is no token of ours needs no revocation, which is what was wanted.
     if let Some(claims) = app.read_access_token(token) {
         // RFC 7009 §2.1: it must have been issued to the client that asks.
-        if claims.client_id != caller.client().client_id {
-            let why = "the token was issued to another client";
-            return Err(OAuthError::new(Code::InvalidRequest, why));
+        if claims.client_id != *client_id {
+            return Err(FOREIGN);
         }
         let revoke = Command::Revoke {
             expires_at: claims.expires_at(),
@@ -41,7 +56,11 @@ pub async fn post(
             .await
             .map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
     }
+    Ok(done())
+}
+
+fn done() -> Response {
     let mut response = StatusCode::OK.into_response();
     never_stored(&mut response);
-    Ok(response)
+    response
 }

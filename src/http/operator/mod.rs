@@ -8,6 +8,7 @@ use super::{
     error::Problem,
     layers::{
         admission::{self, Admission},
+        cors::Cors,
         envelope::Envelope,
     },
     transport::Meter,
@@ -68,7 +69,7 @@ impl Leaving {
 impl Operator {
     pub fn router(self) -> Router {
         let envelope = Envelope::new(&*self.system.dice(), self.vitals.clone(), false);
-        let admission = Admission { hosts: self.hosts, deadline: DEADLINE, open: false };
+        let admission = Admission { hosts: self.hosts, deadline: DEADLINE, cors: Cors::Nobody };
         Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))

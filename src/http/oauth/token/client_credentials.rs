@@ -55,12 +55,20 @@ pub async fn grant(app: &App, caller: Caller, form: &Form) -> Result<Issued, OAu
         granted: &granted,
         roles: &roles,
         jti: draw_text(&*app.dice, 16),
+        under: None,
         now: app.clock.now(),
         lifetime: app.lifetimes.access_token,
     });
     let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
     let expires_in = app.lifetimes.access_token.as_secs();
-    Ok(Issued { access_token, token_type: "Bearer", expires_in, scope: claims.scope })
+    Ok(Issued {
+        access_token,
+        token_type: "Bearer",
+        expires_in,
+        refresh_token: None,
+        id_token: None,
+        scope: claims.scope,
+    })
 }
 
 /// Returns the organization the client speaks for, as it is.

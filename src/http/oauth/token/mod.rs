@@ -1,6 +1,9 @@
 //! The token endpoint: client authentication, then the grant by its name (RFC 6749 §3.2).
 
+mod authorization_code;
 mod client_credentials;
+mod issue;
+mod refresh_token;
 
 use crate::{
     domain::client::GrantType,
@@ -17,6 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 /// A successful answer (RFC 6749 §5.1).
 #[derive(Serialize)]
@@ -24,6 +28,10 @@ pub struct Issued {
     access_token: String,
     token_type: &'static str,
     expires_in: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<Zeroizing<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     scope: String,
 }
@@ -35,7 +43,8 @@ impl IntoResponse for Issued {
 }
 
 /// The grants that are served here.
-pub const GRANTS: [GrantType; 1] = [GrantType::ClientCredentials];
+pub const GRANTS: [GrantType; 3] =
+    [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::ClientCredentials];
 
 pub async fn post(
     State(app): State<App>,
@@ -52,6 +61,8 @@ pub async fn post(
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     let issued = match grant {
+        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
+        GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
         GrantType::ClientCredentials => client_credentials::grant(&app, caller, &form).await?,
         _ => return Err(UNSUPPORTED),
     };

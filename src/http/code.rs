@@ -1,0 +1,111 @@
+//! The error codes of OAuth 2.1 and its extensions that we answer with.
+
+use axum::http::StatusCode;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    // RFC 6749 §5.2
+    InvalidRequest,
+    InvalidClient,
+    InvalidGrant,
+    UnauthorizedClient,
+    UnsupportedGrantType,
+    InvalidScope,
+    // RFC 8707 §2
+    InvalidTarget,
+    // RFC 6749 §4.1.2.1
+    AccessDenied,
+    UnsupportedResponseType,
+    TemporarilyUnavailable,
+    ServerError,
+    // OIDC Core §3.1.2.6
+    InteractionRequired,
+    LoginRequired,
+    ConsentRequired,
+    RequestNotSupported,
+    RequestUriNotSupported,
+    RegistrationNotSupported,
+    // RFC 7591 §3.2.2
+    InvalidRedirectUri,
+    InvalidClientMetadata,
+    // RFC 6750 §3.1
+    InvalidToken,
+    InsufficientScope,
+}
+
+impl Code {
+    pub const ALL: [Self; 21] = [
+        Self::InvalidRequest,
+        Self::InvalidClient,
+        Self::InvalidGrant,
+        Self::UnauthorizedClient,
+        Self::UnsupportedGrantType,
+        Self::InvalidScope,
+        Self::InvalidTarget,
+        Self::AccessDenied,
+        Self::UnsupportedResponseType,
+        Self::TemporarilyUnavailable,
+        Self::ServerError,
+        Self::InteractionRequired,
+        Self::LoginRequired,
+        Self::ConsentRequired,
+        Self::RequestNotSupported,
+        Self::RequestUriNotSupported,
+        Self::RegistrationNotSupported,
+        Self::InvalidRedirectUri,
+        Self::InvalidClientMetadata,
+        Self::InvalidToken,
+        Self::InsufficientScope,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::InvalidTarget => "invalid_target",
+            Self::AccessDenied => "access_denied",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::ServerError => "server_error",
+            Self::InteractionRequired => "interaction_required",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::RegistrationNotSupported => "registration_not_supported",
+            Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::InvalidClientMetadata => "invalid_client_metadata",
+            Self::InvalidToken => "invalid_token",
+            Self::InsufficientScope => "insufficient_scope",
+        }
+    }
+
+    /// Returns the status it is answered with, where it is not told by a redirect.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidClient | Self::InvalidToken => StatusCode::UNAUTHORIZED,
+            Self::InsufficientScope | Self::AccessDenied => StatusCode::FORBIDDEN,
+            Self::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_spelled_as_it_is_named() {
+        for code in Code::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.name());
+        }
+    }
+}

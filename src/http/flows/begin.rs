@@ -1,0 +1,42 @@
+//! `POST /flows`: begins a flow without a client.
+
+use super::{
+    document::{Document, Shown, expiry},
+    problems::invalid,
+    ticket::Ticket,
+};
+use crate::{
+    domain::flow::{Flow, Kind, Seed},
+    http::{
+        App,
+        error::Problem,
+        json::ProblemPosted,
+        visitor::{Visitor, refuse_foreign_pages},
+    },
+};
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+pub async fn post(State(app): State<App>, posted: ProblemPosted) -> Result<Response, Problem> {
+    refuse_foreign_pages(&app, &posted.headers)?;
+    let wanted = posted.body.get("kind").and_then(|kind| kind.as_str());
+    let wanted = wanted.ok_or(invalid("the member kind is missing"))?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == wanted);
+    let kind = kind.ok_or(invalid("there is no such kind of flow"))?;
+    // Whoever posts JSON is a program, unless a browser says that it is one.
+    let mut visitor = Visitor::of(&posted.headers, app.cookies);
+    visitor.is_browser = visitor.has_scripts;
+    let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
+    let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in: None };
+    let id = Ticket::Begun(seed.clone()).seal(&app.vault.now(), &*app.dice);
+    let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
+    let document = Document::of(&app, shown).await?;
+    let mut response = (StatusCode::CREATED, document).into_response();
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}

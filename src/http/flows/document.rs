@@ -1,0 +1,207 @@
+//! The document of a flow, as programs and screens read it (contract §6).
+
+use super::ticket::OverAtOnce;
+use crate::{
+    actors::ViewError,
+    domain::{
+        Timestamp,
+        assurance::{Level, Method},
+        authorization::{Choice, Request},
+        flow::{Flow, Kind, Seed, Stage},
+        grant::Person,
+    },
+    http::{App, answer::private_json, oauth::authorize, time::rfc3339},
+};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+#[derive(Serialize)]
+pub struct Document {
+    id: String,
+    kind: &'static str,
+    state: &'static str,
+    expires_at: String,
+    assurance: Assurance,
+    steps: Vec<Step>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<Client>,
+    scopes: Vec<String>,
+    organizations: Vec<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Outcome>,
+}
+
+#[derive(Serialize)]
+struct Assurance {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<&'static str>,
+    required: &'static str,
+    methods: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    name: &'static str,
+    method: &'static str,
+    href: String,
+}
+
+#[derive(Serialize)]
+struct Client {
+    client_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logo_uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tos_uri: Option<String>,
+}
+
+/// What a flow has come to; secrets are in it once.
+#[derive(Default, Serialize)]
+pub struct Outcome {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_token: Option<Zeroizing<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirect_to: Option<Zeroizing<String>>,
+}
+
+/// A flow and what it has just come to.
+pub struct Shown<'a> {
+    pub id: &'a str,
+    pub seed: &'a Seed,
+    pub flow: &'a Flow,
+    pub outcome: Option<Outcome>,
+}
+
+impl IntoResponse for Document {
+    fn into_response(self) -> Response {
+        private_json(&self)
+    }
+}
+
+impl Document {
+    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, ViewError> {
+        let Shown { id, seed, flow, outcome } = shown;
+        let request = seed.request.as_ref();
+        let client = match request {
+            None => None,
+            Some(request) => Some(client(app, &request.client_id).await?),
+        };
+        let (state, steps, person, organizations) = match flow.stands(seed) {
+            Flow::Open(open) => {
+                let (state, steps) = stage(open.stage);
+                let choices = match open.stage {
+                    Stage::Organization => open.choices,
+                    _ => Vec::new(),
+                };
+                (state, steps, open.person, choices)
+            }
+            Flow::Over(over) => {
+                let state = if over.denial.is_some() { "failed" } else { "done" };
+                (state, &[][..], over.person, Vec::new())
+            }
+            Flow::Unborn => ("failed", &[][..], None, Vec::new()),
+        };
+        let failed_to = match (flow, request) {
+            (Flow::Over(over), Some(request)) => over
+                .denial
+                .as_ref()
+                .map(|denial| authorize::refusal_of(denial).redirect(request, &app.issuer)),
+            _ => None,
+        };
+        let failed =
+            failed_to.map(|to| Outcome { redirect_to: Some(to.into()), ..Outcome::default() });
+        Ok(Self {
+            id: id.to_owned(),
+            kind: seed.kind.name(),
+            state,
+            expires_at: rfc3339(seed.expires_at),
+            assurance: Assurance::of(person.as_ref()),
+            steps: steps.iter().map(|name| Step::of(id, name)).collect(),
+            client,
+            scopes: request.map(scopes).unwrap_or_default(),
+            organizations,
+            result: outcome.or(failed),
+        })
+    }
+
+    /// A flow in which nobody had anything to do; `redirect_to` is shown once if it bears a code.
+    pub async fn over(
+        app: &App,
+        id: &str,
+        over: &OverAtOnce,
+        redirect_to: Option<Zeroizing<String>>,
+    ) -> Result<Self, ViewError> {
+        let failed = over.failed_to.is_some();
+        let redirect_to = redirect_to.or_else(|| over.failed_to.clone().map(Zeroizing::new));
+        Ok(Self {
+            id: id.to_owned(),
+            kind: Kind::name(over.kind),
+            state: if failed { "failed" } else { "done" },
+            expires_at: rfc3339(over.expires_at),
+            assurance: Assurance::of(None),
+            steps: Vec::new(),
+            client: Some(client(app, &over.client_id).await?),
+            scopes: over
+                .scope
+                .split(' ')
+                .filter(|one| !one.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            organizations: Vec::new(),
+            result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
+        })
+    }
+}
+
+impl Assurance {
+    fn of(person: Option<&Person>) -> Self {
+        let methods = person.map(|person| person.evidence.methods()).unwrap_or_default();
+        Self {
+            reached: person.and_then(|person| person.evidence.level()).map(Level::name),
+            required: Level::Aal1.name(),
+            methods: methods.into_iter().map(Method::name).collect(),
+        }
+    }
+}
+
+impl Step {
+    fn of(id: &str, name: &'static str) -> Self {
+        Self { name, method: "POST", href: format!("/flows/{id}/{name}") }
+    }
+}
+
+/// What a stage is called, and the steps it waits for. Before a first proof they depend on nobody.
+const fn stage(stage: Stage) -> (&'static str, &'static [&'static str]) {
+    match stage {
+        Stage::Identify => ("identify", &["identifier"]),
+        Stage::Credential => ("credential", &["password", "identifier"]),
+        Stage::Organization => ("organization", &["organization"]),
+        Stage::Consent => ("consent", &["consent"]),
+    }
+}
+
+fn scopes(request: &Request) -> Vec<String> {
+    request.scopes.iter().map(str::to_owned).collect()
+}
+
+async fn client(app: &App, client_id: &str) -> Result<Client, ViewError> {
+    let seen = app.clients.look(client_id).await?;
+    let metadata = seen.machine.known().map(|known| known.metadata.clone()).unwrap_or_default();
+    Ok(Client {
+        client_id: client_id.to_owned(),
+        client_name: metadata.client_name,
+        logo_uri: metadata.logo_uri,
+        policy_uri: metadata.policy_uri,
+        tos_uri: metadata.tos_uri,
+    })
+}
+
+/// When a flow that begins now ends.
+pub fn expiry(app: &App) -> Timestamp {
+    app.clock.now() + app.lifetimes.flow
+}

@@ -1,0 +1,165 @@
+//! Goes on with a flow as far as nobody must be asked, and says what it has come to.
+
+use super::{
+    document::{Document, Outcome, Shown},
+    opened::Opened,
+    problems::{SESSION_OVER, UNAVAILABLE},
+};
+use crate::{
+    actors::Failure,
+    crypto::{Minted, OpaqueKind, draw_id},
+    domain::{
+        Machine as _,
+        authorization::Situation,
+        flow::{Channel, Finished, Flow, Fresh, Reply, Step},
+        session::{Command, Session},
+    },
+    http::{App, error::Problem, oauth::authorize, sessions, situation::Gathering},
+};
+use axum::{
+    http::header,
+    response::{IntoResponse as _, Response},
+};
+
+/// How often a flow tries to go on while what it rests on changes.
+const TRIES: usize = 4;
+
+/// Who goes on.
+#[derive(Clone, Copy)]
+pub struct Proved<'a> {
+    pub account: &'a str,
+    /// The organization they chose.
+    pub chosen: Option<&'a str>,
+}
+
+/// What a step that may end a flow is given.
+pub struct Facts {
+    pub situation: Option<Box<Situation>>,
+    pub fresh: Box<Fresh>,
+}
+
+/// Tokens drawn for a flow that may end with this step.
+struct Drawn {
+    session: Minted,
+    code: Minted,
+    fresh: Fresh,
+}
+
+/// Takes the step that `step` makes of the facts, again where they have changed meanwhile.
+pub async fn proceed(
+    app: &App,
+    opened: &Opened,
+    proved: Proved<'_>,
+    step: impl Fn(Facts) -> Step,
+) -> Result<Response, Problem> {
+    let present = sessions::find(app, &opened.visitor, true).await?;
+    let (mut own, other) = match present {
+        Some(present) if present.person.account == proved.account => (Some(present.id), None),
+        other => (None, other.map(|present| present.id)),
+    };
+    for number in 0..TRIES {
+        let situation = situation(app, opened, proved, number > 0).await?.map(Box::new);
+        let drawn = draw(app, own.clone());
+        let fresh = Box::new(drawn.fresh.clone());
+        match opened.ask(app, step(Facts { situation, fresh })).await {
+            Ok(reply) => {
+                let finished = reply.finished.as_ref();
+                if let (Some(other), Some(_)) = (other, finished.filter(|one| one.proved_here)) {
+                    // Nobody is left who could present its token.
+                    app.sessions.insist(&other, Command::End).await.ok();
+                }
+                return answer(app, opened, reply, drawn).await;
+            }
+            Err(Failure::Unmet { kind }) if kind == Session::KIND => {
+                if opened.seed.signed_in.is_some() {
+                    return Err(SESSION_OVER);
+                }
+                own = None;
+            }
+            Err(Failure::Unmet { .. }) => {}
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    Err(UNAVAILABLE)
+}
+
+/// Shows a flow that goes on.
+pub async fn standing(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
+    let Opened { id, seed, .. } = opened;
+    Ok(Document::of(app, Shown { id, seed, flow, outcome: None }).await?)
+}
+
+async fn situation(
+    app: &App,
+    opened: &Opened,
+    proved: Proved<'_>,
+    anew: bool,
+) -> Result<Option<Situation>, Problem> {
+    let Some(request) = &opened.seed.request else { return Ok(None) };
+    let seen = app.clients.look(&request.client_id).await?;
+    let Some(client) = seen.machine.known() else { return Err(UNAVAILABLE) };
+    let Proved { account, chosen } = proved;
+    let gathering = Gathering { app, client, request, account, chosen, anew };
+    Ok(Some(gathering.gather().await?))
+}
+
+fn draw(app: &App, present: Option<String>) -> Drawn {
+    let (vault, dice) = (app.vault.now(), &*app.dice);
+    let (session_id, family_id) = (draw_id(dice), draw_id(dice));
+    let owner = present.as_deref().unwrap_or(&session_id);
+    let session = OpaqueKind::Session.mint(owner, &vault, dice);
+    let code = OpaqueKind::AuthorizationCode.mint(&family_id, &vault, dice);
+    let fresh = Fresh {
+        session_id,
+        session_token: session.fingerprint,
+        session_idle: app.lifetimes.session_idle,
+        session_ceiling: app.lifetimes.session_ceiling,
+        family_id,
+        code: code.fingerprint,
+        code_lives: app.lifetimes.authorization_code,
+        present,
+    };
+    Drawn { session, code, fresh }
+}
+
+async fn answer(
+    app: &App,
+    opened: &Opened,
+    reply: Reply,
+    drawn: Drawn,
+) -> Result<Response, Problem> {
+    let Opened { id, seed, visitor, .. } = opened;
+    let Reply { flow, finished } = reply;
+    let Some(Finished { session, new_session, proved_here, has_code }) = finished else {
+        return Ok(standing(app, opened, &flow).await?.into_response());
+    };
+    let mut outcome = Outcome::default();
+    if has_code && let Some(request) = &seed.request {
+        let to = authorize::redirect_with_code(request, &drawn.code.text, &app.issuer);
+        outcome.redirect_to = Some(to);
+        app.note_use_of(&request.client_id).await;
+    }
+    let mut cookie = None;
+    if proved_here {
+        if let (false, Flow::Over(over)) = (new_session, &flow)
+            && let Some(person) = over.person.clone()
+        {
+            // A change of privilege changes the token; the former one opens nothing any more.
+            let renew = Command::Renew { person, token: drawn.session.fingerprint };
+            app.sessions.ask(&session, renew).await.map_err(|_| UNAVAILABLE)?;
+        }
+        let seconds = app.lifetimes.session_ceiling.as_secs();
+        if seed.channel != Channel::Program {
+            cookie = Some(app.cookies.keep_session(&drawn.session.text, seconds));
+        }
+        if !visitor.has_scripts {
+            outcome.session_token = Some(drawn.session.text);
+        }
+    }
+    let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
+    let mut response = Document::of(app, shown).await?.into_response();
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}

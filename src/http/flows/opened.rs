@@ -1,0 +1,58 @@
+//! A flow that somebody presents the id of, and may go on with.
+
+use super::{
+    problems::{NOT_FOUND, WRONG_CHANNEL},
+    ticket::Ticket,
+};
+use crate::{
+    actors::Answer,
+    domain::flow::{Command, Flow, Open, Refusal, Seed, Step},
+    http::{
+        App,
+        error::Problem,
+        visitor::{Visitor, refuse_foreign_pages},
+    },
+};
+use axum::http::HeaderMap;
+
+/// A flow and whoever holds it.
+pub struct Opened {
+    pub id: String,
+    /// What it is kept under.
+    pub name: String,
+    pub seed: Seed,
+    pub visitor: Visitor,
+}
+
+/// Reads an id, if it is of a flow that this visitor began.
+pub fn read(app: &App, id: &str, visitor: &Visitor) -> Result<(String, Ticket), Problem> {
+    let (name, ticket) = Ticket::open(id, &app.vault.now()).ok_or(NOT_FOUND)?;
+    if !visitor.holds(ticket.channel()) {
+        return Err(WRONG_CHANNEL);
+    }
+    Ok((name.to_owned(), ticket))
+}
+
+impl Opened {
+    /// Opens a flow for a step.
+    pub fn of(app: &App, id: String, headers: &HeaderMap) -> Result<Self, Problem> {
+        refuse_foreign_pages(app, headers)?;
+        let visitor = Visitor::of(headers, app.cookies);
+        match read(app, &id, &visitor)? {
+            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed, visitor }),
+            (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
+        }
+    }
+
+    pub async fn ask(&self, app: &App, step: Step) -> Answer<Flow> {
+        app.flows.ask(&self.name, Command { seed: self.seed.clone(), step }).await
+    }
+
+    /// Returns the flow as it stands, if it still waits for somebody.
+    pub async fn look(&self, app: &App) -> Result<Open, Problem> {
+        match self.ask(app, Step::Look).await?.flow {
+            Flow::Open(open) => Ok(*open),
+            Flow::Over(_) | Flow::Unborn => Err(Refusal::Over.into()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `password`: known and unknown identifiers cost the same, and say the same.
+//!
+//! 1. the attempt is charged to the identifier, whether or not anybody has it;
+//! 2. the account is looked up, and read: a decoy where there is none;
+//! 3. the password is hashed once: against a decoy where there is nothing to compare it with;
+//! 4. the flow hears whether it was right.
+
+use super::{
+    ending::{self, Proved},
+    opened::Opened,
+    problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
+};
+use crate::{
+    actors::{Failure, hashing::HashingError},
+    domain::{
+        Machine as _, Secret,
+        account::{Account, EMAIL_ADDRESSES, normalise_email},
+        assurance::{Evidence, Method},
+        flow::{Stage, Step},
+        grant::Person,
+        throttle,
+    },
+    http::{App, error::Problem, json::ProblemPosted, retry_after::RetryAfter},
+};
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use serde_json::Value;
+
+const LONGEST: usize = 1_024;
+
+/// No account has this id, and reading it costs what reading one does.
+const DECOY: &str = "00000000-0000-0000-0000-000000000000";
+
+pub async fn post(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    mut posted: ProblemPosted,
+) -> Result<Response, Problem> {
+    let opened = Opened::of(&app, id, &posted.headers)?;
+    let password = match posted.body.remove("password") {
+        Some(Value::String(text)) if (1..=LONGEST).contains(&text.len()) => Secret::new(text),
+        Some(Value::String(_)) => return Err(invalid("the password has 1 to 1024 bytes")),
+        _ => return Err(invalid("the member password is missing")),
+    };
+    let open = opened.look(&app).await?;
+    let identifier = open.identifier.filter(|_| open.stage == Stage::Credential).ok_or(NOT_NOW)?;
+    // What is no address is nobody's, and costs the same.
+    let address = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
+    let throttle = app.pseudonyms.name("throttle", &["password", &address]);
+    charge(&app, &throttle).await?;
+    let account = find(&app, &address).await?;
+    let known = account.known();
+    let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
+    let verdict = app.hashing.verify_or_decoy(password, phc).await.map_err(|error| {
+        if error != HashingError::Busy {
+            tracing::error!(%error, "a password could not be verified");
+        }
+        UNAVAILABLE
+    })?;
+    let account = known.map(|known| known.id.clone());
+    let Some(account) = account.clone().filter(|_| verdict.matches) else {
+        opened.ask(&app, Step::Disprove { account }).await?;
+        return Err(INVALID_CREDENTIALS);
+    };
+    // Not before it is right: nobody clears what somebody else was charged for.
+    app.throttles.ask(&throttle, throttle::Command::Clear).await.ok();
+    let evidence = Evidence::of(Method::Password, app.clock.now());
+    let person = Person { account, evidence };
+    ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
+        let ending::Facts { situation, fresh } = facts;
+        Step::Prove { person: person.clone(), situation, fresh }
+    })
+    .await
+}
+
+/// Charges an attempt to an identifier, be it anybody's or not.
+async fn charge(app: &App, throttle: &str) -> Result<(), Problem> {
+    let charge = throttle::Command::Charge { pace: app.attempts };
+    match app.throttles.ask(throttle, charge).await {
+        Ok(()) => Ok(()),
+        Err(Failure::Refused(throttle::Refusal::TooMany { retry_at })) => {
+            Err(RetryAfter::until(retry_at, app.clock.now()).into())
+        }
+        Err(_) => Err(UNAVAILABLE),
+    }
+}
+
+/// Finds the account of an address, with as many readings where there is none.
+async fn find(app: &App, address: &str) -> Result<Account, Problem> {
+    let holder = app.store.find(EMAIL_ADDRESSES, address).await?;
+    let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
+    let Some(row) = app.store.load(Account::KIND, &id).await? else {
+        return Ok(Account::default());
+    };
+    if row.revision > Account::REVISION.into() {
+        return Err(UNAVAILABLE);
+    }
+    serde_json::from_str(&row.state).map_err(|_| {
+        tracing::error!("an account's row makes no sense");
+        UNAVAILABLE
+    })
+}

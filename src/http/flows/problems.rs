@@ -1,0 +1,84 @@
+//! What goes wrong in a flow, in words.
+
+use crate::{
+    actors::{Failure, ViewError},
+    domain::flow::Refusal,
+    http::{error::Problem, situation::Unread},
+    store::ReadError,
+};
+use axum::http::StatusCode;
+
+pub const NOT_FOUND: Problem =
+    Problem::new(StatusCode::NOT_FOUND, "flow_not_found", "there is no such flow");
+pub const WRONG_CHANNEL: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "wrong_channel",
+    "this flow belongs to whoever began it, in another browser or program",
+);
+pub const EXPIRED: Problem = Problem::new(StatusCode::GONE, "flow_expired", "begin a new flow");
+pub const OVER: Problem = Problem::new(StatusCode::CONFLICT, "flow_over", "this flow is over");
+pub const NOT_NOW: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "step_not_available",
+    "the flow does not wait for this step: look at its steps",
+);
+pub const INVALID_CREDENTIALS: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "invalid_credentials",
+    "the identifier or the credential is wrong",
+);
+pub const UNAVAILABLE: Problem =
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
+pub const SESSION_OVER: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "session_over",
+    "the session this flow began in is over: sign in again",
+);
+
+pub const fn invalid(detail: &'static str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Expired => EXPIRED,
+            Refusal::Over => OVER,
+            Refusal::NotNow => NOT_NOW,
+            Refusal::NotAChoice => invalid("there is no such organization to choose"),
+        }
+    }
+}
+
+impl From<Failure<Refusal>> for Problem {
+    fn from(failure: Failure<Refusal>) -> Self {
+        match failure {
+            Failure::Refused(refusal) => refusal.into(),
+            other => {
+                tracing::info!(why = %other, "a flow could not go on");
+                UNAVAILABLE
+            }
+        }
+    }
+}
+
+impl From<ViewError> for Problem {
+    fn from(error: ViewError) -> Self {
+        tracing::warn!(%error, "something could not be looked at");
+        UNAVAILABLE
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        tracing::warn!(%error, "the store could not be read");
+        UNAVAILABLE
+    }
+}
+
+impl From<Unread> for Problem {
+    fn from(error: Unread) -> Self {
+        tracing::warn!(%error, "a situation could not be gathered");
+        UNAVAILABLE
+    }
+}

@@ -1,0 +1,114 @@
+//! The id of a flow: 128 random bits by which it is known, and, sealed, how it began.
+//!
+//! What was over when it began is sealed in the same way, for it will never have a row.
+
+use crate::{
+    crypto::{Dice, Vault, draw_id},
+    domain::{
+        Timestamp,
+        flow::{Channel, Kind, Seed},
+    },
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+
+const PREFIX: &str = "flw_";
+/// How long the part is by which a flow is known.
+const NAME: usize = 22;
+const PURPOSE: &str = "flow";
+
+/// No id of ours is longer: it must fit into an address.
+pub const LONGEST: usize = 12_000;
+
+/// What an id says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ticket {
+    #[serde(rename = "b")]
+    Begun(Seed),
+    #[serde(rename = "o")]
+    Over(OverAtOnce),
+}
+
+/// A flow in which nobody had anything to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverAtOnce {
+    #[serde(rename = "k")]
+    pub kind: Kind,
+    #[serde(rename = "w")]
+    pub channel: Channel,
+    #[serde(rename = "e")]
+    pub expires_at: Timestamp,
+    #[serde(rename = "c")]
+    pub client_id: String,
+    #[serde(rename = "x")]
+    pub scope: String,
+    /// Where it failed to, if it failed; a code is not shown twice.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub failed_to: Option<String>,
+}
+
+impl Ticket {
+    /// Writes a new id.
+    pub fn seal(&self, vault: &Vault, dice: &dyn Dice) -> String {
+        let name = draw_id(dice);
+        let content = serde_json::to_vec(self).expect("plain data with text keys is JSON");
+        let sealed = vault.seal(PURPOSE, name.as_bytes(), &content, dice);
+        format!("{PREFIX}{name}{}", URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    /// Reads an id of ours, and the name under which the flow is kept.
+    pub fn open<'a>(id: &'a str, vault: &Vault) -> Option<(&'a str, Self)> {
+        let body = id.strip_prefix(PREFIX).filter(|_| id.len() <= LONGEST && id.is_ascii())?;
+        let (name, sealed) = body.split_at_checked(NAME)?;
+        let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let content = vault.open(PURPOSE, name.as_bytes(), &sealed).ok()?;
+        Some((name, serde_json::from_slice(content.expose()).ok()?))
+    }
+
+    pub fn channel(&self) -> Channel {
+        match self {
+            Self::Begun(seed) => seed.channel,
+            Self::Over(over) => over.channel,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{SecretKey, SystemDice};
+
+    fn vault() -> Vault {
+        Vault::new(SecretKey::new(&[1; 32]), Vec::new())
+    }
+
+    fn ticket() -> Ticket {
+        Ticket::Begun(Seed {
+            kind: Kind::SignIn,
+            channel: Channel::Program,
+            expires_at: Timestamp::from_millis(1_800_000_000_000),
+            request: None,
+            signed_in: None,
+        })
+    }
+
+    #[test]
+    fn an_id_says_how_the_flow_began_to_us_alone() {
+        let id = ticket().seal(&vault(), &SystemDice);
+        let (name, opened) = Ticket::open(&id, &vault()).unwrap();
+        assert_eq!((name.len(), opened), (NAME, ticket()));
+        assert_ne!(id, ticket().seal(&vault(), &SystemDice));
+    }
+
+    #[test]
+    fn an_id_that_was_altered_or_put_together_is_none() {
+        let (one, other) =
+            (ticket().seal(&vault(), &SystemDice), ticket().seal(&vault(), &SystemDice));
+        let mixed = format!("{}{}", &one[..PREFIX.len() + NAME], &other[PREFIX.len() + NAME..]);
+        let shorter = &one[..one.len() - 1];
+        let longest = "A".repeat(LONGEST);
+        for bad in ["", "flw_", "flw_x", &mixed, shorter, &one.replace("flw_", "xxx_"), &longest] {
+            assert!(Ticket::open(bad, &vault()).is_none(), "{bad}");
+        }
+    }
+}

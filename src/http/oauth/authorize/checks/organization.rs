@@ -1,0 +1,16 @@
+//! The one organization that tokens will speak for. Whether there is one of that name, and the person
+//! belongs to it, is said only to a person who has signed in.
+
+use super::{Asked, AuthorizationError, Draft};
+
+/// No slug is longer; whatever else it may be, it is nobody's.
+const LONGEST: usize = 63;
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let Some(slug) = asked.form.get("organization") else { return Ok(()) };
+    if slug.len() > LONGEST {
+        return Err(AuthorizationError::invalid("the organization is not a slug"));
+    }
+    draft.organization = Some(slug.to_owned());
+    Ok(())
+}

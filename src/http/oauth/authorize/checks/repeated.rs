@@ -1,0 +1,10 @@
+//! RFC 6749 §3.1: parameters are given once.
+
+use super::{Asked, AuthorizationError, Draft};
+
+pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    if asked.form.has_repetition() {
+        return Err(AuthorizationError::invalid("a parameter is repeated"));
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! OIDC Core §3.1.2.6: what is not taken is refused by its name, for it may have said something else.
+
+use super::{Asked, AuthorizationError, Draft};
+use crate::http::error::Code;
+
+pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let refuse = |code, why| Err(AuthorizationError::new(code, why));
+    if asked.form.get("request").is_some() {
+        return refuse(Code::RequestNotSupported, "request objects are not offered yet");
+    }
+    if asked.form.get("request_uri").is_some() {
+        return refuse(Code::RequestUriNotSupported, "request_uri is not offered yet");
+    }
+    if asked.form.get("registration").is_some() {
+        return refuse(Code::RegistrationNotSupported, "register at the registration endpoint");
+    }
+    Ok(())
+}

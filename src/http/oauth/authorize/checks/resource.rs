@@ -1,0 +1,9 @@
+//! The one API that tokens are for: the resource asked for, or the owner of the scopes (RFC 8707 §2).
+
+use super::{Asked, AuthorizationError, Draft};
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let target = asked.target.as_ref().map_err(|error| error.clone())?;
+    draft.audience = Some(target.audience.clone());
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! OAuth 2.1 §4.1.1: a code, and nothing else.
+
+use super::{Asked, AuthorizationError, Draft};
+use crate::http::error::Code;
+
+pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    match asked.form.get("response_type") {
+        Some("code") => Ok(()),
+        Some(_) => Err(AuthorizationError::new(
+            Code::UnsupportedResponseType,
+            "the response type is code: neither implicit nor hybrid exist",
+        )),
+        None => Err(AuthorizationError::invalid("the parameter response_type is missing")),
+    }
+}

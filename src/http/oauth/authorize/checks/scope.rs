@@ -1,0 +1,16 @@
+//! Scopes are well formed, and within the client's registration.
+
+use super::{Asked, AuthorizationError, Draft};
+use crate::http::error::Code;
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let refuse = |why| Err(AuthorizationError::new(Code::InvalidScope, why));
+    let Ok(scopes) = &asked.scopes else { return refuse("a scope is malformed") };
+    if let Some(ceiling) = asked.client.ceiling()
+        && scopes.iter().any(|scope| !ceiling.contains(scope))
+    {
+        return refuse("a scope is not among those the client was registered with");
+    }
+    draft.scopes = scopes.clone();
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! `state` comes back as it was given.
+
+use super::{Asked, AuthorizationError, Draft};
+
+/// Bytes; it travels in addresses, and in the id of the flow.
+const LONGEST: usize = 2_048;
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let Some(state) = asked.form.get("state") else { return Ok(()) };
+    if state.len() > LONGEST {
+        return Err(AuthorizationError::invalid("the state has more than 2048 bytes"));
+    }
+    if state.chars().any(char::is_control) {
+        return Err(AuthorizationError::invalid("the state contains a control character"));
+    }
+    draft.state = Some(state.to_owned());
+    Ok(())
+}

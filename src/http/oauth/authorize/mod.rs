@@ -1,0 +1,65 @@
+//! The authorization endpoint: RFC 6749 §3.1 as OAuth 2.1 has it, OIDC Core §3.1.2, RFC 9207.
+//!
+//! 1. client and redirect URI are proved; without them nobody is sent anywhere ([`proof`]);
+//! 2. the request passes an ordered table of checks ([`checks`]); from here on an error is a redirect;
+//! 3. somebody with a live session may be done at once: the same rules as in a flow decide;
+//! 4. everybody else begins a flow.
+//!
+//! Browsers are redirected; whoever asks for JSON gets the document of the flow, or of one that is
+//! over already.
+
+mod answer;
+pub mod checks;
+mod proof;
+mod refusal;
+mod silent;
+
+pub use answer::redirect_with_code;
+pub use refusal::{AuthorizationError, refusal_of};
+
+use crate::http::{
+    App,
+    error::OAuthError,
+    form::{Form, Posted},
+    visitor::Visitor,
+};
+use answer::Answered;
+use axum::{
+    extract::{RawQuery, State},
+    http::HeaderMap,
+    response::Response,
+};
+
+pub async fn get(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let visitor = Visitor::of(&headers, app.cookies);
+    let _place = match app.arrivals.work() {
+        Ok(place) => place,
+        Err(stopped) => return answer::unproven(&visitor, OAuthError::from(stopped)),
+    };
+    match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
+        Ok(form) => authorize(&app, &form, visitor).await,
+        Err(error) => answer::unproven(&visitor, error),
+    }
+}
+
+/// OIDC Core §3.1.2.1: the same parameters in a form.
+pub async fn post(State(app): State<App>, posted: Posted) -> Response {
+    let visitor = Visitor::of(&posted.headers, app.cookies);
+    authorize(&app, &posted.form, visitor).await
+}
+
+async fn authorize(app: &App, form: &Form, visitor: Visitor) -> Response {
+    let proven = match proof::prove(app, form).await {
+        Ok(proven) => proven,
+        Err(error) => return answer::unproven(&visitor, error),
+    };
+    let answered = match checks::run(app, form, &proven).await {
+        Err(error) => Answered::Refused(error),
+        Ok(request) => silent::settle(app, &proven, request, &visitor).await,
+    };
+    answer::give(app, &proven, answered, visitor).await
+}

@@ -1,0 +1,63 @@
+//! What a client hears when it gets no code (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6).
+
+use super::answer::redirect;
+use crate::{
+    domain::authorization::{Denial, Request},
+    http::error::{Code, OAuthError},
+};
+
+/// An error that goes to the client's redirect URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthorizationError {
+    pub code: Code,
+    pub description: &'static str,
+}
+
+impl AuthorizationError {
+    pub const fn new(code: Code, description: &'static str) -> Self {
+        Self { code, description }
+    }
+
+    pub const fn invalid(description: &'static str) -> Self {
+        Self::new(Code::InvalidRequest, description)
+    }
+
+    pub const fn unavailable() -> Self {
+        Self::new(Code::TemporarilyUnavailable, "please try again")
+    }
+
+    /// Returns where a browser takes it.
+    pub fn redirect(self, request: &Request, issuer: &str) -> String {
+        self.redirect_to(&request.redirect_uri, request.state.as_deref(), issuer)
+    }
+
+    pub fn redirect_to(self, redirect_uri: &str, state: Option<&str>, issuer: &str) -> String {
+        let error = [("error", self.code.name()), ("error_description", self.description)];
+        redirect(redirect_uri, &error, state, issuer)
+    }
+}
+
+impl From<OAuthError> for AuthorizationError {
+    fn from(error: OAuthError) -> Self {
+        Self::new(error.code, error.description)
+    }
+}
+
+/// Says to a client why a person, or the house, said no.
+pub fn refusal_of(denial: &Denial) -> AuthorizationError {
+    let (code, description) = match denial {
+        Denial::NotAMember => {
+            (Code::AccessDenied, "the person does not speak for this organization")
+        }
+        Denial::ConsentRefused => (Code::AccessDenied, "the person refused"),
+        Denial::SomebodyElse => (Code::LoginRequired, "another person has signed in"),
+        Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
+        Denial::TooMuch { scope: Some(_) } => {
+            (Code::InvalidScope, "a scope is more than the person or the client holds there")
+        }
+        Denial::TooMuch { scope: None } => {
+            (Code::InvalidTarget, "the person holds nothing that this resource offers")
+        }
+    };
+    AuthorizationError::new(code, description)
+}

@@ -1,0 +1,125 @@
+//! Somebody with a live session may be done at once, or must do only a part of it.
+
+use super::{AuthorizationError, answer::Answered, proof::Proven, redirect_with_code, refusal_of};
+use crate::{
+    actors::Failure,
+    crypto::{OpaqueKind, draw_id},
+    domain::{
+        Machine as _,
+        authorization::{Choice, Request, Said, Settled},
+        flow::{SignedIn, Stage},
+        session::Session,
+        token_family::{Begin, Command},
+    },
+    http::{
+        App,
+        error::Code,
+        sessions::{self, Present},
+        situation::{Gathering, Unread},
+        visitor::Visitor,
+    },
+};
+
+/// How often a grant is tried while what it rests on changes.
+const TRIES: usize = 4;
+
+pub async fn settle(app: &App, proven: &Proven, request: Request, visitor: &Visitor) -> Answered {
+    match try_to_settle(app, proven, request, visitor).await {
+        Ok(answered) => answered,
+        Err(error) => Answered::Refused(error),
+    }
+}
+
+async fn try_to_settle(
+    app: &App,
+    proven: &Proven,
+    request: Request,
+    visitor: &Visitor,
+) -> Result<Answered, AuthorizationError> {
+    for number in 0..TRIES {
+        let anew = number > 0;
+        let present = sessions::find(app, visitor, anew).await.map_err(Unread::from)?;
+        let fresh_enough =
+            |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
+        let Some(present) = present.filter(fresh_enough) else {
+            return sign_in(request);
+        };
+        let gathering = Gathering {
+            app,
+            client: proven.client(),
+            request: &request,
+            account: &present.person.account,
+            chosen: None,
+            anew,
+        };
+        let situation = gathering.gather().await?;
+        let settled = request.settle(&present.person, &present.id, &situation, Said::default());
+        let (grant, mut requirements) = match settled {
+            Settled::Granted { grant, requirements } => (grant, requirements),
+            Settled::Denied(denial) => return Err(refusal_of(&denial)),
+            Settled::ChooseOrganization(choices) => {
+                return ask(request, present, Stage::Organization, choices);
+            }
+            Settled::AskConsent => return ask(request, present, Stage::Consent, Vec::new()),
+        };
+        requirements.push(present.requirement());
+        let id = draw_id(&*app.dice);
+        let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
+        let begin = Begin {
+            grant: *grant,
+            code: code.fingerprint,
+            code_lives: app.lifetimes.authorization_code,
+            redirect_uri: request.redirect_uri.clone(),
+            challenge: request.challenge,
+            nonce: request.nonce.clone(),
+            requirements,
+        };
+        match app.families.ask(&id, Command::Begin(Box::new(begin))).await {
+            Ok(_) => {
+                app.note_use_of(&request.client_id).await;
+                return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
+            }
+            Err(Failure::Unmet { .. }) => {}
+            Err(failure) => {
+                tracing::info!(why = %failure, "a grant could not be written down");
+                return Err(AuthorizationError::unavailable());
+            }
+        }
+    }
+    Err(AuthorizationError::unavailable())
+}
+
+/// Nobody is signed in, or not as freshly as is asked.
+fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
+    if request.prompt.none {
+        let why = "nobody is signed in, or not recently enough";
+        return Err(AuthorizationError::new(Code::LoginRequired, why));
+    }
+    Ok(Answered::Begin { request: Box::new(request), signed_in: None })
+}
+
+/// Somebody is signed in and must say something.
+fn ask(
+    request: Request,
+    present: Present,
+    stage: Stage,
+    choices: Vec<Choice>,
+) -> Result<Answered, AuthorizationError> {
+    if request.prompt.none {
+        let (code, why) = match stage {
+            Stage::Consent => (Code::ConsentRequired, "the person has not consented to this"),
+            _ => (Code::InteractionRequired, "the person must choose an organization"),
+        };
+        return Err(AuthorizationError::new(code, why));
+    }
+    let Present { id: session, person, .. } = present;
+    let signed_in = Some(Box::new(SignedIn { person, session, stage, choices }));
+    Ok(Answered::Begin { request: Box::new(request), signed_in })
+}
+
+impl From<Unread> for AuthorizationError {
+    fn from(error: Unread) -> Self {
+        tracing::warn!(%error, kind = Session::KIND, "a situation could not be gathered");
+        Self::unavailable()
+    }
+}

@@ -1,0 +1,196 @@
+//! What a person has let a client know of them: OIDC Core §5.3.
+//!
+//! Any live token with the scope `openid` will do, whatever API it is for (adr/0020).
+
+use crate::{
+    domain::{access_token::Claims, account, client::ClientMetadata},
+    http::{
+        App,
+        answer::{never_stored, private_json},
+        error::{Code, OAuthError},
+        form::Posted,
+        standing,
+    },
+};
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::{Map, Value};
+
+/// The claims that each scope asks for (OIDC Core §5.4).
+const CLAIMS: [(&str, &[&str]); 4] = [
+    (
+        "profile",
+        &[
+            "name",
+            "family_name",
+            "given_name",
+            "middle_name",
+            "nickname",
+            "preferred_username",
+            "profile",
+            "picture",
+            "website",
+            "gender",
+            "birthdate",
+            "zoneinfo",
+            "locale",
+            "updated_at",
+        ],
+    ),
+    ("email", &["email", "email_verified"]),
+    ("address", &["address"]),
+    ("phone", &["phone_number", "phone_number_verified"]),
+];
+
+/// Lists every claim that somebody may get here.
+pub fn claims_supported() -> impl Iterator<Item = &'static str> {
+    CLAIMS.iter().flat_map(|(_, claims)| claims.iter().copied())
+}
+
+const INVALID_TOKEN: OAuthError =
+    OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
+
+pub async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
+    let _place = match app.arrivals.work() {
+        Ok(place) => place,
+        Err(stopped) => return OAuthError::from(stopped).into_response(),
+    };
+    answer(&app, bearer(&headers)).await
+}
+
+/// OIDC Core §5.3.1: the token may come in a form as well (RFC 6750 §2.2).
+pub async fn post(State(app): State<App>, headers: HeaderMap, request: PostedOrNot) -> Response {
+    let form = match request.0 {
+        Ok(posted) => posted.and_then(|posted| posted.form.get("access_token").map(str::to_owned)),
+        Err(error) => return error.into_response(),
+    };
+    match (bearer(&headers), form) {
+        (Ok(_), Some(_)) => challenge(OAuthError::new(
+            Code::InvalidRequest,
+            "the access token is presented in more than one way",
+        )),
+        (Err(Missing::None), Some(token)) => answer(&app, Ok(&token)).await,
+        (presented, _) => answer(&app, presented).await,
+    }
+}
+
+/// A form, if there is a body at all.
+pub struct PostedOrNot(Result<Option<Posted>, OAuthError>);
+
+impl axum::extract::FromRequest<App> for PostedOrNot {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request(
+        request: axum::extract::Request,
+        app: &App,
+    ) -> Result<Self, Self::Rejection> {
+        if !request.headers().contains_key(header::CONTENT_TYPE) {
+            return Ok(Self(Ok(None)));
+        }
+        Ok(Self(Posted::from_request(request, app).await.map(Some)))
+    }
+}
+
+/// Why no token was presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    None,
+    Malformed,
+}
+
+/// RFC 6750 §2.1
+fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let value = match (given.next(), given.next()) {
+        (None, _) => return Err(Missing::None),
+        (Some(value), None) => value.to_str().map_err(|_| Missing::Malformed)?,
+        (Some(_), Some(_)) => return Err(Missing::Malformed),
+    };
+    let (scheme, token) = value.split_once(' ').ok_or(Missing::Malformed)?;
+    let token = token.trim();
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty();
+    if is_bearer { Ok(token) } else { Err(Missing::Malformed) }
+}
+
+async fn answer(app: &App, presented: Result<&str, Missing>) -> Response {
+    let told = match presented {
+        Ok(token) => tell(app, token).await,
+        // RFC 6750 §3.1: whoever shows nothing is told only how to.
+        Err(Missing::None) => {
+            let mut response = INVALID_TOKEN.into_response();
+            let bare = HeaderValue::from_static("Bearer realm=\"porteiro\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, bare);
+            return response;
+        }
+        Err(Missing::Malformed) => Err(INVALID_TOKEN),
+    };
+    told.unwrap_or_else(challenge)
+}
+
+/// RFC 6750 §3: the challenge repeats what the body says.
+fn challenge(error: OAuthError) -> Response {
+    let text = format!(
+        "Bearer realm=\"porteiro\", error=\"{}\", error_description=\"{}\"",
+        error.code.name(),
+        error.description
+    );
+    let mut response = error.into_response();
+    if let Ok(value) = HeaderValue::try_from(text) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+    response
+}
+
+async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
+    let claims = app.read_access_token(token).ok_or(INVALID_TOKEN)?;
+    let good = standing::look(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
+    if !claims.scope.split(' ').any(|scope| scope == "openid") {
+        let why = "the token was not granted the scope openid";
+        return Err(OAuthError::new(Code::InsufficientScope, why));
+    }
+    let account = good.account.ok_or(INVALID_TOKEN)?;
+    let told = told(&claims, &account);
+    let client = app.clients.look(&claims.client_id).await?;
+    let metadata = client.machine.known().map(|known| &known.metadata);
+    match metadata.and_then(|metadata: &ClientMetadata| metadata.userinfo_signed_response_alg) {
+        None => Ok(private_json(&told)),
+        Some(algorithm) => {
+            // OIDC Core §5.3.2: signed, it says who says it and to whom.
+            let mut told = told;
+            told.insert("iss".to_owned(), Value::from(app.issuer.as_str()));
+            told.insert("aud".to_owned(), Value::from(&*claims.client_id));
+            let signed = app.sign(algorithm, "JWT", &told)?;
+            let kind = HeaderValue::from_static("application/jwt");
+            let mut response = ([(header::CONTENT_TYPE, kind)], signed).into_response();
+            never_stored(&mut response);
+            Ok(response)
+        }
+    }
+}
+
+fn told(claims: &Claims<'_>, account: &account::Known) -> Map<String, Value> {
+    let mut told = Map::new();
+    told.insert("sub".to_owned(), Value::from(&*claims.sub));
+    if let Some(org) = &claims.org {
+        told.insert("org".to_owned(), Value::from(&**org));
+    }
+    for scope in claims.scope.split(' ') {
+        let granted = CLAIMS.iter().find(|(name, _)| *name == scope).map(|(_, claims)| *claims);
+        let granted = granted.unwrap_or_default();
+        for name in granted {
+            if let Some(value) = account.claim(name) {
+                told.insert((*name).to_owned(), value);
+            }
+        }
+        // OIDC Core §5.2: the same in other languages.
+        for (name, value) in account.profile.claims() {
+            if name.split_once('#').is_some_and(|(base, _)| granted.contains(&base)) {
+                told.insert(name.to_owned(), value.clone());
+            }
+        }
+    }
+    told
+}

@@ -1,0 +1,56 @@
+//! The session that a request comes with.
+
+use super::{App, visitor::Visitor};
+use crate::{
+    actors::{Failure, ViewError},
+    crypto::OpaqueKind,
+    domain::{
+        Requirement,
+        grant::Person,
+        session::{Command, Session},
+    },
+};
+
+/// A session that is open, as it was read.
+pub struct Present {
+    pub id: String,
+    pub person: Person,
+    version: i64,
+}
+
+impl Present {
+    /// That it is still what was read, in the commit that relies on it.
+    pub fn requirement(&self) -> Requirement {
+        Requirement::unchanged::<Session>(&*self.id, self.version)
+    }
+}
+
+/// Finds the session whose token a visitor presents, and notes that it is used.
+///
+/// What is found may be a second old; whoever relies on it requires it in a commit, or looks again.
+pub async fn find(app: &App, visitor: &Visitor, anew: bool) -> Result<Option<Present>, ViewError> {
+    let Some(token) = &visitor.session_token else { return Ok(None) };
+    let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
+    let now = app.clock.now();
+    let mut seen = if anew {
+        app.session_views.look_anew(&token.id).await?
+    } else {
+        app.session_views.look(&token.id).await?
+    };
+    if seen.machine.opened_by(token.fingerprint, now).is_none() && !anew {
+        // It may have been renewed a moment ago.
+        seen = app.session_views.look_anew(&token.id).await?;
+    }
+    let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
+    if open.is_due(now) {
+        match app.sessions.ask(&token.id, Command::Touch).await {
+            Ok(()) => seen = app.session_views.look_anew(&token.id).await?,
+            Err(Failure::Refused(_)) => return Ok(None),
+            // To note it the next time will do.
+            Err(_) => {}
+        }
+    }
+    let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
+    let (person, version) = (open.person.clone(), seen.version);
+    Ok(Some(Present { id: token.id, person, version }))
+}

@@ -1,0 +1,139 @@
+//! Gathers what decides about an authorization request beside the request itself.
+
+use super::{App, target};
+use crate::{
+    actors::{Seen, View, ViewError},
+    domain::{
+        Machine, Requirement,
+        authority::Audience,
+        authorization::{ConsentRule, Place, Request, Situation},
+        client::{AuthMethod, KnownClient, redirect_uri},
+        consent::{Consent, Parties},
+        membership::{MEMBERSHIPS, Membership},
+        organization::Organization,
+    },
+    store::ReadError,
+};
+use std::sync::Arc;
+
+/// How many memberships are read at once.
+const PAGE: u32 = 100;
+
+/// Something could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    #[error(transparent)]
+    View(#[from] ViewError),
+    #[error(transparent)]
+    Store(#[from] ReadError),
+    #[error("what is stored makes no sense to this binary")]
+    Senseless,
+}
+
+/// For whom, and how, a situation is gathered.
+pub struct Gathering<'a> {
+    pub app: &'a App,
+    pub client: &'a KnownClient,
+    pub request: &'a Request,
+    pub account: &'a str,
+    /// The organization that the person has chosen.
+    pub chosen: Option<&'a str>,
+    /// Nothing that was seen before is good enough: it had changed.
+    pub anew: bool,
+}
+
+impl Gathering<'_> {
+    pub async fn gather(&self) -> Result<Situation, Unread> {
+        let offered = match &self.request.audience {
+            Audience::Issuer => Vec::new(),
+            Audience::Resource(identifier) => {
+                let seen = self.look(&self.app.resources, identifier).await?;
+                let known = seen.machine.known();
+                let scopes = known.map(|known| target::scopes_of(known).map(str::to_owned));
+                scopes.map(Iterator::collect).unwrap_or_default()
+            }
+        };
+        let mut situation = Situation {
+            ceiling: self.client.ceiling(),
+            offered,
+            places: self.places().await?,
+            consent: ConsentRule::FirstParty,
+            requirements: Vec::new(),
+        };
+        let (consent, requirement) = self.consent(&situation).await?;
+        situation.consent = consent;
+        situation.requirements.extend(requirement);
+        Ok(situation)
+    }
+
+    async fn look<M: Machine>(&self, view: &View<M>, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
+        if self.anew { view.look_anew(id).await } else { view.look(id).await }
+    }
+
+    /// The memberships that are enabled, with what they confer.
+    async fn places(&self) -> Result<Vec<Place>, Unread> {
+        let mut places = Vec::new();
+        let mut after = (String::new(), String::new());
+        loop {
+            let from = (after.0.as_str(), after.1.as_str());
+            let page = self.app.store.list(MEMBERSHIPS, self.account, from, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(places) };
+            after = (last.rank.clone(), last.id.clone());
+            let whole = page.len() == PAGE as usize;
+            for listed in page {
+                let read = serde_json::from_str(&listed.state);
+                let membership: Membership = read.map_err(|_| Unread::Senseless)?;
+                let Some(known) = membership.known().filter(|known| known.enabled) else {
+                    continue;
+                };
+                let slug = &known.organization;
+                let home = self.look(&self.app.organizations, slug).await?;
+                let Some(organization) = home.machine.known() else { continue };
+                places.push(Place {
+                    membership: listed.id.clone(),
+                    organization: slug.clone(),
+                    name: organization.name.clone(),
+                    enabled: organization.enabled,
+                    permissions: organization.confers(&known.roles),
+                    requirements: vec![
+                        Requirement::unchanged::<Membership>(&*listed.id, listed.version),
+                        Requirement::unchanged::<Organization>(&**slug, home.version),
+                    ],
+                });
+            }
+            if !whole {
+                return Ok(places);
+            }
+        }
+    }
+
+    async fn consent(
+        &self,
+        situation: &Situation,
+    ) -> Result<(ConsentRule, Option<Requirement>), ViewError> {
+        if can_be_posed_as(self.client, &self.request.redirect_uri) {
+            return Ok((ConsentRule::Always, None));
+        }
+        if self.client.trusted {
+            return Ok((ConsentRule::FirstParty, None));
+        }
+        let wanted = self.request.organization.as_deref().or(self.chosen);
+        let parties = Parties {
+            account: self.account.to_owned(),
+            client_id: self.client.client_id.clone(),
+            organization: situation.organization(wanted).map(str::to_owned),
+        };
+        let id = parties.id();
+        let seen = self.look(&self.app.consent_views, &id).await?;
+        let given = seen.machine.scopes().cloned();
+        let requirement =
+            given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
+        Ok((ConsentRule::Remembered(given), requirement))
+    }
+}
+
+/// Tells whether any program on a person's machine could pose as this client (RFC 8252 §8.6).
+pub fn can_be_posed_as(client: &KnownClient, redirect_uri: &str) -> bool {
+    client.authenticates_by(AuthMethod::None)
+        && (redirect_uri::is_loopback(redirect_uri) || redirect_uri::is_private_use(redirect_uri))
+}
