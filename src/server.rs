@@ -38,6 +38,8 @@ pub struct Plan {
     pub hosts: Hosts,
     /// Networks of proxies, behind which many people share an address.
     pub proxies: Vec<IpNet>,
+    /// Whether clients may register themselves.
+    pub registration: bool,
     pub manners: Manners,
 }
 
@@ -136,6 +138,7 @@ impl Running {
             limits,
             proxies: plan.proxies,
             links: plan.links,
+            registration: plan.registration,
         };
         let app = App::new(&system, options).await?;
         let (tls, dice) = (plan.tls, system.dice());

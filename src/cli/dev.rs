@@ -83,6 +83,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         links: config.links.clone(),
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
+        registration: config.registration.open,
         manners: Manners::default(),
     })
     .await;

@@ -14,6 +14,7 @@ const ACTED_ON: &[&str] = &[
     "tls.cert",
     "tls.key",
     "operator.listen",
+    "registration.open",
     "lifetimes.access_token",
 ];
 

@@ -91,6 +91,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         links: config.links,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
+        registration: config.registration.open,
         manners: Manners::default(),
     })
 }

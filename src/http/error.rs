@@ -97,9 +97,12 @@ impl IntoResponse for OAuthError {
         response.extensions_mut().insert(refused);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
-            // RFC 6749 §5.2 and RFC 9110 §11.6.1.
-            let challenge = HeaderValue::from_static("Basic realm=\"porteiro\", charset=\"UTF-8\"");
-            headers.insert(header::WWW_AUTHENTICATE, challenge);
+            // RFC 6749 §5.2, RFC 6750 §3 and RFC 9110 §11.6.1.
+            let challenge = match self.code {
+                Code::InvalidToken => "Bearer realm=\"porteiro\", error=\"invalid_token\"",
+                _ => "Basic realm=\"porteiro\", charset=\"UTF-8\"",
+            };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         RetryAfter::tell(self.retry_after, &mut response);
         response

@@ -67,7 +67,7 @@ use layers::{
     cors::Cors,
     envelope::{self, Envelope},
 };
-use oauth::{authorize, introspect, jwks, metadata, revoke, token, userinfo};
+use oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo};
 use serde::Serialize;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -88,6 +88,8 @@ pub struct AppOptions {
     pub proxies: Vec<IpNet>,
     /// Where people are sent.
     pub links: Links,
+    /// Whether clients may register themselves.
+    pub registration: bool,
 }
 
 /// How much is taken at once, and for how long.
@@ -129,13 +131,13 @@ pub struct Inner {
     store: Store,
     keys: watch::Receiver<KeySnapshot>,
     clients: View<Client>,
+    registry: Entities<Client>,
     organizations: View<Organization>,
     resources: View<Resource>,
     scope_owners: Holders,
     access_tokens: Entities<AccessToken>,
     accounts: View<Account>,
     memberships: View<Membership>,
-    registry: Entities<Client>,
     sessions: Entities<Session>,
     session_views: View<Session>,
     consents: Entities<Consent>,
@@ -152,6 +154,7 @@ pub struct Inner {
     links: Links,
     /// Where pages of ours come from beside the issuer.
     origins: Arc<[HeaderValue]>,
+    registration: bool,
     vitals: Arc<Vitals>,
     fixed: Fixed,
     arrivals: Arrivals,
@@ -179,7 +182,7 @@ impl App {
     pub async fn new(system: &System, options: AppOptions) -> Result<Self, StartError> {
         let caching = format!("public, max-age={}", options.key_set_age.as_secs());
         let fixed = Fixed {
-            metadata: metadata::document(&options.issuer).into(),
+            metadata: metadata::document(&options.issuer, options.registration).into(),
             jwks_type: HeaderValue::from_static("application/jwk-set+json"),
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
         };
@@ -193,13 +196,13 @@ impl App {
             store: system.store().clone(),
             keys: system.keys(),
             clients: system.view(),
+            registry: system.host().await?,
             organizations: system.view(),
             resources: system.view(),
             scope_owners: system.holders(SCOPE_OWNERS),
             access_tokens: system.host().await?,
             accounts: system.view(),
             memberships: system.view(),
-            registry: system.host().await?,
             sessions: system.host().await?,
             session_views: system.view(),
             consents: system.host().await?,
@@ -214,6 +217,7 @@ impl App {
             cookies,
             links: options.links,
             origins: origins.clone(),
+            registration: options.registration,
             vitals: Arc::default(),
             fixed,
             arrivals: Arrivals::new(&options.limits, options.proxies),
@@ -273,6 +277,8 @@ impl App {
 
     /// Returns everything that is served on the public listener.
     pub fn router(&self) -> Router {
+        let register =
+            if self.registration { post(register::post) } else { post(register::closed) };
         // What a program in a browser may call from anywhere: none of it looks at cookies.
         let open = Router::new()
             .route(routes::OPENID_CONFIGURATION, get(metadata::get))
@@ -281,6 +287,7 @@ impl App {
             .route(routes::USERINFO, get(userinfo::get).post(userinfo::post))
             .route(routes::TOKEN, post(token::post))
             .route(routes::REVOKE, post(revoke::post))
+            .route(routes::REGISTER, register)
             .method_not_allowed_fallback(refuse_method);
         let closed = Router::new()
             .route(routes::AUTHORIZE, get(authorize::get).post(authorize::post))

@@ -8,6 +8,7 @@ pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
 pub const REVOKE: &str = "/connect/revoke";
+pub const REGISTER: &str = "/connect/register";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
@@ -17,7 +18,7 @@ pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
 pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
 
 /// Every path that is served; metrics know no others.
-pub const ALL: [&str; 14] = [
+pub const ALL: [&str; 15] = [
     OPENID_CONFIGURATION,
     AUTHORIZATION_SERVER,
     JWKS,
@@ -26,6 +27,7 @@ pub const ALL: [&str; 14] = [
     TOKEN,
     INTROSPECT,
     REVOKE,
+    REGISTER,
     FLOWS,
     FLOW,
     FLOW_IDENTIFIER,

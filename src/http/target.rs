@@ -5,7 +5,7 @@ use super::{
     error::{Code, OAuthError},
 };
 use crate::{
-    actors::Seen,
+    actors::{Seen, ViewError},
     domain::{
         authority::{self, Audience, OwnedScope, Permission, Scopes, WrongTarget},
         resource::{self, LONGEST_IDENTIFIER, Resource},
@@ -43,12 +43,7 @@ pub async fn find(
     };
     let mut owners: Vec<(&str, Option<Arc<str>>)> = Vec::new();
     for scope in scopes.of_apis() {
-        // What no API could own is not worth a look.
-        let owner = match Permission::parse(scope) {
-            Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
-            _ => Ok(None),
-        };
-        owners.push((scope, owner?));
+        owners.push((scope, owner(app, scope).await?));
         if owners.last().is_some_and(|(_, owner)| owner.is_none()) {
             break;
         }
@@ -67,6 +62,15 @@ pub async fn find(
         }
     })?;
     Ok(Target { audience, resource: asked })
+}
+
+/// Returns the API that has the scope.
+pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, ViewError> {
+    match Permission::parse(scope) {
+        Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
+        // What no API could own is not worth a look.
+        _ => Ok(None),
+    }
 }
 
 async fn look(app: &App, identifier: &str) -> Result<Arc<Seen<Resource>>, OAuthError> {

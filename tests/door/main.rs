@@ -24,6 +24,7 @@ mod operator;
 #[cfg(feature = "otel")]
 mod otel;
 mod refusals;
+mod registration;
 mod rotation;
 #[path = "../shared/world.rs"]
 mod shared;

@@ -34,7 +34,7 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
         let answer = send(door.address, door.request(method, path).body(body).unwrap()).await;
         assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
     }
-    assert_eq!(endpoints, 4);
+    assert_eq!(endpoints, 5);
     assert_eq!(document["grant_types_supported"], serde_json::json!(["client_credentials"]));
     for never in ["none", "implicit", "password", "client_secret_jwt"] {
         let listed = document["token_endpoint_auth_methods_supported"].to_string();

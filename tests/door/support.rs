@@ -102,6 +102,7 @@ pub struct Manner {
     pub limits: Limits,
     pub hosts: Hosts,
     pub drain: DrainLimits,
+    pub registration: bool,
 }
 
 impl Default for Manner {
@@ -109,7 +110,7 @@ impl Default for Manner {
         let moment = Duration::from_millis(200);
         let drain =
             DrainLimits { lame_duck: moment, idle_grace: moment, patience: Duration::from_secs(5) };
-        Self { limits: Limits::default(), hosts: Hosts::Any, drain }
+        Self { limits: Limits::default(), hosts: Hosts::Any, drain, registration: true }
     }
 }
 
@@ -144,6 +145,7 @@ impl Door {
             lifetimes: Lifetimes { access_token: Duration::from_mins(5) },
             hosts: manner.hosts,
             proxies: Vec::new(),
+            registration: manner.registration,
             manners: Manners {
                 clock: clock.clone(),
                 habits,

@@ -16,7 +16,8 @@ use axum::{
 use serde::Serialize;
 
 /// The ways in which a client may authenticate that are served.
-const AUTH_METHODS: [AuthMethod; 2] = [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
+pub const AUTH_METHODS: [AuthMethod; 2] =
+    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
 
 #[derive(Serialize)]
 struct Metadata<'a> {
@@ -25,14 +26,16 @@ struct Metadata<'a> {
     jwks_uri: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_endpoint: Option<String>,
     grant_types_supported: Vec<&'static str>,
     token_endpoint_auth_methods_supported: Vec<&'static str>,
     introspection_endpoint_auth_methods_supported: Vec<&'static str>,
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
 }
 
-/// Writes the document of an issuer; it changes only with the binary.
-pub fn document(issuer: &str) -> String {
+/// Writes the document of an issuer, at which clients may register or not.
+pub fn document(issuer: &str, registration: bool) -> String {
     let at = |path: &str| format!("{issuer}{path}");
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
     let metadata = Metadata {
@@ -41,6 +44,7 @@ pub fn document(issuer: &str) -> String {
         jwks_uri: at(routes::JWKS),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
+        registration_endpoint: registration.then(|| at(routes::REGISTER)),
         grant_types_supported: token::GRANTS.iter().map(|grant| grant.name()).collect(),
         token_endpoint_auth_methods_supported: confidential(),
         introspection_endpoint_auth_methods_supported: confidential(),

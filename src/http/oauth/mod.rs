@@ -4,6 +4,7 @@ pub mod authorize;
 pub mod introspect;
 pub mod jwks;
 pub mod metadata;
+pub mod register;
 pub mod revoke;
 pub mod token;
 pub mod userinfo;

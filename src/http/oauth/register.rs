@@ -1,0 +1,147 @@
+//! Dynamic client registration: RFC 7591, OIDC Dynamic Client Registration 1.0.
+//!
+//! Whoever asks is given an id, and a secret if it authenticates by one; both that and the token by
+//! which it manages itself are told once and kept as hashes. What this installation could not serve
+//! to it is refused now and not when somebody signs in.
+
+mod refusal;
+
+use super::metadata::AUTH_METHODS;
+use crate::{
+    actors::Failure,
+    crypto::draw_text,
+    domain::{
+        Fingerprint,
+        authority::Scopes,
+        client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant},
+        signing_keys::SigningAlgorithm,
+    },
+    http::{
+        App,
+        answer::private_json,
+        error::{Code, OAuthError},
+        json::JsonPosted,
+        target,
+    },
+};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+const fn unfit(description: &'static str) -> OAuthError {
+    OAuthError::new(Code::InvalidClientMetadata, description)
+}
+
+/// What a client is told once (RFC 7591 §3.2.1).
+#[derive(Serialize)]
+pub struct Registered {
+    client_id: String,
+    client_id_issued_at: i64,
+    #[serde(flatten)]
+    secret: Option<GivenSecret>,
+    registration_access_token: String,
+    #[serde(flatten)]
+    metadata: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct GivenSecret {
+    client_secret: String,
+    /// Zero: it does not expire.
+    client_secret_expires_at: i64,
+}
+
+impl IntoResponse for Registered {
+    fn into_response(self) -> Response {
+        let mut response = private_json(&self);
+        *response.status_mut() = StatusCode::CREATED;
+        response
+    }
+}
+
+pub async fn post(
+    State(app): State<App>,
+    JsonPosted { body, .. }: JsonPosted,
+) -> Result<Registered, OAuthError> {
+    let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
+    check_served(&app, &metadata, &body)?;
+    check_scopes(&app, metadata.scope.as_deref()).await?;
+    let client_id = draw_text(&*app.dice, 16);
+    // Leak scanners recognise secrets by how they begin.
+    let draw = |prefix: &str| format!("{prefix}{}", draw_text(&*app.dice, 32));
+    let secret = metadata.asks_for_secret().then(|| draw("pcs_"));
+    let token = draw("prt_");
+    let members = metadata.members();
+    let registrant = Registrant {
+        client_id: client_id.clone(),
+        metadata,
+        secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
+        token: Fingerprint::of(token.as_bytes()),
+    };
+    let register = Command::Register(Box::new(registrant));
+    app.registry.ask(&client_id, register).await.map_err(|failure| match failure {
+        Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
+        other => OAuthError::unavailable().because(other.to_string()),
+    })?;
+    Ok(Registered {
+        client_id,
+        client_id_issued_at: app.clock.now().seconds(),
+        secret: secret
+            .map(|client_secret| GivenSecret { client_secret, client_secret_expires_at: 0 }),
+        registration_access_token: token,
+        metadata: members,
+    })
+}
+
+/// Answers where registration is closed: it would take an initial access token (RFC 7591 §3), of
+/// which none is ever issued, so whatever was presented is not a good one (§3.2.2, RFC 6750 §3.1).
+pub async fn closed() -> OAuthError {
+    OAuthError::new(Code::InvalidToken, "registration is closed: clients are made by the operator")
+}
+
+/// Refuses what can be registered but is not served, or not by this installation.
+fn check_served(
+    app: &App,
+    metadata: &ClientMetadata,
+    said: &Map<String, Value>,
+) -> Result<(), OAuthError> {
+    let served = |method: AuthMethod| method == AuthMethod::None || AUTH_METHODS.contains(&method);
+    if !metadata.token_endpoint_auth_method.is_none_or(served) {
+        return Err(unfit("the token_endpoint_auth_method is not offered yet"));
+    }
+    // OIDC Registration §5: what is found there must name every redirect URI, and nobody looks yet.
+    if metadata.sector_identifier_uri.is_some() {
+        return Err(unfit("a sector_identifier_uri is not offered yet"));
+    }
+    let keys = app.keys.borrow();
+    let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
+    // Whoever has not named one may never want an ID token.
+    let named = said.contains_key("id_token_signed_response_alg");
+    let id_token = metadata.id_token_signed_response_alg.filter(|_| named);
+    let ours = [
+        (id_token, "id_token_signed_response_alg is not offered"),
+        (metadata.userinfo_signed_response_alg, "userinfo_signed_response_alg is not offered"),
+        (
+            metadata.authorization_signed_response_alg,
+            "authorization_signed_response_alg is not offered",
+        ),
+    ];
+    let unsigned = ours.into_iter().find(|(algorithm, _)| !algorithm.is_none_or(signs));
+    unsigned.map_or(Ok(()), |(_, description)| Err(unfit(description)))
+}
+
+/// Refuses a ceiling with a scope in it that no API has.
+async fn check_scopes(app: &App, scope: Option<&str>) -> Result<(), OAuthError> {
+    let scopes = Scopes::parse(scope.unwrap_or_default())
+        .map_err(|_| unfit("scope is malformed, or holds more than 100 scopes"))?;
+    for scope in scopes.of_apis() {
+        if target::owner(app, scope).await?.is_none() {
+            return Err(unfit("a scope is not known"));
+        }
+    }
+    Ok(())
+}
