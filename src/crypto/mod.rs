@@ -4,6 +4,7 @@
 //! keys a [`Vault`], from which every symmetric key is derived for one purpose each. Nothing here
 //! draws by itself: randomness is lent as [`Dice`].
 
+mod base32;
 pub mod keys;
 mod mac;
 mod opaque;
@@ -16,6 +17,7 @@ mod signer;
 mod vault;
 mod verifier;
 
+pub use base32::decode_base32;
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use pseudonym::Pseudonyms;

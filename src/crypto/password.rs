@@ -8,6 +8,9 @@ use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+/// No password need be longer, in bytes; a sentence is not, and a file should not be hashed.
+pub const LONGEST: usize = 4_096;
+
 const SALT: usize = 16;
 const OUTPUT: usize = 32;
 
@@ -142,6 +145,11 @@ pub fn verify(
     let today = Phc { algorithm: Algorithm::Argon2id, version: Version::V0x13, cost };
     let is_todays = phc == today && salt.len() == SALT && expected.len() == OUTPUT;
     Ok(Verdict { matches, needs_rehash: matches && !is_todays })
+}
+
+/// Tells whether `verify` could compare anything with a PHC string that comes from elsewhere.
+pub fn check(phc: &str) -> Result<(), PasswordError> {
+    Phc::parse(phc).map(drop)
 }
 
 /// The part of a PHC string that says how to compute.

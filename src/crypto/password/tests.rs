@@ -183,3 +183,20 @@ fn dropped_memory_goes_back_to_the_machine() {
     }
     assert!(resident_mib() < before + 10, "{} MiB, {before} MiB before", resident_mib());
 }
+
+#[test]
+fn what_passes_the_check_can_be_verified_and_nothing_else() {
+    for phc in FOREIGN {
+        assert_eq!(check(phc), Ok(()), "{phc}");
+    }
+    for bad in [
+        "",
+        "open sesame",
+        "$2b$12$abcdefghijklmnopqrstuv",
+        "$argon2id$v=19$m=9999999,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65",
+    ] {
+        assert_eq!(check(bad), verified("password", bad).map(drop), "{bad}");
+        assert!(check(bad).is_err(), "{bad}");
+    }
+}
