@@ -7,8 +7,9 @@ use crate::{
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
-        Dice, MacKey, Pseudonyms, SharedVault, draw_text,
+        Dice, MacKey, Pseudonyms, SharedVault, Vault, draw_text,
         keys::{Fault, Folder},
+        password::PasswordCost,
     },
     domain::{
         Clock, Machine,
@@ -211,6 +212,7 @@ impl System {
 /// who acts by himself.
 pub struct Workbench {
     lent: Arc<Lent>,
+    password_cost: PasswordCost,
 }
 
 impl Workbench {
@@ -221,7 +223,30 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        Ok(Self { lent: lend(store_url, folder, clock, dice).await? })
+        let lent = lend(store_url, folder, clock, dice).await?;
+        Ok(Self { lent, password_cost: PasswordCost::default() })
+    }
+
+    /// Has passwords hashed at another cost than usual.
+    pub fn with_password_cost(self, password_cost: PasswordCost) -> Self {
+        Self { password_cost, ..self }
+    }
+
+    pub fn password_cost(&self) -> PasswordCost {
+        self.password_cost
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.lent.clock
+    }
+
+    pub fn dice(&self) -> &dyn Dice {
+        &*self.lent.dice
+    }
+
+    /// Returns the vault of the installation.
+    pub fn vault(&self) -> Vault {
+        self.lent.vault.now()
     }
 
     /// Begins decisions over several entities that are committed together.
@@ -299,7 +324,7 @@ pub fn log_chain(vault: SharedVault) -> Arc<dyn Chainer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{SecretKey, Vault};
+    use crate::crypto::SecretKey;
 
     #[test]
     fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
