@@ -19,6 +19,7 @@ pub use claim_fault::{ClaimFault, ClaimProblem};
 pub use credentials::{MalformedSecret, PasswordHash, SealedSecret};
 pub use email::{LONGEST_EMAIL, normalise_email};
 pub use profile::Profile;
+pub use shape::ADDRESS_MEMBERS;
 
 use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,16 @@
 //! Plans a file and commits the plan, all of it or nothing.
 
-use super::{File, Plan, planner::Planner};
+use super::{
+    File, Plan, accounts,
+    beginnings::Beginnings,
+    lines::Declared,
+    planner::{Planned, Planner},
+    progress::Progress,
+};
 use crate::{
-    actors::{Together, TogetherError},
+    actors::{Together, TogetherError, hashing::HashingError},
     config::Complaint,
+    domain::account::{Account, Command},
     store::{CommitError, ReadError},
     system::Workbench,
 };
@@ -21,6 +28,10 @@ pub enum ApplyError {
     Entities(#[from] TogetherError),
     #[error("the owners of names cannot be read")]
     Names(#[from] ReadError),
+    #[error("the passwords cannot be hashed")]
+    Hashing(#[from] HashingError),
+    #[error("there are no threads to hash passwords in")]
+    NoThreads(#[source] std::io::Error),
     #[error("others keep changing what the file speaks of: nothing was applied")]
     Contended,
     #[error("the file was not applied")]
@@ -31,23 +42,30 @@ pub enum ApplyError {
 
 /// Says what applying `file` would do, and returns what would do it.
 pub async fn plan(workbench: &Workbench, file: &File) -> Result<(Plan, Together), ApplyError> {
-    Planner::new(workbench, file).run(&|_, _| {}).await
+    let mut beginnings = Beginnings::new(workbench);
+    let progress = &mut Progress::new(&|_, _| {}, file.len());
+    let planned = Planner::new(workbench, file, &mut beginnings).run(progress).await?;
+    create(planned, &mut beginnings, progress).await
 }
 
 /// Applies `file`, or only says what that would do.
 ///
-/// `progress` hears how many of the file's entities have been decided on, and how many there are.
+/// `told` hears how many of the file's entities have been decided on, and how many there are.
 pub async fn apply(
     workbench: &Workbench,
     file: &File,
     dry_run: bool,
-    progress: &(dyn Fn(usize, usize) + Sync),
+    told: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Plan, ApplyError> {
+    let mut beginnings = Beginnings::new(workbench);
     for _ in 0..TRIES {
-        let (plan, together) = Planner::new(workbench, file).run(progress).await?;
+        let progress = &mut Progress::new(told, file.len());
+        let planned = Planner::new(workbench, file, &mut beginnings).run(progress).await?;
         if dry_run {
-            return Ok(plan);
+            planned.newborn.iter().for_each(|_| progress.advance());
+            return Ok(planned.plan);
         }
+        let (plan, together) = create(planned, &mut beginnings, progress).await?;
         match together.commit().await {
             Ok(()) => return Ok(plan),
             // Somebody else was first: what was read, or who owns what, is no longer so.
@@ -57,4 +75,26 @@ pub async fn apply(
         }
     }
     Err(ApplyError::Contended)
+}
+
+/// Gives new accounts what they begin with, and decides on them.
+async fn create<'a>(
+    planned: Planned<'a>,
+    beginnings: &mut Beginnings<'a>,
+    progress: &mut Progress<'_>,
+) -> Result<(Plan, Together), ApplyError> {
+    let Planned { plan, mut together, newborn } = planned;
+    beginnings.hash(&newborn, progress).await?;
+    for Declared { draft: person, lines } in newborn {
+        let draft = beginnings.draft(person);
+        let id = draft.id.clone();
+        let decided = together.decide::<Account>(&id, &Command::Provision(draft)).await?;
+        // It was accepted when it was tried; but if not, nothing of the file may be applied.
+        if let Err(refusal) = decided {
+            let said = accounts::said(&refusal, lines);
+            let complaints = said.into_iter().map(|(line, text)| Complaint::new(line, text));
+            return Err(ApplyError::Refused(complaints.collect()));
+        }
+    }
+    Ok((plan, together))
 }

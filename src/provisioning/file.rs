@@ -1,6 +1,12 @@
 //! A provisioning file as it was read: drafts for the machines, in the order of the file.
 
-use super::{clients, lines::Declared, organizations, resources, table::Reading};
+use super::{
+    accounts::{self, Person},
+    clients,
+    lines::Declared,
+    organizations, resources,
+    table::Reading,
+};
 use crate::{
     config::{Complaint, Document, Section},
     domain::{client, organization, resource},
@@ -8,7 +14,7 @@ use crate::{
 
 /// How many bytes such a file may have; for [`crate::config::read_text`].
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
-/// How many resources, organizations and clients it may hold together.
+/// How many resources, organizations, accounts and clients it may hold together.
 pub const MOST_ENTITIES: usize = 100_000;
 
 /// What a file declares.
@@ -16,6 +22,7 @@ pub const MOST_ENTITIES: usize = 100_000;
 pub struct File {
     pub resources: Vec<Declared<resource::Draft>>,
     pub organizations: Vec<Declared<organization::Draft>>,
+    pub accounts: Vec<Declared<Person>>,
     pub clients: Vec<Declared<client::Draft>>,
 }
 
@@ -24,19 +31,21 @@ impl File {
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
         let mut root = Document::parse(text)?.into_root();
         let mut reading = Reading::default();
-        refuse_accounts(&mut root, &mut reading);
         let complaints = &mut reading.complaints;
         let resources = root.tables("resource", complaints);
         let organizations = root.tables("organization", complaints);
+        let accounts = root.tables("account", complaints);
         let clients = root.tables("client", complaints);
         root.finish(complaints);
-        if resources.len() + organizations.len() + clients.len() > MOST_ENTITIES {
+        let declared = [&resources, &organizations, &accounts, &clients];
+        if declared.map(Vec::len).iter().sum::<usize>() > MOST_ENTITIES {
             reading.complain(0, format!("declares more than {MOST_ENTITIES} entities"));
             return Err(reading.complaints);
         }
         let file = Self {
             resources: read_all(resources, resources::read, &mut reading),
             organizations: read_all(organizations, organizations::read, &mut reading),
+            accounts: read_all(accounts, accounts::read, &mut reading),
             clients: read_all(clients, clients::read, &mut reading),
         };
         let mut complaints = reading.complaints;
@@ -49,7 +58,8 @@ impl File {
 
     /// How many entities it declares.
     pub fn len(&self) -> usize {
-        self.resources.len() + self.organizations.len() + self.clients.len()
+        let Self { resources, organizations, accounts, clients } = self;
+        resources.len() + organizations.len() + accounts.len() + clients.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -63,13 +73,4 @@ fn read_all<D>(
     reading: &mut Reading,
 ) -> Vec<Declared<D>> {
     sections.into_iter().filter_map(|section| read(section, reading)).collect()
-}
-
-/// Passes over accounts, but not in silence.
-fn refuse_accounts(root: &mut Section, reading: &mut Reading) {
-    let first = root.keys().find(|key| key.value == "account").map(|key| key.line);
-    let Some(line) = first else { return };
-    reading.complain(line, "accounts cannot be provisioned by this version");
-    // Taken, so that it is not also an unknown key; what is in it no longer matters.
-    drop(root.value_as_json("account", &mut Vec::new()));
 }

@@ -2,13 +2,17 @@
 //!
 //! 1. [`File::parse`] reads TOML into the drafts of the machines, each with its lines;
 //! 2. [`plan()`] has every machine decide on its draft, over one [`Together`](crate::actors::Together):
-//!    resources, then organizations, then clients, so that each sees what the file makes of the former;
-//! 3. [`apply()`] commits that as one, and plans anew when somebody else was first.
+//!    resources, then organizations, then accounts, then clients, so that each sees what the file makes
+//!    of the former;
+//! 3. [`apply()`] hashes the passwords of accounts that will be created, commits everything as one, and
+//!    plans anew when somebody else was first.
 //!
 //! Whatever is wrong is a [`Complaint`](crate::config::Complaint) with its line, and all of them are
 //! given at once. Nothing is written while there is one.
 
+mod accounts;
 mod apply;
+mod beginnings;
 mod clients;
 mod file;
 mod issuer;
@@ -17,9 +21,11 @@ mod organizations;
 mod owners;
 mod plan;
 mod planner;
+mod progress;
 mod resources;
 mod table;
 
+pub use accounts::{Password, Person, Place};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};

@@ -1,13 +1,18 @@
 //! Has every machine decide on its draft, and gathers what they answer.
 
+mod accounts;
+
 use super::{
+    accounts::Person,
     apply::ApplyError,
+    beginnings::Beginnings,
     clients::{self, INTROSPECTS},
     file::File,
     lines::Declared,
     organizations,
     owners::Owners,
     plan::{Plan, Step},
+    progress::Progress,
     resources,
     table::{excerpt, plain},
 };
@@ -29,28 +34,47 @@ use std::collections::{HashMap, HashSet};
 /// How much of what a machine says is repeated: it may quote what somebody wrote.
 const LONGEST_TEXT: usize = 500;
 
-pub(super) struct Planner<'a> {
+/// A file that can be applied, once the accounts it creates have what they begin with.
+pub(super) struct Planned<'a> {
+    pub(super) plan: Plan,
+    pub(super) together: Together,
+    /// The people whose accounts are to be created.
+    pub(super) newborn: Vec<&'a Declared<Person>>,
+}
+
+pub(super) struct Planner<'a, 'b> {
     file: &'a File,
+    workbench: &'a Workbench,
+    beginnings: &'b mut Beginnings<'a>,
     together: Together,
     owners: Owners<'a>,
     /// The resources that the file declares, be they refused.
     resources: HashSet<&'a str>,
-    /// Organizations that were refused, as the file would have had them: their clients are judged
+    /// Organizations that were refused, as the file would have had them: who is in them is judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
+    /// The accounts that are to be created.
+    newborn: Vec<&'a Declared<Person>>,
     steps: Vec<Step>,
     complaints: Vec<Complaint>,
 }
 
-impl<'a> Planner<'a> {
-    pub(super) fn new(workbench: &'a Workbench, file: &'a File) -> Self {
+impl<'a, 'b> Planner<'a, 'b> {
+    pub(super) fn new(
+        workbench: &'a Workbench,
+        file: &'a File,
+        beginnings: &'b mut Beginnings<'a>,
+    ) -> Self {
         let resources = file.resources.iter();
         Self {
             file,
+            workbench,
+            beginnings,
             together: workbench.together(),
             owners: Owners::new(workbench.store(), file),
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
+            newborn: Vec::new(),
             steps: Vec::with_capacity(file.len()),
             complaints: Vec::new(),
         }
@@ -58,16 +82,12 @@ impl<'a> Planner<'a> {
 
     pub(super) async fn run(
         mut self,
-        progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<(Plan, Together), ApplyError> {
-        let (file, mut done) = (self.file, 0);
-        let mut advance = || {
-            done += 1;
-            progress(done, file.len());
-        };
+        progress: &mut Progress<'_>,
+    ) -> Result<Planned<'a>, ApplyError> {
+        let file = self.file;
         for declared in &file.resources {
             self.resource(declared).await?;
-            advance();
+            progress.advance();
         }
         // Only now is known which names the file takes away.
         for declared in &file.resources {
@@ -75,14 +95,23 @@ impl<'a> Planner<'a> {
         }
         for declared in &file.organizations {
             self.organization(declared).await?;
-            advance();
+            progress.advance();
+        }
+        for declared in &file.accounts {
+            let before = self.newborn.len();
+            self.account(declared).await?;
+            // Whoever is created is done when his password is hashed.
+            if self.newborn.len() == before {
+                progress.advance();
+            }
         }
         for declared in &file.clients {
             self.client(declared).await?;
-            advance();
+            progress.advance();
         }
         if self.complaints.is_empty() {
-            return Ok((Plan { steps: self.steps }, self.together));
+            let plan = Plan { steps: self.steps };
+            return Ok(Planned { plan, together: self.together, newborn: self.newborn });
         }
         self.complaints.sort_by_key(|complaint| complaint.line);
         Err(ApplyError::Refused(self.complaints))
@@ -163,11 +192,21 @@ impl<'a> Planner<'a> {
     ) -> Result<Option<organization::Known>, ApplyError> {
         let held = self.together.look::<Client>(&draft.client_id).await?.known();
         let held = held.and_then(|client| client.organization.clone());
-        let Some(slug) = draft.organization.clone().or(held) else { return Ok(None) };
-        if let Some(meant) = self.meant.get(slug.as_str()) {
+        match draft.organization.clone().or(held) {
+            Some(slug) => self.organization_as_left(&slug).await,
+            None => Ok(None),
+        }
+    }
+
+    /// An organization as this file leaves it, or as it was meant to.
+    async fn organization_as_left(
+        &mut self,
+        slug: &str,
+    ) -> Result<Option<organization::Known>, ApplyError> {
+        if let Some(meant) = self.meant.get(slug) {
             return Ok(Some(meant.clone()));
         }
-        Ok(self.together.look::<Organization>(&slug).await?.known().cloned())
+        Ok(self.together.look::<Organization>(slug).await?.known().cloned())
     }
 
     fn accept<M: Machine>(&mut self, id: &str, outcome: Provisioned) {

@@ -126,6 +126,20 @@ impl<'a> Table<'a> {
         self.is_bounded(key, line, tables.len()).then_some(tables)
     }
 
+    /// Takes a whole number that is not negative.
+    pub(super) fn number(&mut self, key: &'static str) -> Option<Located<u64>> {
+        let number = self.section.number(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, number.line);
+        Some(number)
+    }
+
+    /// Takes a table.
+    pub(super) fn table(&mut self, key: &str) -> Option<Section> {
+        let table = self.section.table(key, &mut self.reading.complaints)?;
+        self.lines.note_field(key, table.line());
+        Some(table)
+    }
+
     /// Takes whatever is there, as JSON.
     pub(super) fn json(&mut self, key: &str) -> Option<Located<serde_json::Value>> {
         let value = self.section.value_as_json(key, &mut self.reading.complaints)?;

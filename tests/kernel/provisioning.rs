@@ -1,12 +1,15 @@
 //! Provisioning files over a real store: whole or not at all, and the second time nothing.
 
+mod accounts;
 mod beside;
+mod passwords;
 
 use crate::support::World;
 use porteiro::{
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, Generator, Origin},
+        password::PasswordCost,
     },
     domain::{
         Clock as _, Fingerprint, Machine,
@@ -42,6 +45,15 @@ enabled = true
   [[organization.role]]
   name = "manager"
   permissions = ["invoices:*"]
+
+[[account]]
+email = "ana@acme.test"
+email_verified = true
+password = "correct horse battery staple"
+totp_secret = "JBSWY3DPEHPK3PXP"
+phone_number = "+351910000000"
+given_name = "Ana"
+memberships = [{ organization = "acme", roles = ["manager"] }]
 
 [[client]]
 client_id = "billing"
@@ -123,7 +135,9 @@ fn make_keys(folder: &Path, world: &World) {
 
 async fn workbench(world: &World) -> Result<Workbench, SystemError> {
     let folder = Folder::load(&world.folder().join("keys"), DevKeys::Refused).unwrap();
-    Workbench::open(&world.url, &folder, world.clock.clone(), Arc::new(SystemDice)).await
+    let bench =
+        Workbench::open(&world.url, &folder, world.clock.clone(), Arc::new(SystemDice)).await?;
+    Ok(bench.with_password_cost(PasswordCost::CHEAP))
 }
 
 fn file(text: &str) -> File {
@@ -141,6 +155,7 @@ async fn a_whole_file_is_applied_and_the_second_time_nothing() {
     let expected = [
         format!("+ created resource {INVOICES}"),
         "+ created organization acme".to_owned(),
+        "+ created account ana@acme.test".to_owned(),
         "+ created client billing".to_owned(),
     ];
     assert_eq!(created, expected);
@@ -156,8 +171,8 @@ async fn a_whole_file_is_applied_and_the_second_time_nothing() {
         versions.push((kind, id, shop.bench.store().version(kind, id).await.unwrap()));
     }
     let again = shop.apply(EXAMPLE).await.unwrap();
-    assert!(again.changes_nothing() && again.steps.len() == 3, "{again:?}");
-    assert_eq!(lines(&again)[2], "= unchanged client billing");
+    assert!(again.changes_nothing() && again.steps.len() == 4, "{again:?}");
+    assert_eq!(lines(&again)[3], "= unchanged client billing");
     assert_eq!(shop.rows().await, rows);
     assert_eq!(shop.bench.store().report().groups, report.groups, "no transaction was begun");
     for (kind, id, version) in versions {

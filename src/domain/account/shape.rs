@@ -10,8 +10,8 @@ const LONGEST_URL: usize = 2_048;
 const LONGEST_LINES: usize = 1_000;
 const LONGEST_ZONE: usize = 64;
 
-/// The members of an address (OIDC Core §5.1.1).
-const ADDRESS: [&str; 6] =
+/// The members of a postal address (OIDC Core §5.1.1).
+pub const ADDRESS_MEMBERS: [&str; 6] =
     ["formatted", "street_address", "locality", "region", "postal_code", "country"];
 
 /// The form of a claim's value.
@@ -74,7 +74,7 @@ fn check_line(text: &str, most: usize) -> Result<(), ClaimProblem> {
 fn address(members: &Map<String, Value>) -> Result<Map<String, Value>, ClaimProblem> {
     let mut kept = Map::new();
     for (name, value) in members {
-        let text = value.as_str().filter(|_| ADDRESS.contains(&name.as_str()));
+        let text = value.as_str().filter(|_| ADDRESS_MEMBERS.contains(&name.as_str()));
         let text = text.ok_or(ClaimProblem::NotAddress)?;
         // An address for a label has lines (OIDC Core §5.1.1).
         check_line(&text.replace("\r\n", " ").replace('\n', " "), LONGEST_LINES)?;

@@ -1,5 +1,6 @@
 //! Reading provisioning files: what is taken, what is complained of, and on which line.
 
+mod accounts;
 mod hostile;
 
 use super::File;
@@ -36,6 +37,15 @@ enabled = true
   name = "manager"
   permissions = ["invoices:*"]
 
+[[account]]
+email = "ana@acme.test"
+email_verified = true
+password = "correct horse battery staple"
+totp_secret = "JBSWY3DPEHPK3PXP"
+phone_number = "+351910000000"
+given_name = "Ana"
+memberships = [{ organization = "acme", roles = ["manager"] }]
+
 [[client]]
 client_id = "billing"
 client_secret = "correct-horse-battery-staple-0123456789"
@@ -61,7 +71,7 @@ fn an_empty_text_lifts_a_ceiling_and_a_profile() {
 #[test]
 fn every_table_becomes_a_draft() {
     let file = File::parse(EXAMPLE).unwrap();
-    assert_eq!(file.len(), 3);
+    assert_eq!(file.len(), 4);
     let resource = &file.resources[0];
     assert_eq!(resource.draft.identifier, "https://api.example.com/invoices");
     assert_eq!(resource.draft.scopes.as_ref().unwrap().len(), 3);
@@ -82,13 +92,13 @@ fn every_table_becomes_a_draft() {
     assert_eq!(client.draft.metadata["default_max_age"], 60);
     assert_eq!(client.draft.metadata["client_name#pt"], "Cobrança");
     assert!(!client.draft.metadata.contains_key("client_secret"));
-    assert_eq!((client.lines.own(), client.lines.of_field("grant_types")), (21, 29));
+    assert_eq!((client.lines.own(), client.lines.of_field("grant_types")), (30, 38));
     assert_eq!(
         client.lines.of_field("redirect_uris"),
-        21,
+        30,
         "what is not there is missed in the table"
     );
-    assert_eq!(client.lines.of_member("introspects", "https://api.example.com/invoices"), 28);
+    assert_eq!(client.lines.of_member("introspects", "https://api.example.com/invoices"), 37);
 }
 
 #[test]
@@ -204,12 +214,4 @@ fn permissions_names_and_profiles_have_their_form() {
     let fits = "ñ".repeat(200);
     let text = format!("[[organization]]\nslug = \"o\"\nname = \"{fits}\"\n");
     assert!(File::parse(&text).is_ok(), "characters are counted, not bytes");
-}
-
-#[test]
-fn accounts_are_refused_by_their_line() {
-    let refusal = "accounts cannot be provisioned by this version";
-    let text = "\n[[account]]\nemail = \"a@b\"\npassword = \"x\"\n[[account]]\nemail = \"c@d\"\n";
-    assert_eq!(said(text), [format!("2: {refusal}")]);
-    assert_eq!(said("account = 1979-05-27\n"), [format!("1: {refusal}")]);
 }

@@ -51,11 +51,11 @@ async fn a_dry_run_says_what_would_be_and_writes_nothing() {
     let shop = Shop::open().await;
     let (before, heard) = (shop.rows().await, AtomicUsize::new(0));
     let progress = |done: usize, total: usize| {
-        assert_eq!((heard.fetch_add(1, SeqCst) + 1, total), (done, 3));
+        assert_eq!((heard.fetch_add(1, SeqCst) + 1, total), (done, 4));
     };
     let (bench, example) = (&shop.bench, &file(EXAMPLE));
     let dry = on_any_thread(apply(bench, example, true, &progress)).await.unwrap();
-    assert_eq!(heard.load(SeqCst), 3);
+    assert_eq!(heard.load(SeqCst), 4);
     assert_eq!(shop.rows().await, before);
     assert_eq!(dry, shop.apply(EXAMPLE).await.unwrap(), "and then it is so");
     shop.bench.close().await;
@@ -189,7 +189,7 @@ async fn thousands_of_clients_are_one_commit() {
         let (read, stopwatch) = (stopwatch.elapsed(), Stopwatch::start());
         let created = apply(&shop.bench, &parsed, false, &|_, _| {}).await.unwrap();
         let written = stopwatch.elapsed();
-        assert_eq!(created.steps.len(), count + 3);
+        assert_eq!(created.steps.len(), count + 4);
         assert_eq!(shop.bench.store().report().commits, 1);
         let stored = shop.world.stranger().await.count("entities WHERE kind = 'client'").await;
         assert_eq!(usize::try_from(stored).unwrap(), count + 1);

@@ -1,0 +1,137 @@
+//! Accounts and what they are in organizations.
+
+use super::Planner;
+use crate::{
+    crypto::draw_uuid,
+    domain::{
+        Machine as _, Provisioned,
+        account::{Account, Command, EMAIL_ADDRESSES},
+        membership::{self, MEMBERSHIPS, Membership},
+    },
+    provisioning::{
+        accounts::{self, Person},
+        apply::ApplyError,
+        lines::Declared,
+    },
+};
+use std::collections::BTreeMap;
+
+/// How many memberships are read at a time.
+const PAGE: u32 = 200;
+
+impl<'a> Planner<'a, '_> {
+    /// Decides on an account that exists, and on everybody's memberships.
+    ///
+    /// An account that is to be created is only tried: its credentials are expensive, and nobody
+    /// wants them made for a file that is refused further down.
+    pub(super) async fn account(
+        &mut self,
+        declared: &'a Declared<Person>,
+    ) -> Result<(), ApplyError> {
+        let Declared { draft: person, lines } = declared;
+        let command = Command::Provision(person.draft.clone());
+        let (id, outcome) = if let Some(id) = self.holder(&person.address).await? {
+            let outcome = self.together.decide::<Account>(&id, &command).await?;
+            (id, outcome)
+        } else {
+            self.newborn.push(declared);
+            let tried = Account::default().decide(&command, self.workbench.clock().now());
+            (self.beginnings.id(person).to_owned(), tried.outcome)
+        };
+        let moved = self.memberships(declared, &id).await?;
+        match outcome {
+            Ok(outcome) => {
+                let outcome = if moved { with_memberships(outcome) } else { outcome };
+                self.accept::<Account>(&person.draft.email, outcome);
+            }
+            Err(refusal) => {
+                self.complain::<Account>(&person.draft.email, accounts::said(&refusal, lines));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the id of the account that has the address.
+    async fn holder(&mut self, address: &str) -> Result<Option<String>, ApplyError> {
+        let found = self.workbench.store().find(EMAIL_ADDRESSES, address).await?;
+        let Some((_, id)) = found else { return Ok(None) };
+        let exists = self.together.look::<Account>(&id).await?.known().is_some();
+        Ok(exists.then_some(id))
+    }
+
+    /// Makes an account's memberships what the file says, and tells whether they were not.
+    async fn memberships(
+        &mut self,
+        Declared { draft: person, lines }: &Declared<Person>,
+        account: &str,
+    ) -> Result<bool, ApplyError> {
+        let Some(places) = &person.memberships else { return Ok(false) };
+        let mut held = self.held_memberships(account).await?;
+        let mut drafts = Vec::with_capacity(places.len() + held.len());
+        for place in places {
+            let id = held.remove(&place.organization);
+            drafts.push(membership::Draft {
+                id: id.unwrap_or_else(|| draw_uuid(self.workbench.dice())),
+                account: account.to_owned(),
+                organization: place.organization.clone(),
+                roles: Some(place.roles.clone()),
+                enabled: Some(true),
+            });
+        }
+        // A list given replaces the list held, and nothing is deleted.
+        drafts.extend(held.into_iter().map(|(organization, id)| membership::Draft {
+            id,
+            account: account.to_owned(),
+            organization,
+            roles: None,
+            enabled: Some(false),
+        }));
+        let mut moved = false;
+        for draft in drafts {
+            let home = self.organization_as_left(&draft.organization).await?;
+            let id = draft.id.clone();
+            let command = membership::Command::Provision { draft, home };
+            match self.together.decide::<Membership>(&id, &command).await? {
+                Ok(outcome) => moved |= outcome != Provisioned::Unchanged,
+                Err(refusal) => {
+                    let said = accounts::said_of_place(&refusal, lines);
+                    self.complain::<Account>(&person.draft.email, [said]);
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Returns the ids of all the memberships that an account ever had, by organization.
+    async fn held_memberships(
+        &mut self,
+        account: &str,
+    ) -> Result<BTreeMap<String, String>, ApplyError> {
+        let mut held = BTreeMap::new();
+        let mut after = (String::new(), String::new());
+        loop {
+            let store = self.workbench.store();
+            let page = store.list(MEMBERSHIPS, account, (&after.0, &after.1), PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            for listed in page {
+                after = (listed.rank.clone(), listed.id.clone());
+                held.insert(listed.rank, listed.id);
+            }
+            if is_last {
+                return Ok(held);
+            }
+        }
+    }
+}
+
+/// Names the memberships among what changed of an account.
+fn with_memberships(outcome: Provisioned) -> Provisioned {
+    match outcome {
+        Provisioned::Created => Provisioned::Created,
+        Provisioned::Unchanged => Provisioned::Changed(vec![accounts::MEMBERSHIPS]),
+        Provisioned::Changed(mut fields) => {
+            fields.push(accounts::MEMBERSHIPS);
+            Provisioned::Changed(fields)
+        }
+    }
+}
