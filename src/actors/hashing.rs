@@ -155,25 +155,6 @@ impl HashingPool {
         Ok(self.run(job).await??)
     }
 
-    pub async fn verify_or_decoy(
-        &self,
-        password: Secret,
-        phc: Option<String>,
-    ) -> Result<Verdict, HashingError> {
-        let cost = self.common.cost;
-        let decoy = || {
-            format!(
-                "$argon2id$v=19$m={},t={},p={}${}${}",
-                cost.memory,
-                cost.passes,
-                cost.lanes,
-                "A".repeat(22),
-                "A".repeat(43)
-            )
-        };
-        self.verify(password, phc.unwrap_or_else(decoy)).await
-    }
-
     /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
     async fn run<W, T>(&self, work: W) -> Result<T, HashingError>
     where

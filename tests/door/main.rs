@@ -23,11 +23,13 @@ mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
 mod otel;
+mod person;
 mod refusals;
 mod registration;
 mod rotation;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;
+mod sign_in;
 mod support;
 mod tokens;

@@ -12,13 +12,14 @@ use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{Habits, hashing::HashingOptions},
     clock::SystemClock,
+    config::{Config, Links, Sources},
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, transport::DrainLimits},
+    http::{Hosts, Limits, transport::DrainLimits},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Issuer, Manners, OperatorAddress, Plan, Running},
     system::Workbench,
@@ -86,6 +87,40 @@ grant_types = ["client_credentials"]
 client_id = "app"
 redirect_uris = ["https://app.example.com/cb"]
 token_endpoint_auth_method = "none"
+
+[[client]]
+client_id = "web"
+client_name = "Web"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+redirect_uris = ["https://web.example.com/cb"]
+trusted = true
+
+[[client]]
+client_id = "native"
+redirect_uris = ["http://127.0.0.1/cb"]
+token_endpoint_auth_method = "none"
+application_type = "native"
+trusted = true
+
+[[account]]
+email = "ana@acme.test"
+email_verified = true
+password = "correct horse battery staple"
+given_name = "Ana"
+phone_number = "+351910000000"
+memberships = [{ organization = "acme", roles = ["manager"] }]
+
+[[account]]
+email = "bruno@acme.test"
+password = "correct horse battery staple"
+memberships = [
+    { organization = "acme", roles = ["clerk"] },
+    { organization = "other", roles = [] },
+]
+
+[[account]]
+email = "clara@nowhere.test"
+password = "correct horse battery staple"
 "#;
 
 pub struct Door {
@@ -102,6 +137,7 @@ pub struct Manner {
     pub limits: Limits,
     pub hosts: Hosts,
     pub drain: DrainLimits,
+    pub links: Links,
     pub registration: bool,
 }
 
@@ -110,7 +146,8 @@ impl Default for Manner {
         let moment = Duration::from_millis(200);
         let drain =
             DrainLimits { lame_duck: moment, idle_grace: moment, patience: Duration::from_secs(5) };
-        Self { limits: Limits::default(), hosts: Hosts::Any, drain, registration: true }
+        let (limits, links) = (Limits::default(), Links::default());
+        Self { limits, hosts: Hosts::Any, drain, links, registration: true }
     }
 }
 
@@ -142,7 +179,8 @@ impl Door {
             listen: vec![loopback()],
             tls: None,
             operator: OperatorAddress::At(loopback()),
-            lifetimes: Lifetimes { access_token: Duration::from_mins(5) },
+            lifetimes: Config::load(Sources::default()).unwrap().config.lifetimes,
+            links: manner.links,
             hosts: manner.hosts,
             proxies: Vec::new(),
             registration: manner.registration,
@@ -254,6 +292,7 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
     let folder = Folder::load(keys, DevKeys::Accepted).unwrap();
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let workbench = Workbench::open(url, &folder, clock, dice).await.unwrap();
+    let workbench = workbench.with_password_cost(PasswordCost::CHEAP);
     let file = File::parse(text).unwrap();
     let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
     workbench.close().await;

@@ -68,5 +68,9 @@ async fn remember(
         organization: gathered.organization(wanted).map(str::to_owned),
     };
     let give = Command::Give { parties: parties.clone(), scopes: request.scopes.clone() };
-    app.consents.ask(&parties.id(), give).await.map_err(|_| UNAVAILABLE)
+    let id = parties.id();
+    app.consents.ask(&id, give).await.map_err(|_| UNAVAILABLE)?;
+    // Nobody should be asked twice within the second that a view may be old.
+    app.consent_views.look_anew(&id).await?;
+    Ok(())
 }

@@ -3,9 +3,12 @@
 //! It tells the truth: what is not served is not listed, and a list without entries is left out
 //! (RFC 8414 §3.2).
 
-use super::token;
+use super::{token, userinfo};
 use crate::{
-    domain::client::AuthMethod,
+    domain::{
+        assurance::Level, authority::OIDC_SCOPES, client::AuthMethod,
+        signing_keys::SigningAlgorithm,
+    },
     http::{App, routes},
 };
 use axum::{
@@ -19,16 +22,41 @@ use serde::Serialize;
 pub const AUTH_METHODS: [AuthMethod; 2] =
     [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
 
+/// The algorithms for which every installation has a key.
+const SIGNED: [SigningAlgorithm; 3] =
+    [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa];
+
+/// What ID tokens say of everybody.
+const TOKEN_CLAIMS: [&str; 11] =
+    ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "org"];
+
 #[derive(Serialize)]
 struct Metadata<'a> {
     issuer: &'a str,
+    authorization_endpoint: String,
     token_endpoint: String,
+    userinfo_endpoint: String,
     jwks_uri: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_endpoint: Option<String>,
+    scopes_supported: [&'static str; 6],
+    response_types_supported: [&'static str; 1],
+    response_modes_supported: [&'static str; 1],
     grant_types_supported: Vec<&'static str>,
+    code_challenge_methods_supported: [&'static str; 1],
+    authorization_response_iss_parameter_supported: bool,
+    subject_types_supported: [&'static str; 1],
+    id_token_signing_alg_values_supported: Vec<&'static str>,
+    userinfo_signing_alg_values_supported: Vec<&'static str>,
+    acr_values_supported: Vec<&'static str>,
+    prompt_values_supported: [&'static str; 4],
+    claim_types_supported: [&'static str; 1],
+    claims_supported: Vec<&'static str>,
+    claims_parameter_supported: bool,
+    request_parameter_supported: bool,
+    request_uri_parameter_supported: bool,
     token_endpoint_auth_methods_supported: Vec<&'static str>,
     introspection_endpoint_auth_methods_supported: Vec<&'static str>,
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
@@ -37,16 +65,37 @@ struct Metadata<'a> {
 /// Writes the document of an issuer, at which clients may register or not.
 pub fn document(issuer: &str, registration: bool) -> String {
     let at = |path: &str| format!("{issuer}{path}");
+    let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
     let metadata = Metadata {
         issuer,
+        authorization_endpoint: at(routes::AUTHORIZE),
         token_endpoint: at(routes::TOKEN),
+        userinfo_endpoint: at(routes::USERINFO),
         jwks_uri: at(routes::JWKS),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
         registration_endpoint: registration.then(|| at(routes::REGISTER)),
+        scopes_supported: OIDC_SCOPES,
+        // Neither implicit nor hybrid exist.
+        response_types_supported: ["code"],
+        response_modes_supported: ["query"],
         grant_types_supported: token::GRANTS.iter().map(|grant| grant.name()).collect(),
-        token_endpoint_auth_methods_supported: confidential(),
+        code_challenge_methods_supported: ["S256"],
+        authorization_response_iss_parameter_supported: true,
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: algorithms(),
+        userinfo_signing_alg_values_supported: algorithms(),
+        acr_values_supported: Level::REACHABLE.map(Level::name).to_vec(),
+        prompt_values_supported: ["none", "login", "consent", "select_account"],
+        claim_types_supported: ["normal"],
+        claims_supported: TOKEN_CLAIMS.into_iter().chain(userinfo::claims_supported()).collect(),
+        claims_parameter_supported: false,
+        request_parameter_supported: false,
+        // Said, because its absence would mean that it is (OIDC Discovery §3).
+        request_uri_parameter_supported: false,
+        // A public client names itself and proves nothing (OAuth 2.1 §2.1).
+        token_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
         introspection_endpoint_auth_methods_supported: confidential(),
         // A public client may take back its own tokens (RFC 7009 §2.1).
         revocation_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),

@@ -13,7 +13,7 @@ use crate::{
     domain::{
         Fingerprint,
         authority::Scopes,
-        client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant},
+        client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant, SubjectType},
         signing_keys::SigningAlgorithm,
     },
     http::{
@@ -116,6 +116,9 @@ fn check_served(
     // OIDC Registration §5: what is found there must name every redirect URI, and nobody looks yet.
     if metadata.sector_identifier_uri.is_some() {
         return Err(unfit("a sector_identifier_uri is not offered yet"));
+    }
+    if metadata.subject_type == Some(SubjectType::Pairwise) {
+        return Err(unfit("pairwise subjects are not offered yet"));
     }
     let keys = app.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
