@@ -155,6 +155,21 @@ impl HashingPool {
         Ok(self.run(job).await??)
     }
 
+    /// Compares `password` with a PHC string; where there is none it takes as long, and is wrong.
+    ///
+    /// Only a hash at another cost than today's takes another time: see `Verdict::needs_rehash`.
+    pub async fn verify_or_decoy(
+        &self,
+        password: Secret,
+        phc: Option<String>,
+    ) -> Result<Verdict, HashingError> {
+        let cost = self.common.cost;
+        let job = move |memory: &mut Memory| {
+            password::verify_or_decoy(password.expose(), phc.as_deref(), cost, memory)
+        };
+        Ok(self.run(job).await??)
+    }
+
     /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
     async fn run<W, T>(&self, work: W) -> Result<T, HashingError>
     where

@@ -121,14 +121,7 @@ pub fn hash(
     let phc = Phc { algorithm: Algorithm::Argon2id, version: Version::V0x13, cost };
     let mut output = Zeroizing::new([0; OUTPUT]);
     phc.compute(password, &salt, &mut *output, memory)?;
-    Ok(format!(
-        "$argon2id$v=19$m={},t={},p={}${}${}",
-        cost.memory,
-        cost.passes,
-        cost.lanes,
-        BASE64_STANDARD_NO_PAD.encode(salt),
-        BASE64_STANDARD_NO_PAD.encode(*output),
-    ))
+    Ok(phc_string(cost, salt, &output))
 }
 
 /// Compares `password` with a PHC string, of which `cost` is what it should cost today.
@@ -150,6 +143,42 @@ pub fn verify(
 /// Tells whether `verify` could compare anything with a PHC string that comes from elsewhere.
 pub fn check(phc: &str) -> Result<(), PasswordError> {
     Phc::parse(phc).map(drop)
+}
+
+/// Compares `password` with a PHC string; where there is none, takes the same trouble in vain.
+///
+/// Either way there is one computation, so that time does not tell whether somebody has a password.
+/// A hash at another cost than today's takes another time than the decoy: such hashes go away by
+/// `needs_rehash`.
+pub fn verify_or_decoy(
+    password: &[u8],
+    phc: Option<&str>,
+    cost: PasswordCost,
+    memory: &mut Memory,
+) -> Result<Verdict, PasswordError> {
+    let judged = phc.map(|phc| verify(password, phc, cost, memory));
+    if let Some(Ok(verdict)) = judged {
+        return Ok(verdict);
+    }
+    // A hash that cannot be used was not computed with either.
+    verify(password, &decoy(cost), cost, memory)?;
+    judged.unwrap_or(Ok(Verdict { matches: false, needs_rehash: false }))
+}
+
+/// Returns the PHC string of nobody's password.
+fn decoy(cost: PasswordCost) -> String {
+    phc_string(cost, [0; SALT], &[0; OUTPUT])
+}
+
+fn phc_string(cost: PasswordCost, salt: [u8; SALT], output: &[u8; OUTPUT]) -> String {
+    format!(
+        "$argon2id$v=19$m={},t={},p={}${}${}",
+        cost.memory,
+        cost.passes,
+        cost.lanes,
+        BASE64_STANDARD_NO_PAD.encode(salt),
+        BASE64_STANDARD_NO_PAD.encode(output),
+    )
 }
 
 /// The part of a PHC string that says how to compute.

@@ -70,6 +70,18 @@ async fn a_password_hashed_in_the_pool_is_verified_in_the_pool() {
 }
 
 #[tokio::test]
+async fn whoever_has_no_password_costs_one_computation_too_and_is_wrong() {
+    let pool = pool(options());
+    let phc = pool.hash(secret(), SALT).await.unwrap();
+    for (phc, matches) in [(Some(phc), true), (None, false), (None, false)] {
+        let done = pool.vitals().done;
+        let verdict = pool.verify_or_decoy(secret(), phc).await.unwrap();
+        assert_eq!(verdict, Verdict { matches, needs_rehash: false });
+        assert_eq!(pool.vitals().done, done + 1);
+    }
+}
+
+#[tokio::test]
 async fn a_hash_from_elsewhere_is_verified_and_a_hostile_one_rejected() {
     let pool = pool(options());
     let dear = PasswordCost { memory: 128, ..options().cost };

@@ -24,6 +24,20 @@ fn a_password_matches_its_own_hash_and_no_other_does() {
 }
 
 #[test]
+fn where_there_is_no_hash_the_memory_of_one_is_filled_and_nothing_matches() {
+    let other = Verdict { matches: false, needs_rehash: false };
+    let phc = hashed("correct horse", CHEAP);
+    let broken = Err(PasswordError::UnknownAlgorithm);
+    for (phc, said) in [(Some(phc.as_str()), Ok(other)), (None, Ok(other)), (Some("x"), broken)] {
+        let mut memory = Memory::default();
+        assert_eq!(verify_or_decoy(b"wrong", phc, CHEAP, &mut memory), said);
+        assert_eq!(memory.size(), 64, "{phc:?}");
+    }
+    let today = Phc { algorithm: Algorithm::Argon2id, version: Version::V0x13, cost: CHEAP };
+    assert!(Phc::parse(&decoy(CHEAP)).unwrap().0 == today);
+}
+
+#[test]
 fn the_default_cost_is_the_one_we_publish() {
     let phc = hashed("password", PasswordCost::default());
     assert!(phc.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
