@@ -1,4 +1,4 @@
-//! What an operator may want to know of the committers; counters only, read without locks.
+//! What an operator may want to know of readers and committers; counters only, read without locks.
 
 use crate::histogram::{Histogram, HistogramReport};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Counters of one store, since it was opened.
 pub struct Vitals {
+    reads: AtomicU64,
     groups: AtomicU64,
     commits: AtomicU64,
     refused: AtomicU64,
@@ -22,6 +23,8 @@ pub struct Vitals {
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreReport {
+    /// Queries for entities, their standing, names and lists.
+    pub reads: u64,
     /// Transactions that held at least one commit.
     pub groups: u64,
     /// Commits that became durable.
@@ -49,6 +52,7 @@ pub struct StoreReport {
 impl Default for Vitals {
     fn default() -> Self {
         Self {
+            reads: AtomicU64::default(),
             groups: AtomicU64::default(),
             commits: AtomicU64::default(),
             refused: AtomicU64::default(),
@@ -65,6 +69,10 @@ impl Default for Vitals {
 }
 
 impl Vitals {
+    pub(super) fn read(&self) {
+        self.reads.fetch_add(1, Relaxed);
+    }
+
     pub(super) fn group(&self, commits: usize, took: Duration) {
         self.groups.fetch_add(1, Relaxed);
         self.sizes.add(commits as u64);
@@ -100,6 +108,7 @@ impl Vitals {
 
     pub fn report(&self) -> StoreReport {
         StoreReport {
+            reads: self.reads.load(Relaxed),
             groups: self.groups.load(Relaxed),
             commits: self.commits.load(Relaxed),
             refused: self.refused.load(Relaxed),

@@ -1,7 +1,10 @@
 //! What operators see, on a listener of their own.
 
-use crate::{http::get, support::Door};
-use std::collections::BTreeSet;
+use crate::{
+    http::get,
+    support::{Door, Manner},
+};
+use std::{collections::BTreeSet, time::Duration};
 
 #[tokio::test]
 async fn metrics_count_requests_tokens_and_refusals() {
@@ -29,6 +32,7 @@ async fn metrics_count_requests_tokens_and_refusals() {
     }
     for name in [
         "porteiro_commits_total{outcome=\"durable\"}",
+        "porteiro_reads_total",
         "porteiro_commit_group_size_count",
         "porteiro_commit_seconds_count",
         "porteiro_connections_accepted_total",
@@ -38,6 +42,29 @@ async fn metrics_count_requests_tokens_and_refusals() {
         let value: f64 = line.rsplit_once(' ').unwrap().1.parse().unwrap();
         assert!(value > 0.0, "{line}");
     }
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn on_a_quiet_node_the_counters_show_what_a_request_costs() {
+    let door = Door::open_in(Manner { keys_every: Duration::from_hours(1), ..Manner::default() });
+    let door = door.await;
+    let token = door.token("billing", "invoices:read").await;
+    let cost = async |path, parameters: &[(&str, &str)]| {
+        let before = door.running.system().store().report();
+        door.post_as("billing", path, parameters).await;
+        let after = door.running.system().store().report();
+        (after.reads - before.reads, after.commits - before.commits)
+    };
+    assert_eq!(cost("/nowhere", &[]).await, (0, 0));
+    let mut least = (u64::MAX, u64::MAX);
+    // What was seen a second ago is read anew, whenever that falls due.
+    for _ in 0..10 {
+        least = least.min(cost("/connect/introspect", &[("token", &token)]).await);
+    }
+    assert_eq!(least, (1, 0), "the standing of everything, in one query");
+    let (reads, commits) = cost("/connect/revoke", &[("token", &token)]).await;
+    assert!(reads >= 1 && commits == 1);
     door.stop().await;
 }
 

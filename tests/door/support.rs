@@ -139,6 +139,8 @@ pub struct Manner {
     pub drain: DrainLimits,
     pub links: Links,
     pub registration: bool,
+    /// How often keys are looked after, which is read and so counted.
+    pub keys_every: Duration,
 }
 
 impl Default for Manner {
@@ -147,7 +149,8 @@ impl Default for Manner {
         let drain =
             DrainLimits { lame_duck: moment, idle_grace: moment, patience: Duration::from_secs(5) };
         let (limits, links) = (Limits::default(), Links::default());
-        Self { limits, hosts: Hosts::Any, drain, links, registration: true }
+        let keys_every = Duration::from_millis(20);
+        Self { limits, hosts: Hosts::Any, drain, links, registration: true, keys_every }
     }
 }
 
@@ -171,7 +174,7 @@ impl Door {
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
         let mut habits = Habits::default();
-        habits.keys.every = Duration::from_millis(20);
+        habits.keys.every = manner.keys_every;
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),

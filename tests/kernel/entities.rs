@@ -37,6 +37,23 @@ async fn a_refusal_may_commit() {
 }
 
 #[tokio::test]
+async fn every_query_that_somebody_asked_for_is_counted() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    let counted = node.store.report().reads;
+    node.store.load("ledger", "a").await.unwrap();
+    node.store.version("ledger", "a").await.unwrap();
+    node.store.standing(&[("ledger", "a"), ("ledger", "b")]).await.unwrap();
+    node.store.find("ledger", "nobody").await.unwrap();
+    node.store.list("ledgers", "", ("", ""), 10).await.unwrap();
+    assert_eq!(node.store.report().reads, counted + 5);
+    node.store.next_message_due().await.unwrap();
+    assert_eq!(node.store.report().reads, counted + 5, "the house looks after itself");
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn a_hundred_simultaneous_askers_each_get_their_own_turn() {
     let world = World::new().await;
     let node = world.node().await;

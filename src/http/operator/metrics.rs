@@ -101,6 +101,8 @@ fn kinds(text: &mut Exposition, kinds: &[(&'static str, KindReport)]) {
 }
 
 fn commits(text: &mut Exposition, report: &StoreReport) {
+    text.counter("porteiro_reads_total", "Queries for entities, names and lists.")
+        .sample(&[], report.reads);
     text.counter("porteiro_commits_total", "Commits, by what became of them.")
         .sample(&[("outcome", "durable")], report.commits)
         .sample(&[("outcome", "refused")], report.refused)
