@@ -15,14 +15,14 @@
 //! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
 //! costs no writes. An exhausted throttle is recorded once.
 
-use super::{Decision, Machine, Record, Timestamp};
+use super::{Decision, Machine, Rate, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How long an exhausted throttle waits for each further attempt.
 ///
-/// To wait for ever would let any stranger lock anybody out; an hour is the longest delay that
-/// NIST SP 800-63B-4 §3.2.2 names.
+/// NIST SP 800-63B-4 §3.2.2 would disable the authenticator, which lets any stranger lock anybody
+/// out for good (adr/0018); an hour is the longest wait that it suggests before that.
 const REST: Duration = Duration::from_hours(1);
 
 /// After how long without an attempt failures are forgotten.
@@ -62,9 +62,8 @@ impl Pace {
         Self { refill: Duration::ZERO, ..Self::default() }
     }
 
-    /// The time in which all of the allowance comes back.
-    fn whole(&self) -> Duration {
-        self.refill.saturating_mul(self.burst)
+    fn rate(&self) -> Rate {
+        Rate { burst: self.burst, refill: self.refill }
     }
 }
 
@@ -103,12 +102,11 @@ impl Attempts {
 
     /// Charges one more, or says when that may be done.
     fn charge(self, pace: Pace, now: Timestamp) -> Result<Self, Timestamp> {
-        let full_at = self.full_at.max(now) + pace.refill;
         let resting = self.failures >= pace.most_failures;
         let rested_at = if resting { self.last_at + REST } else { Timestamp::NEVER };
-        let retry_at = rested_at.max(full_at - pace.whole());
-        if retry_at > now {
-            return Err(retry_at);
+        let full_at = pace.rate().take(self.full_at, now).map_err(|at| at.max(rested_at))?;
+        if rested_at > now {
+            return Err(rested_at);
         }
         Ok(Self { failures: self.failures.saturating_add(1), last_at: now, full_at })
     }
