@@ -40,6 +40,8 @@ pub struct Plan {
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether addresses and identifiers have a pace.
+    pub limits_enabled: bool,
     pub manners: Manners,
 }
 
@@ -139,6 +141,7 @@ impl Running {
             proxies: plan.proxies,
             links: plan.links,
             registration: plan.registration,
+            limits_enabled: plan.limits_enabled,
         };
         let app = App::new(&system, options).await?;
         let (tls, dice) = (plan.tls, system.dice());

@@ -84,6 +84,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
+        limits_enabled: config.limits.enabled,
         manners: Manners::default(),
     })
     .await;

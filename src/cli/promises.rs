@@ -16,6 +16,7 @@ const ACTED_ON: &[&str] = &[
     "operator.listen",
     "registration.open",
     "lifetimes.access_token",
+    "limits.enabled",
 ];
 
 /// To serve without these would be unsafe: somebody relies on certificates being asked for.
@@ -86,8 +87,8 @@ mod tests {
         assert!(without_effect(&given(&[])).is_empty(), "defaults promise nothing");
         let heeded = given(&[("ISSUER", "https://a.test"), ("LIFETIMES__ACCESS_TOKEN", "60")]);
         assert!(without_effect(&heeded).is_empty());
-        let idle = given(&[("LIMITS__ENABLED", "true"), ("LIFETIMES__PAR", "30")]);
-        assert_eq!(without_effect(&idle), ["lifetimes.par", "limits.enabled"]);
+        let idle = given(&[("LIFETIMES__CIBA", "60"), ("LIFETIMES__PAR", "30")]);
+        assert_eq!(without_effect(&idle), ["lifetimes.par", "lifetimes.ciba"]);
         assert!(
             ACTED_ON.iter().chain(REFUSED).all(|name| SETTINGS.iter().any(|s| s.name == *name))
         );

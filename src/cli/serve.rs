@@ -92,6 +92,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
+        limits_enabled: config.limits.enabled,
         manners: Manners::default(),
     })
 }

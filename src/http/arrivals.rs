@@ -4,7 +4,7 @@
 //! served. So a request takes a place among the arrivals only while its body comes in, one address
 //! may hold only some of those places, and a place to be worked on is taken when all of it is here.
 
-use super::{Limits, error::Stopped, transport::Peer};
+use super::{Limits, error::Stopped, origin::is_somebody, transport::Peer};
 use ipnet::IpNet;
 use std::{
     collections::HashMap,
@@ -55,8 +55,8 @@ impl Arrivals {
     /// Takes a place for a request whose body comes in.
     pub fn arrive(&self, peer: Option<&Peer>) -> Result<Arriving, Stopped> {
         let place = self.arriving.clone().try_acquire_owned().map_err(|_| Stopped::Full)?;
-        let Some(address) = peer.map(|peer| peer.address.ip()).filter(|ip| self.is_counted(*ip))
-        else {
+        let address = peer.map(|peer| peer.address.ip().to_canonical());
+        let Some(address) = address.filter(|address| is_somebody(*address, &self.proxies)) else {
             return Ok(Arriving { _place: place, counted: None });
         };
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,11 +75,6 @@ impl Arrivals {
             .try_acquire_owned()
             .map(|place| Working { _place: place })
             .map_err(|_| Stopped::Full)
-    }
-
-    /// Behind a proxy, or on this machine, an address is nobody in particular.
-    fn is_counted(&self, address: IpAddr) -> bool {
-        !address.is_loopback() && !self.proxies.iter().any(|network| network.contains(&address))
     }
 }
 
@@ -126,7 +121,7 @@ mod tests {
     fn proxies_and_this_machine_are_nobody_in_particular_and_full_is_full() {
         let arrivals = arrivals();
         let mut held = Vec::new();
-        for who in ["10.1.2.3:1", "10.1.2.3:2", "10.1.2.3:3", "127.0.0.1:1", "[::1]:1"] {
+        for who in ["10.1.2.3:1", "10.1.2.3:2", "[::ffff:10.1.2.3]:3", "127.0.0.1:1", "[::1]:1"] {
             held.push(arrivals.arrive(Some(&peer(who))).unwrap());
         }
         assert_eq!(arrivals.arrive(None).err(), Some(Stopped::Full));

@@ -15,6 +15,8 @@ pub mod json;
 mod layers;
 mod oauth;
 pub mod operator;
+pub mod origin;
+pub mod pace;
 pub mod retry_after;
 pub mod routes;
 mod sessions;
@@ -68,6 +70,7 @@ use layers::{
     envelope::{self, Envelope},
 };
 use oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo};
+use pace::Pace;
 use serde::Serialize;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -90,6 +93,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
+    pub limits_enabled: bool,
 }
 
 /// How much is taken at once, and for how long.
@@ -158,6 +163,7 @@ pub struct Inner {
     vitals: Arc<Vitals>,
     fixed: Fixed,
     arrivals: Arrivals,
+    pace: Pace,
     /// Of endpoints that are not for browsers.
     admission: Admission,
 }
@@ -188,6 +194,7 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = visitor::origins(&options.links);
+        let vitals = Arc::<Vitals>::default();
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -218,9 +225,10 @@ impl App {
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
-            vitals: Arc::default(),
+            arrivals: Arrivals::new(&options.limits, options.proxies.clone()),
+            pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
+            vitals,
             fixed,
-            arrivals: Arrivals::new(&options.limits, options.proxies),
             admission: Admission {
                 hosts: options.hosts,
                 deadline: options.limits.deadline,
@@ -231,6 +239,11 @@ impl App {
 
     pub fn vitals(&self) -> Arc<Vitals> {
         self.vitals.clone()
+    }
+
+    /// How often one address may ask.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Signs with the key that signs now.

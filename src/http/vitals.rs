@@ -1,7 +1,7 @@
 //! What an operator may want to know of requests; every label comes from a list of ours, so that no
 //! traffic can grow them.
 
-use super::{error::Code, oauth::token::GRANTS, routes};
+use super::{error::Code, oauth::token::GRANTS, pace::Purpose, routes};
 use crate::{
     domain::client::GrantType,
     histogram::{Histogram, HistogramReport},
@@ -19,11 +19,13 @@ const STATUSES: [u16; 18] =
 /// The label of a path that is not served.
 const NOWHERE: &str = "(none)";
 
-/// Counts requests by route and status, tokens by grant, refusals by reason.
+/// Counts requests by route and status, tokens by grant, refusals by reason and by limit.
 pub struct Vitals {
     routes: [RouteVitals; routes::ALL.len() + 1],
     issued: [AtomicU64; GRANTS.len()],
     refused: [AtomicU64; Code::ALL.len()],
+    /// One a purpose, and one for all attempts against identifiers.
+    limited: [AtomicU64; Purpose::ALL.len() + 1],
 }
 
 struct RouteVitals {
@@ -47,6 +49,7 @@ impl Default for Vitals {
             routes: std::array::from_fn(route),
             issued: Default::default(),
             refused: Default::default(),
+            limited: Default::default(),
         }
     }
 }
@@ -72,6 +75,16 @@ impl Vitals {
         }
     }
 
+    /// An address has asked more often than it may.
+    pub fn limited(&self, purpose: Purpose) {
+        self.limited[purpose as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Somebody has made more attempts against an identifier than are allowed.
+    pub fn limited_identifier(&self) {
+        self.limited[Purpose::ALL.len()].fetch_add(1, Relaxed);
+    }
+
     pub fn routes(&self) -> impl Iterator<Item = RouteReport> {
         let names = routes::ALL.into_iter().chain([NOWHERE]);
         names.zip(&self.routes).map(|(route, vitals)| {
@@ -91,6 +104,12 @@ impl Vitals {
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.refused.iter().map(|count| count.load(Relaxed));
         Code::ALL.iter().map(|code| code.name()).zip(counts)
+    }
+
+    /// Lists how many requests were over a limit, by what for.
+    pub fn limits(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.limited.iter().map(|count| count.load(Relaxed));
+        Purpose::ALL.into_iter().map(Purpose::name).chain(["identifier"]).zip(counts)
     }
 }
 

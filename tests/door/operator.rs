@@ -24,6 +24,8 @@ async fn metrics_count_requests_tokens_and_refusals() {
         "porteiro_tokens_issued_total{grant=\"client_credentials\"} 2",
         "porteiro_refusals_total{reason=\"invalid_scope\"} 1",
         "porteiro_refusals_total{reason=\"invalid_client\"} 0",
+        "porteiro_limited_total{purpose=\"credential\"} 0",
+        "porteiro_limited_total{purpose=\"identifier\"} 0",
         "porteiro_entities_awake{kind=\"access_token\"} 1",
         "porteiro_http_request_seconds_count{route=\"/connect/token\"} 3",
         "porteiro_mailbox_wait_seconds_count{kind=\"access_token\"} 1",

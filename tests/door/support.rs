@@ -187,6 +187,7 @@ impl Door {
             hosts: manner.hosts,
             proxies: Vec::new(),
             registration: manner.registration,
+            limits_enabled: true,
             manners: Manners {
                 clock: clock.clone(),
                 habits,

@@ -45,6 +45,10 @@ fn requests(text: &mut Exposition, vitals: &Vitals) {
     for (reason, count) in vitals.refusals() {
         refused.sample(&[("reason", reason)], count);
     }
+    let mut limited = text.counter("porteiro_limited_total", "Requests over a limit, by what for.");
+    for (purpose, count) in vitals.limits() {
+        limited.sample(&[("purpose", purpose)], count);
+    }
 }
 
 fn connections(text: &mut Exposition, operator: &Operator) {

@@ -1,0 +1,134 @@
+//! Where a request comes from, as far as somebody we trust says so.
+//!
+//! Anybody can write a forwarded header. The last entry of one was written by whoever handed the
+//! request to us: it is believed if that is a trusted proxy; the entry before it if the last one
+//! names a trusted proxy too, and so on. The first address that is no trusted proxy's is the
+//! client's, and whatever stands before it is hearsay.
+
+use super::{App, transport::Peer};
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
+};
+use ipnet::IpNet;
+use std::{
+    convert::Infallible,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The address of whoever sent a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin(pub IpAddr);
+
+impl FromRequestParts<App> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        // Our listeners always say who it is; without them everybody is the same stranger.
+        let peer = head.extensions.get::<Peer>().map(|peer| peer.address.ip());
+        let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        Ok(Self(client_address(peer, &head.headers, app.pace.proxies())))
+    }
+}
+
+/// Returns the address of the client on whose behalf `peer` has sent a request with these headers.
+///
+/// Where a trusted proxy does not say, it is the proxy's own.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: IpAddr| proxies.iter().any(|network| network.contains(&address));
+    let mut believed = peer.to_canonical();
+    if !is_trusted(believed) {
+        return believed;
+    }
+    // An address that nobody can read ends it: whoever wrote it is the last one we know.
+    for entry in entries(headers) {
+        let Some(address) = entry else { return believed };
+        believed = address;
+        if !is_trusted(believed) {
+            return believed;
+        }
+    }
+    believed
+}
+
+/// Tells whether an address is one client's: not a proxy's, behind which there are many, and not of
+/// this machine.
+pub fn is_somebody(address: IpAddr, proxies: &[IpNet]) -> bool {
+    let address = address.to_canonical();
+    !address.is_loopback() && !proxies.iter().any(|network| network.contains(&address))
+}
+
+/// Reads what the proxies say, the nearest first.
+///
+/// `X-Forwarded-For` is what proxies write; `Forwarded` (RFC 7239) is heeded where it stands alone.
+fn entries(headers: &HeaderMap) -> Box<dyn Iterator<Item = Option<IpAddr>> + '_> {
+    if headers.contains_key(X_FORWARDED_FOR) {
+        let lines = headers.get_all(X_FORWARDED_FOR).iter().rev();
+        return Box::new(lines.flat_map(|line| text(line).rsplit(',').map(node)));
+    }
+    let lines = headers.get_all(header::FORWARDED).iter().rev();
+    Box::new(lines.flat_map(|line| split_from_the_right(text(line), b',').map(forwarded_for)))
+}
+
+/// A line that is no text has one entry that is no address.
+fn text(line: &HeaderValue) -> &str {
+    line.to_str().unwrap_or("unreadable")
+}
+
+/// Reads the one `for` of an element such as `for="[2001:db8::1]:4711";proto=https`.
+fn forwarded_for(element: &str) -> Option<IpAddr> {
+    let pairs = split_from_the_right(element, b';').filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    let (Some((_, value)), None) = (named.next(), named.next()) else { return None };
+    let value = value.trim();
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    node(quoted.unwrap_or(value))
+}
+
+/// Reads an address, with or without a port; `unknown` and `_hidden` are none (RFC 7239 §6).
+fn node(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let address = if let Some(bracketed) = text.strip_prefix('[') {
+        let (address, port) = bracketed.split_once(']')?;
+        let whole = port.is_empty() || port.starts_with(':');
+        address.parse::<Ipv6Addr>().ok().filter(|_| whole).map(IpAddr::from)
+    } else if let Ok(address) = text.parse() {
+        Some(address)
+    } else {
+        text.split_once(':')?.0.parse::<Ipv4Addr>().ok().map(IpAddr::from)
+    };
+    address.map(|address| address.to_canonical())
+}
+
+/// Splits at every separator that is not within quotes, the last part first.
+///
+/// From the right, because the last part is a trusted proxy's and well-formed: a quotation mark that
+/// a stranger has left open further to the left cannot swallow it.
+fn split_from_the_right(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut quoted = false;
+        let found = text.bytes().enumerate().rev().find(|(at, byte)| {
+            quoted ^= *byte == b'"' && !is_escaped(text, *at);
+            !quoted && *byte == separator
+        });
+        let (before, part) = match found {
+            Some((at, _)) => (Some(&text[..at]), &text[at + 1..]),
+            None => (None, text),
+        };
+        rest = before;
+        Some(part)
+    })
+}
+
+/// Tells whether an odd number of backslashes stands before the character at `at`.
+fn is_escaped(text: &str, at: usize) -> bool {
+    let before = text.as_bytes()[..at].iter().rev();
+    before.take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+#[cfg(test)]
+mod tests;
