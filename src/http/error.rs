@@ -137,6 +137,9 @@ impl Problem {
         "method_not_allowed",
         "this resource does not take that method",
     );
+    /// Nothing is wrong with the request; the same may succeed later.
+    pub const UNAVAILABLE: Self =
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
     pub const TOO_MANY_REQUESTS: Self = Self::new(
         StatusCode::TOO_MANY_REQUESTS,
         "too_many_requests",

@@ -6,6 +6,7 @@
 mod answer;
 mod arrivals;
 mod body;
+pub mod attempts;
 mod client_auth;
 mod code;
 pub mod error;
@@ -33,7 +34,7 @@ pub use layers::host::Hosts;
 use crate::{
     actors::{Entities, Holders, KeySnapshot, StartError, View, hashing::HashingPool},
     config::{Lifetimes, Links},
-    crypto::{Dice, Pseudonyms, SharedVault},
+    crypto::{Dice, SharedVault},
     domain::{
         Clock,
         access_token::{AccessToken, Claims},
@@ -47,13 +48,13 @@ use crate::{
         resource::{Resource, SCOPE_OWNERS},
         session::Session,
         signing_keys::SigningAlgorithm,
-        throttle::{Pace, Throttle},
         token_family::TokenFamily,
     },
     store::Store,
     system::System,
 };
 use arrivals::Arrivals;
+use attempts::Attempts;
 use axum::{
     Router,
     http::{HeaderValue, Uri},
@@ -149,12 +150,8 @@ pub struct Inner {
     consent_views: View<Consent>,
     flows: Entities<Flow>,
     families: Entities<TokenFamily>,
-    throttles: Entities<Throttle>,
-    /// How fast credentials may be tried.
-    attempts: Pace,
     hashing: Arc<HashingPool>,
     vault: SharedVault,
-    pseudonyms: Pseudonyms,
     cookies: CookieNames,
     links: Links,
     /// Where pages of ours come from beside the issuer.
@@ -164,6 +161,7 @@ pub struct Inner {
     fixed: Fixed,
     arrivals: Arrivals,
     pace: Pace,
+    attempts: Attempts,
     /// Of endpoints that are not for browsers.
     admission: Admission,
 }
@@ -216,17 +214,15 @@ impl App {
             consent_views: system.view(),
             flows: system.host().await?,
             families: system.host().await?,
-            throttles: system.host().await?,
-            attempts: Pace::default(),
             hashing: system.hashing().clone(),
             vault: system.vault(),
-            pseudonyms: system.pseudonyms(),
             cookies,
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
             arrivals: Arrivals::new(&options.limits, options.proxies.clone()),
             pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
+            attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
             vitals,
             fixed,
             admission: Admission {
@@ -244,6 +240,11 @@ impl App {
     /// How often one address may ask.
     pub fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    /// How often anybody may try to be somebody.
+    pub fn attempts(&self) -> &Attempts {
+        &self.attempts
     }
 
     /// Signs with the key that signs now.

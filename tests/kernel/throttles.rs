@@ -1,10 +1,20 @@
-//! Attempts that race: over one node or two, no more are made than the allowance.
+//! Attempts that race: over one node or two, no more are made than the allowance, whoever it is.
 
 use crate::support::{Node, World};
 use porteiro::{
     actors::{Entities, Failure},
-    domain::throttle::{Command, Pace, Refusal, Throttle},
+    crypto::{
+        SystemDice,
+        keys::{Generator, Origin},
+    },
+    domain::{
+        Clock as _,
+        throttle::{Command, Pace, Refusal, Throttle},
+    },
+    http::attempts::{Attempts, NotCharged},
+    system::System,
 };
+use std::{sync::Arc, time::Duration};
 use tokio::task::JoinSet;
 
 const CHARGE: fn() -> Command = || Command::Charge { pace: Pace::default() };
@@ -61,4 +71,54 @@ async fn what_was_charged_is_still_charged_after_a_restart() {
     let node = world.node().await;
     assert_eq!(race(&[door(&node).await], 1).await, 0);
     node.stop().await;
+}
+
+async fn system(world: &World) -> System {
+    let folder = world.folder().join("keys");
+    let (origin, created_at) = (Origin::Generate, world.clock.now());
+    Generator { folder: &folder, origin, created_at, dice: &SystemDice }.generate_all().unwrap();
+    System::start(world.system(folder)).await.unwrap()
+}
+
+/// Says how many wrong attempts are let through before one is not, and how long that must wait.
+async fn wrong_attempts(attempts: &Attempts, authenticator: &'static str, who: &str) -> (u32, u32) {
+    for made in 0.. {
+        match attempts.charge(authenticator, who).await {
+            Ok(_wrong) => {}
+            Err(NotCharged::TooMany(wait)) => return (made, wait.seconds()),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    unreachable!("there is an end to it")
+}
+
+#[tokio::test]
+async fn every_authenticator_of_every_identifier_has_a_throttle_that_names_nobody() {
+    let world = World::new().await;
+    let system = system(&world).await;
+    let attempts = Attempts::new(&system, Arc::default(), true).await.unwrap();
+    for who in ["ana@acme.test", "nobody@acme.test"] {
+        assert_eq!(wrong_attempts(&attempts, "password", who).await, (10, 30));
+        assert_eq!(wrong_attempts(&attempts, "totp", who).await, (10, 30));
+    }
+    world.clock.advance(Duration::from_secs(30));
+    attempts.charge("password", "ana@acme.test").await.unwrap().clear().await;
+    assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await, (10, 30));
+    assert_eq!(wrong_attempts(&attempts, "password", "nobody@acme.test").await, (1, 30));
+    let mut stranger = world.stranger().await;
+    assert_eq!(stranger.count("entities WHERE kind = 'throttle'").await, 4);
+    let named = "entities WHERE state LIKE '%acme%' OR id LIKE '%acme%'";
+    assert_eq!(stranger.count(named).await, 0);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn without_limits_a_hundred_failures_in_a_row_are_borne_and_no_more() {
+    let world = World::new().await;
+    let system = system(&world).await;
+    let attempts = Attempts::new(&system, Arc::default(), false).await.unwrap();
+    assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await, (100, 3_600));
+    let recorded = "security_log WHERE event = 'throttle.exhausted'";
+    assert_eq!(world.stranger().await.count(recorded).await, 1);
+    assert!(system.stop(Duration::from_secs(5)).await);
 }

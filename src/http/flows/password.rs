@@ -11,16 +11,15 @@ use super::{
     problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
-    actors::{Failure, hashing::HashingError},
+    actors::hashing::HashingError,
     domain::{
         Machine as _, Secret,
         account::{Account, EMAIL_ADDRESSES, normalise_email},
         assurance::{Evidence, Method},
         flow::{Stage, Step},
         grant::Person,
-        throttle,
     },
-    http::{App, error::Problem, json::ProblemPosted, retry_after::RetryAfter},
+    http::{App, error::Problem, json::ProblemPosted},
 };
 use axum::{
     extract::{Path, State},
@@ -48,8 +47,7 @@ pub async fn post(
     let identifier = open.identifier.filter(|_| open.stage == Stage::Credential).ok_or(NOT_NOW)?;
     // What is no address is nobody's, and costs the same.
     let address = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
-    let throttle = app.pseudonyms.name("throttle", &["password", &address]);
-    charge(&app, &throttle).await?;
+    let attempt = app.attempts.charge("password", &address).await?;
     let account = find(&app, &address).await?;
     let known = account.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
@@ -65,7 +63,7 @@ pub async fn post(
         return Err(INVALID_CREDENTIALS);
     };
     // Not before it is right: nobody clears what somebody else was charged for.
-    app.throttles.ask(&throttle, throttle::Command::Clear).await.ok();
+    attempt.clear().await;
     let evidence = Evidence::of(Method::Password, app.clock.now());
     let person = Person { account, evidence };
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
@@ -73,18 +71,6 @@ pub async fn post(
         Step::Prove { person: person.clone(), situation, fresh }
     })
     .await
-}
-
-/// Charges an attempt to an identifier, be it anybody's or not.
-async fn charge(app: &App, throttle: &str) -> Result<(), Problem> {
-    let charge = throttle::Command::Charge { pace: app.attempts };
-    match app.throttles.ask(throttle, charge).await {
-        Ok(()) => Ok(()),
-        Err(Failure::Refused(throttle::Refusal::TooMany { retry_at })) => {
-            Err(RetryAfter::until(retry_at, app.clock.now()).into())
-        }
-        Err(_) => Err(UNAVAILABLE),
-    }
 }
 
 /// Finds the account of an address, with as many readings where there is none.
