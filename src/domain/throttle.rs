@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | full | charge | charged | |
 //! | charged | charge | charged once more | the allowance is used up, until a part of it has come back |
-//! | exhausted: charged as often as failures are borne | charge | exhausted | less than an hour has passed since the last |
+//! | exhausted: charged as often as failures are borne | charge | exhausted | always, until it is forgotten |
 //! | any | clear | full | |
 //!
 //! What comes back with time is the right to try again; failures are forgotten only by the attempt
@@ -18,12 +18,6 @@
 use super::{Decision, Machine, Rate, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// How long an exhausted throttle waits for each further attempt.
-///
-/// NIST SP 800-63B-4 §3.2.2 would disable the authenticator, which lets any stranger lock anybody
-/// out for good (adr/0018); an hour is the longest wait that it suggests before that.
-const REST: Duration = Duration::from_hours(1);
 
 /// After how long without an attempt failures are forgotten.
 const MEMORY: Duration = Duration::from_hours(30 * 24);
@@ -103,7 +97,7 @@ impl Attempts {
     /// Charges one more, or says when that may be done.
     fn charge(self, pace: Pace, now: Timestamp) -> Result<Self, Timestamp> {
         let resting = self.failures >= pace.most_failures;
-        let rested_at = if resting { self.last_at + REST } else { Timestamp::NEVER };
+        let rested_at = if resting { self.last_at + MEMORY } else { Timestamp::NEVER };
         let full_at = pace.rate().take(self.full_at, now).map_err(|at| at.max(rested_at))?;
         if rested_at > now {
             return Err(rested_at);

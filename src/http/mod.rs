@@ -5,8 +5,8 @@
 
 mod answer;
 mod arrivals;
-mod body;
 pub mod attempts;
+mod body;
 mod client_auth;
 mod code;
 pub mod error;

@@ -63,18 +63,19 @@ fn the_right_to_try_again_does_not_forget_failures() {
         now = now + Duration::from_hours(24);
         assert_eq!(charge(&mut throttle, pace, now), Ok(()));
     }
-    let retry_at = now + REST;
+    let retry_at = now + MEMORY;
     now = now + Duration::from_mins(59);
     assert_eq!(charge(&mut throttle, pace, now), Err(Refusal::TooMany { retry_at }));
 }
 
 #[test]
-fn an_exhausted_throttle_grants_one_attempt_an_hour() {
+fn an_exhausted_throttle_is_cleared_or_forgotten_and_nothing_else() {
     let (mut throttle, pace) = (charged(100), Pace::default());
-    assert_eq!(charge(&mut throttle, pace, NOW), refused_until(REST));
-    assert_eq!(charge(&mut throttle, pace, NOW + REST), Ok(()));
-    assert_eq!(charge(&mut throttle, pace, NOW + REST), refused_until(REST * 2));
-    assert_eq!(charge(&mut throttle, Pace::unhurried(), NOW + REST), refused_until(REST * 2));
+    for pace in [pace, Pace::unhurried()] {
+        let late = NOW + Duration::from_hours(29 * 24);
+        assert_eq!(charge(&mut throttle, pace, late), refused_until(MEMORY));
+    }
+    assert_eq!(charge(&mut throttle, pace, NOW + MEMORY), Ok(()));
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn it_is_recorded_once_that_a_throttle_is_exhausted() {
     assert!(records(&charged(98), NOW).is_empty());
     let last = records(&charged(99), NOW);
     assert_eq!(last, [Record::new("throttle.exhausted").with("failures", 100)]);
-    assert!(records(&charged(100), NOW + REST).is_empty());
+    assert!(records(&charged(100), NOW + MEMORY).is_empty());
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::{
         App,
         error::Problem,
         json::ProblemPosted,
+        origin::Origin,
+        pace::Purpose,
         visitor::{Visitor, refuse_foreign_pages},
     },
 };
@@ -20,8 +22,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-pub async fn post(State(app): State<App>, posted: ProblemPosted) -> Result<Response, Problem> {
+pub async fn post(
+    State(app): State<App>,
+    Origin(address): Origin,
+    posted: ProblemPosted,
+) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &posted.headers)?;
+    app.pace.take(Purpose::Flow, address, app.clock.now())?;
     let wanted = posted.body.get("kind").and_then(|kind| kind.as_str());
     let wanted = wanted.ok_or(invalid("the member kind is missing"))?;
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == wanted);
@@ -31,7 +38,7 @@ pub async fn post(State(app): State<App>, posted: ProblemPosted) -> Result<Respo
     visitor.is_browser = visitor.has_scripts;
     let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
     let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in: None };
-    let id = Ticket::Begun(seed.clone()).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let document = Document::of(&app, shown).await?;
     let mut response = (StatusCode::CREATED, document).into_response();

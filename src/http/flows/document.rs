@@ -48,6 +48,7 @@ struct Step {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of the standards")]
 struct Client {
     client_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]

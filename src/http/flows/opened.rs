@@ -39,7 +39,7 @@ impl Opened {
         refuse_foreign_pages(app, headers)?;
         let visitor = Visitor::of(headers, app.cookies);
         match read(app, &id, &visitor)? {
-            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed, visitor }),
+            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, visitor }),
             (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
         }
     }

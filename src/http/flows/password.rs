@@ -19,7 +19,7 @@ use crate::{
         flow::{Stage, Step},
         grant::Person,
     },
-    http::{App, error::Problem, json::ProblemPosted},
+    http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
 use axum::{
     extract::{Path, State},
@@ -35,6 +35,7 @@ const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 pub async fn post(
     State(app): State<App>,
     Path(id): Path<String>,
+    Origin(address): Origin,
     mut posted: ProblemPosted,
 ) -> Result<Response, Problem> {
     let opened = Opened::of(&app, id, &posted.headers)?;
@@ -43,6 +44,7 @@ pub async fn post(
         Some(Value::String(_)) => return Err(invalid("the password has 1 to 1024 bytes")),
         _ => return Err(invalid("the member password is missing")),
     };
+    app.pace.take(Purpose::Credential, address, app.clock.now())?;
     let open = opened.look(&app).await?;
     let identifier = open.identifier.filter(|_| open.stage == Stage::Credential).ok_or(NOT_NOW)?;
     // What is no address is nobody's, and costs the same.

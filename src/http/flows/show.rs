@@ -21,13 +21,12 @@ pub async fn get(
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
     let visitor = Visitor::of(&headers, app.cookies);
-    let seed = match read(&app, &id, &visitor)? {
+    let (name, seed) = match read(&app, &id, &visitor)? {
         (_, Ticket::Over(over)) if app.clock.now() >= over.expires_at => return Err(EXPIRED),
         (_, Ticket::Over(over)) => return Ok(Document::over(&app, &id, &over, None).await?),
         (name, Ticket::Begun(seed)) => (name, seed),
     };
-    let (name, seed) = seed;
-    let looked = app.flows.ask(&name, Command { seed: seed.clone(), step: Step::Look }).await?;
+    let looked = app.flows.ask(&name, Command { seed: (*seed).clone(), step: Step::Look }).await?;
     let shown = Shown { id: &id, seed: &seed, flow: &looked.flow, outcome: None };
     Ok(Document::of(&app, shown).await?)
 }

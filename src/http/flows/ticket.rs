@@ -24,7 +24,7 @@ pub const LONGEST: usize = 12_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ticket {
     #[serde(rename = "b")]
-    Begun(Seed),
+    Begun(Box<Seed>),
     #[serde(rename = "o")]
     Over(OverAtOnce),
 }
@@ -83,13 +83,13 @@ mod tests {
     }
 
     fn ticket() -> Ticket {
-        Ticket::Begun(Seed {
+        Ticket::Begun(Box::new(Seed {
             kind: Kind::SignIn,
             channel: Channel::Program,
             expires_at: Timestamp::from_millis(1_800_000_000_000),
             request: None,
             signed_in: None,
-        })
+        }))
     }
 
     #[test]

@@ -31,6 +31,7 @@ const TOKEN_CLAIMS: [&str; 11] =
     ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "org"];
 
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a member that the standards define")]
 struct Metadata<'a> {
     issuer: &'a str,
     authorization_endpoint: String,

@@ -21,6 +21,8 @@ use crate::{
         answer::private_json,
         error::{Code, OAuthError},
         json::JsonPosted,
+        origin::Origin,
+        pace::Purpose,
         target,
     },
 };
@@ -65,8 +67,10 @@ impl IntoResponse for Registered {
 
 pub async fn post(
     State(app): State<App>,
+    Origin(address): Origin,
     JsonPosted { body, .. }: JsonPosted,
 ) -> Result<Registered, OAuthError> {
+    app.pace.take(Purpose::Registration, address, app.clock.now())?;
     let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
     check_served(&app, &metadata, &body)?;
     check_scopes(&app, metadata.scope.as_deref()).await?;

@@ -101,7 +101,7 @@ async fn begin(
     let expires_at = app.clock.now() + app.lifetimes.flow;
     let kind = Kind::SignIn;
     let seed = Seed { kind, channel, expires_at, request: Some(request), signed_in };
-    let id = Ticket::Begun(seed.clone()).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let mut response = if visitor.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         Document::of(app, shown).await?.into_response()

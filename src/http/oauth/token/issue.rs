@@ -89,10 +89,8 @@ pub async fn issue_if(
         refresh_ceiling: app.lifetimes.refresh_ceiling,
     };
     for number in 0..TRIES {
-        let shown = match app.families.ask(family, Command::Show).await.map_err(refuse)? {
-            Reply::Shown(shown) => shown,
-            _ => return Err(OAuthError::unavailable()),
-        };
+        let shown = app.families.ask(family, Command::Show).await.map_err(refuse)?;
+        let Reply::Shown(shown) = shown else { return Err(OAuthError::unavailable()) };
         let Gathered { limits, roles, requirements } =
             gather(app, client, &shown.grant, number > 0).await?;
         let mint = || OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);

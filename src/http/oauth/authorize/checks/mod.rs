@@ -41,8 +41,15 @@ pub struct Asked<'a> {
     scopes: Result<Scopes, MalformedScope>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
-    /// Whom an `id_token_hint` of ours names; nobody, if it is not ours.
-    hinted: Option<Option<String>>,
+    hinted: Hinted,
+}
+
+/// What an `id_token_hint` comes to.
+enum Hinted {
+    Nothing,
+    NotOurs,
+    /// The subject it names.
+    Somebody(String),
 }
 
 /// What the checks make of it.
@@ -87,7 +94,12 @@ pub async fn run(app: &App, form: &Form, proven: &Proven) -> Result<Request, Aut
         (_, Err(error)) => Err(error),
     };
     let client = proven.client();
-    let hinted = form.get("id_token_hint").map(|token| app.subject_of_id_token(token, client));
+    let hinted = match form.get("id_token_hint") {
+        None => Hinted::Nothing,
+        Some(token) => {
+            app.subject_of_id_token(token, client).map_or(Hinted::NotOurs, Hinted::Somebody)
+        }
+    };
     let asked = Asked { form, client, scopes, target, hinted };
     let mut draft = Draft::default();
     for check in CHECKS {

@@ -3,7 +3,7 @@
 use super::{Asked, AuthorizationError, Draft};
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
-    let target = asked.target.as_ref().map_err(|error| error.clone())?;
+    let target = asked.target.as_ref().map_err(Clone::clone)?;
     draft.audience = Some(target.audience.clone());
     Ok(())
 }
