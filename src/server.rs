@@ -3,11 +3,10 @@
 use crate::{
     actors::{Couriers, Habits, ReadFolder, StartError, hashing::HashingOptions},
     clock::SystemClock,
-    config::{Lifetimes, Links},
     crypto::SystemDice,
     domain::Clock,
     http::{
-        App, AppOptions, Hosts, Limits,
+        App, AppOptions, Hosts, Lifetimes, Limits, Links,
         operator::{Leaving, Operator},
         transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
     },

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, apply, say, serve,
-    settings::{DEV_FOLDER, Given, dev_store, read_folder, workbench_at},
+    settings::{DEV_FOLDER, Given, dev_store, lifetimes, links, read_folder, workbench_at},
 };
 use crate::{
     clock::SystemClock,
@@ -79,8 +79,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         listen: vec![config.listen, also],
         tls: None,
         operator: operator(config.operator.listen),
-        lifetimes: config.lifetimes.clone(),
-        links: config.links.clone(),
+        lifetimes: lifetimes(&config.lifetimes),
+        links: links(&config.links),
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,

@@ -15,7 +15,15 @@ const ACTED_ON: &[&str] = &[
     "tls.key",
     "operator.listen",
     "registration.open",
+    "links.sign_in",
+    "lifetimes.authorization_code",
     "lifetimes.access_token",
+    "lifetimes.id_token",
+    "lifetimes.refresh_idle",
+    "lifetimes.refresh_ceiling",
+    "lifetimes.session_idle",
+    "lifetimes.session_ceiling",
+    "lifetimes.flow",
     "limits.enabled",
 ];
 

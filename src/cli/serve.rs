@@ -4,7 +4,7 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain, promises,
-    settings::{Given, cannot_start, no_store},
+    settings::{Given, cannot_start, lifetimes, links, no_store},
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
@@ -87,8 +87,8 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         listen: vec![config.listen],
         tls,
         operator: operator(config.operator.listen),
-        lifetimes: config.lifetimes,
-        links: config.links,
+        lifetimes: lifetimes(&config.lifetimes),
+        links: links(&config.links),
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,

@@ -3,12 +3,13 @@
 use super::{Failure, chain};
 use crate::{
     clock::SystemClock,
-    config::{Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
+    config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
     domain::signing_keys::SigningKeys,
+    http,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
 };
@@ -195,4 +196,24 @@ pub(super) fn read_folder(path: &Path) -> Result<Folder, Failure> {
 /// What is wrong with a keys folder must be mended first.
 pub(super) fn faults_of(faults: &[Fault]) -> Failure {
     Failure::Configuration(faults.iter().map(ToString::to_string).collect())
+}
+
+/// How long things live, as the endpoints want to know it.
+pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
+    http::Lifetimes {
+        authorization_code: given.authorization_code,
+        access_token: given.access_token,
+        id_token: given.id_token,
+        refresh_idle: given.refresh_idle,
+        refresh_ceiling: given.refresh_ceiling,
+        session_idle: given.session_idle,
+        session_ceiling: given.session_ceiling,
+        flow: given.flow,
+    }
+}
+
+/// Where people are sent, as the endpoints want to know it.
+pub(super) fn links(given: &config::Links) -> http::Links {
+    let config::Links { sign_in, device, approval } = given.clone();
+    http::Links { sign_in, device, approval }
 }

@@ -16,6 +16,7 @@ pub mod json;
 mod layers;
 mod oauth;
 pub mod operator;
+mod options;
 pub mod origin;
 pub mod pace;
 pub mod retry_after;
@@ -30,10 +31,10 @@ mod visitor;
 pub mod vitals;
 
 pub use layers::host::Hosts;
+pub use options::{AppOptions, Lifetimes, Limits, Links};
 
 use crate::{
     actors::{Entities, Holders, KeySnapshot, StartError, View, hashing::HashingPool},
-    config::{Lifetimes, Links},
     crypto::{Dice, SharedVault},
     domain::{
         Clock,
@@ -64,7 +65,6 @@ use axum::{
 };
 use bytes::Bytes;
 use error::{OAuthError, Problem, Stopped, Voice};
-use ipnet::IpNet;
 use layers::{
     admission::{self, Admission},
     cors::Cors,
@@ -73,57 +73,11 @@ use layers::{
 use oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo};
 use pace::Pace;
 use serde::Serialize;
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc};
 use tokio::sync::watch;
 use tower::ServiceBuilder;
 use visitor::CookieNames;
 use vitals::Vitals;
-
-/// What the public endpoints are built from.
-pub struct AppOptions {
-    /// Exactly as everyone compares it.
-    pub issuer: String,
-    pub lifetimes: Lifetimes,
-    pub hosts: Hosts,
-    /// For how long a fetched key set may be used: as long as a key is published before it signs.
-    pub key_set_age: Duration,
-    pub limits: Limits,
-    /// Networks of proxies, behind which many people share an address.
-    pub proxies: Vec<IpNet>,
-    /// Where people are sent.
-    pub links: Links,
-    /// Whether clients may register themselves.
-    pub registration: bool,
-    /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
-    pub limits_enabled: bool,
-}
-
-/// How much is taken at once, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Requests that are worked on.
-    pub requests: usize,
-    /// Requests whose body is on its way.
-    pub arrivals: usize,
-    /// How many of those one address may have.
-    pub arrivals_per_address: usize,
-    /// How long a body may take.
-    pub body: Duration,
-    /// How long all of a request may take once its head is here.
-    pub deadline: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            requests: 2_048,
-            arrivals: 2_048,
-            arrivals_per_address: 128,
-            body: Duration::from_secs(10),
-            deadline: Duration::from_secs(30),
-        }
-    }
-}
 
 /// What handlers share; clones are the same.
 #[derive(Clone)]

@@ -1,8 +1,7 @@
 //! Who asks: a browser or a program, from which page, with which session.
 
-use super::{App, error::Problem};
+use super::{App, Links, error::Problem};
 use crate::{
-    config::Links,
     crypto::{Dice, draw_text},
     domain::{Fingerprint, flow::Channel},
 };

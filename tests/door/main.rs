@@ -10,12 +10,14 @@
     reason = "tests measure patience and run clients beside the server"
 )]
 
+mod authorization;
 mod binary;
 mod commands;
 mod dev;
 mod doctor;
 mod documents;
 mod drain;
+mod families;
 mod http;
 mod introspection;
 mod keys;
@@ -33,3 +35,4 @@ mod shell;
 mod sign_in;
 mod support;
 mod tokens;
+mod userinfo;

@@ -34,9 +34,17 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
         let answer = send(door.address, door.request(method, path).body(body).unwrap()).await;
         assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
     }
-    assert_eq!(endpoints, 5);
-    assert_eq!(document["grant_types_supported"], serde_json::json!(["client_credentials"]));
-    for never in ["none", "implicit", "password", "client_secret_jwt"] {
+    assert_eq!(endpoints, 7);
+    let grants = ["authorization_code", "refresh_token", "client_credentials"];
+    assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
+    assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
+    assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+    assert_eq!(document["subject_types_supported"], serde_json::json!(["public"]));
+    let algorithms = &document["id_token_signing_alg_values_supported"];
+    assert_eq!(algorithms, &serde_json::json!(["RS256", "ES256", "EdDSA"]));
+    assert_eq!(document["authorization_response_iss_parameter_supported"], true);
+    assert_eq!(document["request_uri_parameter_supported"], false);
+    for never in ["implicit", "password", "client_secret_jwt"] {
         let listed = document["token_endpoint_auth_methods_supported"].to_string();
         assert!(
             !listed.contains(never)

@@ -2,7 +2,7 @@
 
 use crate::{
     http::Answer,
-    support::{Door, SECRET, basic, form},
+    support::{Door, form},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::Method;
@@ -157,15 +157,6 @@ impl Door {
         let request = self.request(Method::GET, "/connect/userinfo");
         let request = request.header("authorization", format!("Bearer {token}"));
         self.send(request.body(form(&[])).unwrap()).await
-    }
-
-    /// Posts a form with Basic credentials of one's own.
-    pub async fn post_with(&self, id: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let request = self
-            .request(Method::POST, path)
-            .header("authorization", basic(id, SECRET))
-            .header("content-type", "application/x-www-form-urlencoded");
-        self.send(request.body(form(fields)).unwrap()).await
     }
 }
 

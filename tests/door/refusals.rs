@@ -87,7 +87,9 @@ async fn every_malformed_request_is_refused_by_name() {
     door.send(zipped).await.refused(415, "invalid_request");
     let charset = "Application/X-WWW-Form-Urlencoded; charset=UTF-8";
     assert_eq!(send(charset, b"grant_type=client_credentials").await.status, 200);
-    for grant in ["password", "implicit", "authorization_code", "nonsense"] {
+    for grant in
+        ["password", "implicit", "urn:ietf:params:oauth:grant-type:saml2-bearer", "nonsense"]
+    {
         let answer = send(usual, format!("grant_type={grant}").as_bytes()).await;
         answer.refused(400, "unsupported_grant_type");
     }

@@ -6,7 +6,7 @@ use crate::{
     support::{Door, Manner, form, sealed},
 };
 use hyper::Method;
-use porteiro::config::Links;
+use porteiro::http::Links;
 use serde_json::{Value, json};
 use std::time::Duration;
 

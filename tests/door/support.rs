@@ -12,14 +12,13 @@ use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{Habits, hashing::HashingOptions},
     clock::SystemClock,
-    config::{Config, Links, Sources},
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Limits, transport::DrainLimits},
+    http::{Hosts, Lifetimes, Limits, Links, transport::DrainLimits},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Issuer, Manners, OperatorAddress, Plan, Running},
     system::Workbench,
@@ -123,6 +122,18 @@ email = "clara@nowhere.test"
 password = "correct horse battery staple"
 "#;
 
+/// The contract's.
+pub const LIFETIMES: Lifetimes = Lifetimes {
+    authorization_code: Duration::from_mins(1),
+    access_token: Duration::from_mins(5),
+    id_token: Duration::from_mins(5),
+    refresh_idle: Duration::from_hours(14 * 24),
+    refresh_ceiling: Duration::from_hours(30 * 24),
+    session_idle: Duration::from_hours(7 * 24),
+    session_ceiling: Duration::from_hours(30 * 24),
+    flow: Duration::from_mins(15),
+};
+
 pub struct Door {
     pub url: String,
     pub clock: Arc<TestClock>,
@@ -138,6 +149,7 @@ pub struct Manner {
     pub hosts: Hosts,
     pub drain: DrainLimits,
     pub links: Links,
+    pub lifetimes: Lifetimes,
     pub registration: bool,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
@@ -150,7 +162,15 @@ impl Default for Manner {
             DrainLimits { lame_duck: moment, idle_grace: moment, patience: Duration::from_secs(5) };
         let (limits, links) = (Limits::default(), Links::default());
         let keys_every = Duration::from_millis(20);
-        Self { limits, hosts: Hosts::Any, drain, links, registration: true, keys_every }
+        Self {
+            limits,
+            hosts: Hosts::Any,
+            drain,
+            links,
+            lifetimes: LIFETIMES,
+            registration: true,
+            keys_every,
+        }
     }
 }
 
@@ -182,7 +202,7 @@ impl Door {
             listen: vec![loopback()],
             tls: None,
             operator: OperatorAddress::At(loopback()),
-            lifetimes: Config::load(Sources::default()).unwrap().config.lifetimes,
+            lifetimes: manner.lifetimes,
             links: manner.links,
             hosts: manner.hosts,
             proxies: Vec::new(),

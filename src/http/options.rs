@@ -1,0 +1,73 @@
+//! What the public endpoints are built from.
+
+use super::Hosts;
+use ipnet::IpNet;
+use std::time::Duration;
+use url::Url;
+
+/// How long what is issued lives.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    pub authorization_code: Duration,
+    pub access_token: Duration,
+    pub id_token: Duration,
+    pub refresh_idle: Duration,
+    pub refresh_ceiling: Duration,
+    pub session_idle: Duration,
+    pub session_ceiling: Duration,
+    pub flow: Duration,
+}
+
+/// Where people are sent; what is not set is nowhere.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    pub sign_in: Option<Url>,
+    pub device: Option<Url>,
+    pub approval: Option<Url>,
+}
+
+/// What the public endpoints are built from.
+pub struct AppOptions {
+    /// Exactly as everyone compares it.
+    pub issuer: String,
+    pub lifetimes: Lifetimes,
+    pub hosts: Hosts,
+    /// For how long a fetched key set may be used: as long as a key is published before it signs.
+    pub key_set_age: Duration,
+    pub limits: Limits,
+    /// Networks of proxies, behind which many people share an address.
+    pub proxies: Vec<IpNet>,
+    /// Where people are sent.
+    pub links: Links,
+    /// Whether clients may register themselves.
+    pub registration: bool,
+    /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
+    pub limits_enabled: bool,
+}
+
+/// How much is taken at once, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that are worked on.
+    pub requests: usize,
+    /// Requests whose body is on its way.
+    pub arrivals: usize,
+    /// How many of those one address may have.
+    pub arrivals_per_address: usize,
+    /// How long a body may take.
+    pub body: Duration,
+    /// How long all of a request may take once its head is here.
+    pub deadline: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            requests: 2_048,
+            arrivals: 2_048,
+            arrivals_per_address: 128,
+            body: Duration::from_secs(10),
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
