@@ -94,8 +94,20 @@ impl Installation {
         self.serve_with(&[])
     }
 
+    /// Serves on another port as well: a second node of the same installation.
+    pub fn serve_at(&self, address: SocketAddr) -> Serving {
+        let (address_text, operator) = (address.to_string(), format!("127.0.0.1:{}", free_port()));
+        let variables =
+            [("PORTEIRO_LISTEN", &*address_text), ("PORTEIRO_OPERATOR__LISTEN", &*operator)];
+        self.start(&variables, address)
+    }
+
     /// Serves with more in the environment.
     pub fn serve_with(&self, variables: &[(&str, &str)]) -> Serving {
+        self.start(variables, self.address)
+    }
+
+    fn start(&self, variables: &[(&str, &str)], address: SocketAddr) -> Serving {
         let mut command = porteiro(self.path(), &["serve", "--config", "porteiro.toml"]);
         command.envs(variables.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -110,7 +122,7 @@ impl Installation {
             lines
         });
         let serving = Serving { child, log: Some(log) };
-        wait_until_it_listens(self.address);
+        wait_until_it_listens(address);
         serving
     }
 }

@@ -25,7 +25,9 @@ mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
 mod otel;
+mod outside;
 mod person;
+mod races;
 mod refusals;
 mod registration;
 mod rotation;

@@ -1,9 +1,6 @@
 //! A person who signs in without a screen, and a client that sends them.
 
-use crate::{
-    http::Answer,
-    support::{Door, form},
-};
+use crate::{http::Answer, outside::Outside, support::form};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::Method;
 use serde_json::{Value, json};
@@ -50,7 +47,7 @@ pub fn asking(client: &str, otherwise: &[(&str, &str)]) -> String {
     query.finish()
 }
 
-impl Door {
+impl Outside {
     /// Asks for authorization as a program does, with headers of its own.
     pub async fn authorize_with(
         &self,

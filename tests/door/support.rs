@@ -1,13 +1,13 @@
 //! A provider of its own for each test, and what one does with it.
 
 use crate::{
-    http::{Answer, get, request, send},
+    outside::Outside,
     shared::{TestClock, new_database},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::{HeaderMap, Method, Request};
+use hyper::HeaderMap;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{Habits, hashing::HashingOptions},
@@ -137,7 +137,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
 pub struct Door {
     pub url: String,
     pub clock: Arc<TestClock>,
-    pub address: SocketAddr,
+    outside: Outside,
     pub operator: SocketAddr,
     pub running: Running,
     folder: tempfile::TempDir,
@@ -171,6 +171,15 @@ impl Default for Manner {
             registration: true,
             keys_every,
         }
+    }
+}
+
+/// Whatever is done from outside is done by its address alone.
+impl std::ops::Deref for Door {
+    type Target = Outside;
+
+    fn deref(&self) -> &Outside {
+        &self.outside
     }
 }
 
@@ -223,7 +232,7 @@ impl Door {
         };
         let running = Running::start(plan).await.unwrap();
         let (address, operator) = (running.address, running.operator.unwrap());
-        Self { url, clock, address, operator, running, folder }
+        Self { url, clock, outside: Outside { address }, operator, running, folder }
     }
 
     pub fn keys(&self) -> PathBuf {
@@ -249,57 +258,6 @@ impl Door {
             dice: &SystemDice,
         };
         generator.generate(Purpose::Signing(algorithm)).unwrap().kid
-    }
-
-    pub async fn get(&self, path: &str) -> Answer {
-        get(self.address, path).await
-    }
-
-    pub fn request(&self, method: Method, path: &str) -> hyper::http::request::Builder {
-        request(method, self.address, path)
-    }
-
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
-        send(self.address, request).await
-    }
-
-    /// Posts a form as a client that authenticates by its header.
-    pub async fn post_as(&self, id: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let request = self
-            .request(Method::POST, path)
-            .header("authorization", basic(id, SECRET))
-            .header("content-type", "application/x-www-form-urlencoded");
-        self.send(request.body(form(fields)).unwrap()).await
-    }
-
-    /// Posts a form as it is.
-    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let kind = "application/x-www-form-urlencoded";
-        let request = self.request(Method::POST, path).header("content-type", kind);
-        self.send(request.body(form(fields)).unwrap()).await
-    }
-
-    /// Asks for a token in a client's own name.
-    pub async fn ask(&self, id: &str, fields: &[(&str, &str)]) -> Answer {
-        let fields = [&[("grant_type", "client_credentials")], fields].concat();
-        self.post_as(id, "/connect/token", &fields).await
-    }
-
-    /// Gets a token that must be granted.
-    pub async fn token(&self, id: &str, scope: &str) -> String {
-        let answer = self.ask(id, &[("scope", scope)]).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.json()["access_token"].as_str().unwrap().to_owned()
-    }
-
-    pub async fn key_set(&self) -> JwkSet {
-        serde_json::from_slice(&self.get("/connect/jwks").await.body).unwrap()
-    }
-
-    pub async fn introspect(&self, id: &str, token: &str) -> Value {
-        let answer = self.post_as(id, "/connect/introspect", &[("token", token)]).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.json()
     }
 
     pub async fn stop(self) {
