@@ -26,6 +26,7 @@ use std::{
 };
 
 const DEMO_CLIENT: &str = "demo-service";
+const DEMO_ACCOUNT: &str = "ana@demo.test";
 const DEMO_FILE: &str = "demo.toml";
 
 #[derive(Debug, Args)]
@@ -156,12 +157,12 @@ fn configuration(
     if wrong.is_empty() { Ok(loaded) } else { Err(Failure::Configuration(wrong)) }
 }
 
-/// Applies the demo, whose secret is drawn once and kept where only its owner can read it.
+/// Applies the demo, whose secrets are drawn once and kept where only their owner can read them.
 async fn provide_demo(folder: &Path, keys: &Path) -> Result<(), Failure> {
     let path = folder.join(DEMO_FILE);
     let mut file = OpenOptions::new();
     let written = match file.write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => file.write_all(demo(&draw_text(&SystemDice, 32)).as_bytes()),
+        Ok(mut file) => file.write_all(demo().as_bytes()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     };
@@ -173,22 +174,30 @@ async fn provide_demo(folder: &Path, keys: &Path) -> Result<(), Failure> {
     applied.map(drop)
 }
 
-fn demo(secret: &str) -> String {
-    include_str!("demo.toml").replace("{secret}", secret)
+fn demo() -> String {
+    let draw = |bytes| draw_text(&SystemDice, bytes);
+    let demo = include_str!("demo.toml").replace("{secret}", &draw(32));
+    demo.replace("{password}", &draw(15))
 }
 
-/// Reads back the demo client's secret, unless its owner has taken it out of the file.
-fn demo_secret(folder: &Path) -> Option<String> {
+/// Reads back a secret of the demo, unless its owner has taken it out of the file: that of the
+/// `table` whose `key` is `id`.
+fn demo_secret(
+    folder: &Path,
+    table: &'static str,
+    (key, id): (&str, &str),
+    name: &str,
+) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(DEMO_FILE)).ok()?;
     let mut root = Document::parse(&text).ok()?.into_root();
     // Whatever is wrong with it has been said when it was applied.
     let passed_over = &mut Vec::new();
-    let clients = root.tables("client", passed_over);
-    let mut demo = clients.into_iter().find_map(|mut client| {
-        let id = client.text("client_id", passed_over)?;
-        (id.value == DEMO_CLIENT).then_some(client)
+    let sections = root.tables(table, passed_over);
+    let mut demo = sections.into_iter().find_map(|mut section| {
+        let named = section.text(key, passed_over)?;
+        (named.value == id).then_some(section)
     })?;
-    demo.text("client_secret", passed_over).map(|secret| secret.value)
+    demo.text(name, passed_over).map(|secret| secret.value)
 }
 
 fn welcome(running: &Running, folder: &Path) -> io::Result<()> {
@@ -200,13 +209,21 @@ fn welcome(running: &Running, folder: &Path) -> io::Result<()> {
         say(&format!("  metrics      http://{address}/metrics"))?;
     }
     say(&format!("  its files    ./{} (delete it to start anew)\n", folder.display()))?;
-    if let Some(secret) = demo_secret(folder) {
+    let client = ("client_id", DEMO_CLIENT);
+    if let Some(secret) = demo_secret(folder, "client", client, "client_secret") {
         say("There is an organization `demo` and a client in it that may read invoices:\n")?;
         say(&format!("  client_id      {DEMO_CLIENT}\n  client_secret  {secret}\n"))?;
         say("Ask for a token:\n")?;
         say(&format!("  curl -s {issuer}/connect/token -u '{DEMO_CLIENT}:{secret}' \\"))?;
         say("       -d grant_type=client_credentials -d scope=invoices:read\n")?;
-        say("Ask for scope=invoices:approve and be refused: its role does not confer that.")?;
+        say("Ask for scope=invoices:approve and be refused: its role does not confer that.\n")?;
+    }
+    let account = ("email", DEMO_ACCOUNT);
+    if let Some(password) = demo_secret(folder, "account", account, "password") {
+        say("There is a manager of it, too:\n")?;
+        say(&format!("  e-mail    {DEMO_ACCOUNT}\n  password  {password}\n"))?;
+        say("Begin a sign-in, then post to the `href` of each step what it wants:\n")?;
+        say(&format!("  curl -s {issuer}/flows --json '{{\"kind\": \"sign_in\"}}'\n"))?;
     }
     let file = folder.join(DEMO_FILE);
     say(&format!("Change ./{0} and run: porteiro apply {0}\n", file.display()))?;

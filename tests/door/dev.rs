@@ -9,9 +9,20 @@ async fn dev_is_up_with_one_command_and_its_curl_works() {
     let mut speaking =
         Speaking::start(porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"]));
     let said = speaking.until("Ctrl-C");
-    let curl = said.split("  curl ").nth(1).unwrap().split("\n\n").next().unwrap();
-    let curl = format!("curl {}", curl.replace("\\\n", " "));
-    let token = Command::new("sh").args(["-c", &curl]).output().unwrap();
+    let curls: Vec<String> = said
+        .split("  curl ")
+        .skip(1)
+        .map(|rest| {
+            let curl = rest.split("\n\n").next().unwrap().trim_end();
+            format!("curl {}", curl.replace("\\\n", " "))
+        })
+        .collect();
+    let [curl, sign_in] = &curls[..] else { panic!("{said}") };
+    let begun = Command::new("sh").args(["-c", sign_in]).output().unwrap();
+    let begun: serde_json::Value = serde_json::from_slice(&begun.stdout).unwrap();
+    assert_eq!(begun["state"], "identify", "{sign_in}: {begun}");
+    assert!(said.contains("ana@demo.test"), "{said}");
+    let token = Command::new("sh").args(["-c", curl.as_str()]).output().unwrap();
     let token: serde_json::Value = serde_json::from_slice(&token.stdout).unwrap();
     assert_eq!(token["scope"], "invoices:read", "{curl}: {token}");
     let refused = curl.replace("invoices:read", "invoices:approve");
