@@ -14,6 +14,7 @@ mod random;
 mod secret_key;
 mod shared_vault;
 mod signer;
+mod totp;
 mod vault;
 mod verifier;
 
@@ -25,5 +26,6 @@ pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};
+pub use totp::matching_step;
 pub use vault::{Unsealable, Vault};
 pub use verifier::{NotOurs, Verifiers};

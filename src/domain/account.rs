@@ -47,6 +47,9 @@ pub struct Known {
     pub email_verified: bool,
     pub password: Option<PasswordHash>,
     pub totp: Option<SealedSecret>,
+    /// The last time step whose code was accepted (RFC 6238 §5.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    totp_used: Option<u64>,
     pub profile: Profile,
     pub created_at: Timestamp,
     /// When anything of it last changed.
@@ -73,11 +76,22 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Provision(Draft),
+    /// The code of this time step was right.
+    UseTotp {
+        step: u64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Provisioned(Provisioned),
+    Used,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Box<Known>),
+    TotpUsed { step: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +105,8 @@ pub enum Refusal {
     OtherEmail,
     #[error("its claims cannot stand")]
     Claims(Vec<ClaimFault>),
+    #[error("the code was used before, or is older than one that was")]
+    TotpSpent,
 }
 
 impl Known {
@@ -101,6 +117,7 @@ impl Known {
             email_verified: false,
             password: draft.password.clone(),
             totp: draft.totp.clone(),
+            totp_used: None,
             profile: Profile::default(),
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
@@ -137,15 +154,27 @@ impl Account {
             Err(why) => Decision::refuse(why),
             Ok((next, outcome)) => {
                 let record = match &outcome {
-                    Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
+                    Provisioned::Unchanged => {
+                        return Decision::accept(Vec::new(), Reply::Provisioned(outcome));
+                    }
                     Provisioned::Created => Record::new("account.created"),
                     Provisioned::Changed(_) => {
                         Record::new("account.changed").with("fields", outcome.fields())
                     }
                 };
-                Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome)
-                    .recording(record)
+                let provisioned = Event::Provisioned(Box::new(next));
+                Decision::accept(vec![provisioned], Reply::Provisioned(outcome)).recording(record)
             }
+        }
+    }
+
+    /// A code works once, and so does none before it: requests may race, or be replayed.
+    fn use_totp(&self, step: u64) -> Decision<Self> {
+        match self.known() {
+            Some(known) if known.totp_used.is_none_or(|last| last < step) => {
+                Decision::accept(vec![Event::TotpUsed { step }], Reply::Used)
+            }
+            _ => Decision::refuse(Refusal::TotpSpent),
         }
     }
 
@@ -180,17 +209,22 @@ impl Machine for Account {
     const KIND: &'static str = "account";
     type Command = Command;
     type Event = Event;
-    type Reply = Provisioned;
+    type Reply = Reply;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
-        let Command::Provision(draft) = command;
-        self.provision(draft, now)
+        match command {
+            Command::Provision(draft) => self.provision(draft, now),
+            Command::UseTotp { step } => self.use_totp(*step),
+        }
     }
 
     fn apply(&mut self, event: &Event) {
-        let Event::Provisioned(known) = event;
-        *self = Self::Known(known.clone());
+        match (event, self) {
+            (Event::Provisioned(known), this) => *this = Self::Known(known.clone()),
+            (Event::TotpUsed { step }, Self::Known(known)) => known.totp_used = Some(*step),
+            (Event::TotpUsed { .. }, Self::Unborn) => {}
+        }
     }
 
     fn names(&self) -> Vec<Name> {

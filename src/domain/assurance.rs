@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum Method {
     #[serde(rename = "pwd")]
     Password,
+    /// A one-time code of an authenticator application.
+    #[serde(rename = "otp")]
+    Totp,
 }
 
 impl Method {
@@ -15,8 +18,23 @@ impl Method {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Password => "pwd",
+            Self::Totp => "otp",
         }
     }
+
+    /// What one must know, or have, to use it (NIST SP 800-63B-4 §2).
+    const fn factor(self) -> Factor {
+        match self {
+            Self::Password => Factor::Knowledge,
+            Self::Totp => Factor::Possession,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Factor {
+    Knowledge,
+    Possession,
 }
 
 /// An authenticator assurance level (NIST SP 800-63B-4 §2).
@@ -30,7 +48,7 @@ pub enum Level {
 
 impl Level {
     /// Every level that evidence can reach today.
-    pub const REACHABLE: [Self; 1] = [Self::Aal1];
+    pub const REACHABLE: [Self; 2] = [Self::Aal1, Self::Aal2];
 
     /// Returns its name in `acr`.
     pub const fn name(self) -> &'static str {
@@ -61,8 +79,15 @@ impl Evidence {
 
     /// Returns the level reached; nothing proved reaches none.
     pub fn level(&self) -> Option<Level> {
-        // One factor of any kind is the first level.
-        (!self.0.is_empty()).then_some(Level::Aal1)
+        let mut factors = self.0.iter().map(|proof| proof.method.factor());
+        let first = factors.next()?;
+        // Two of one kind are one factor.
+        Some(if factors.any(|factor| factor != first) { Level::Aal2 } else { Level::Aal1 })
+    }
+
+    /// Returns what was proved, and one proof more.
+    pub fn and(&self, method: Method, at: Timestamp) -> Self {
+        Self(self.0.iter().copied().chain([Proof { method, at }]).collect())
     }
 
     /// Lists the methods, each once, as `amr` does.
@@ -93,5 +118,10 @@ mod tests {
         let proved = Evidence::of(Method::Password, now);
         assert_eq!((proved.level(), proved.last()), (Some(Level::Aal1), Some(now)));
         assert_eq!(proved.methods(), [Method::Password]);
+        let twice = proved.and(Method::Password, now);
+        assert_eq!((twice.level(), twice.methods().len()), (Some(Level::Aal1), 1));
+        let both = proved.and(Method::Totp, now);
+        assert_eq!(both.level(), Some(Level::Aal2));
+        assert_eq!(both.methods(), [Method::Password, Method::Totp]);
     }
 }

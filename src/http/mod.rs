@@ -97,6 +97,7 @@ pub struct Inner {
     scope_owners: Holders,
     access_tokens: Entities<AccessToken>,
     accounts: View<Account>,
+    account_entities: Entities<Account>,
     memberships: View<Membership>,
     sessions: Entities<Session>,
     session_views: View<Session>,
@@ -161,6 +162,7 @@ impl App {
             scope_owners: system.holders(SCOPE_OWNERS),
             access_tokens: system.host().await?,
             accounts: system.view(),
+            account_entities: system.host().await?,
             memberships: system.view(),
             sessions: system.host().await?,
             session_views: system.view(),
@@ -270,6 +272,7 @@ impl App {
             .route(routes::FLOW, get(flows::show))
             .route(routes::FLOW_IDENTIFIER, post(flows::identifier))
             .route(routes::FLOW_PASSWORD, post(flows::password))
+            .route(routes::FLOW_TOTP, post(flows::totp))
             .route(routes::FLOW_ORGANIZATION, post(flows::organization))
             .route(routes::FLOW_CONSENT, post(flows::consent))
             .method_not_allowed_fallback(refuse_method);

@@ -14,11 +14,12 @@ pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
 pub const FLOW_IDENTIFIER: &str = "/flows/{id}/identifier";
 pub const FLOW_PASSWORD: &str = "/flows/{id}/password";
+pub const FLOW_TOTP: &str = "/flows/{id}/totp";
 pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
 pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
 
 /// Every path that is served; metrics know no others.
-pub const ALL: [&str; 15] = [
+pub const ALL: [&str; 16] = [
     OPENID_CONFIGURATION,
     AUTHORIZATION_SERVER,
     JWKS,
@@ -32,6 +33,7 @@ pub const ALL: [&str; 15] = [
     FLOW,
     FLOW_IDENTIFIER,
     FLOW_PASSWORD,
+    FLOW_TOTP,
     FLOW_ORGANIZATION,
     FLOW_CONSENT,
 ];

@@ -6,7 +6,10 @@ use crate::{
     support::{Door, Manner, form, sealed},
 };
 use hyper::Method;
-use porteiro::http::Links;
+use porteiro::{
+    domain::{Clock as _, Timestamp},
+    http::Links,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -215,6 +218,37 @@ async fn a_wrong_credential_says_nothing_and_ten_of_them_end_the_flow() {
     door.clock.advance(Duration::from_secs(31));
     let flow = door.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
     assert_eq!(door.prove(&flow, "ana@acme.test").await.json()["state"], "done");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn an_enrolled_second_factor_is_asked_for_and_its_codes_work_once() {
+    let door = Door::open().await;
+    let secret = totp_rs::Secret::new_stack(*b"12345678901234567890");
+    let application = totp_rs::Builder::new().with_secret(secret).build_noncompliant();
+    let code = |now: Timestamp| application.generate(now.seconds().cast_unsigned()).to_string();
+    let begin = async || {
+        let flow = door.authorize("web", &[]).await.json();
+        let asked = door.prove(&flow, "dora@acme.test").await.json();
+        assert_eq!((text(&asked["state"]), names(&asked)), ("second_factor", vec!["totp"]));
+        assert!(asked.get("result").is_none(), "one proof is worth nothing yet");
+        flow
+    };
+    let (one, other) = (begin().await, begin().await);
+    let right = json!({ "code": code(door.clock.now()) });
+    door.step(&one, "totp", json!({ "code": "000000" })).await.problem(401, "invalid_credentials");
+    door.step(&one, "totp", json!({ "code": 7 })).await.problem(400, "invalid_request");
+    door.step(&one, "password", json!({ "password": PASSWORD }))
+        .await
+        .problem(409, "step_not_available");
+    let done = door.step(&one, "totp", right.clone()).await;
+    assert_eq!(done.json()["state"], "done", "{done:?}");
+    assert_eq!(done.json()["assurance"]["reached"], "aal2");
+    door.step(&other, "totp", right).await.problem(401, "invalid_credentials");
+    let code = parameter(&redirect(&done), "code").unwrap();
+    let tokens = door.redeem("web", &code).await.json();
+    let id = crate::person::claims(&tokens["id_token"]);
+    assert_eq!((&id["acr"], &id["amr"]), (&json!("aal2"), &json!(["pwd", "otp"])));
     door.stop().await;
 }
 

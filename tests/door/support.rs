@@ -118,6 +118,11 @@ memberships = [
 ]
 
 [[account]]
+email = "dora@acme.test"
+password = "correct horse battery staple"
+totp_secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+[[account]]
 email = "clara@nowhere.test"
 password = "correct horse battery staple"
 "#;

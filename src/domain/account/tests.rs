@@ -35,7 +35,10 @@ fn provision_at(
     for event in &decision.events {
         account.apply(event);
     }
-    decision.outcome
+    decision.outcome.map(|reply| match reply {
+        Reply::Provisioned(outcome) => outcome,
+        Reply::Used => panic!("it was provisioned"),
+    })
 }
 
 fn provision(account: &mut Account, draft: Draft) -> Result<Provisioned, Refusal> {
@@ -145,4 +148,18 @@ fn an_account_is_stored_as_it_was_and_its_credentials_are_not_shown() {
     assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
     let shown = format!("{account:?} {:?}", Command::Provision(ana()));
     assert!(!shown.contains("argon2") && !shown.contains("BwcH"), "{shown}");
+}
+
+#[test]
+fn a_code_of_an_authenticator_application_works_once_and_none_before_it_after() {
+    let mut account = known();
+    let mut spend = |step| {
+        let decision = account.decide(&Command::UseTotp { step }, NOW);
+        decision.events.iter().for_each(|event| account.apply(event));
+        decision.outcome
+    };
+    assert_eq!(spend(7), Ok(Reply::Used));
+    assert_eq!(spend(7), Err(Refusal::TotpSpent));
+    assert_eq!(spend(6), Err(Refusal::TotpSpent));
+    assert_eq!(spend(8), Ok(Reply::Used));
 }

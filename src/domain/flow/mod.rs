@@ -3,8 +3,9 @@
 //! | stage | step | next | refused when |
 //! |---|---|---|---|
 //! | identify, credential | identify | credential | |
-//! | credential | disprove (wrong) | credential; after ten, failed | |
-//! | credential | prove (right) | whatever comes next | |
+//! | credential, second factor | disprove (wrong) | the same; after ten, failed | |
+//! | credential | prove (right) | second factor, where one is enrolled; else whatever comes next | |
+//! | second factor | confirm (right) | whatever comes next | |
 //! | organization | choose | whatever comes next | it is not among the choices |
 //! | consent | decide | whatever comes next, or failed | |
 //! | done, failed | anything | | always |
@@ -73,6 +74,8 @@ pub struct Open {
 pub enum Stage {
     Identify,
     Credential,
+    /// One proof is not enough for an account that has enrolled a second factor.
+    SecondFactor,
     Organization,
     Consent,
 }
@@ -125,7 +128,7 @@ impl Open {
                 next.stage = Stage::Credential;
                 next.moved()
             }
-            (Step::Disprove { account }, Stage::Credential) => {
+            (Step::Disprove { account }, Stage::Credential | Stage::SecondFactor) => {
                 next.attempts += 1;
                 let mut record = Record::new("sign_in.failed");
                 if let Some(account) = account {
@@ -136,8 +139,20 @@ impl Open {
                     if exhausted { next.fail(Denial::TooManyAttempts) } else { next.moved() };
                 decision.recording(record)
             }
-            (Step::Prove { person, situation, fresh }, Stage::Credential) => {
+            (Step::Prove { person, second_factor: true, .. }, Stage::Credential) => {
                 next.person = Some(person.clone());
+                next.stage = Stage::SecondFactor;
+                next.moved()
+            }
+            (Step::Prove { person, situation, fresh, .. }, Stage::Credential) => {
+                next.person = Some(person.clone());
+                next.settle(situation.as_deref(), fresh, false, now)
+            }
+            (Step::Confirm { method, situation, fresh }, Stage::SecondFactor) => {
+                let Some(person) = &mut next.person else {
+                    return Decision::refuse(Refusal::NotNow);
+                };
+                person.evidence = person.evidence.and(*method, now);
                 next.settle(situation.as_deref(), fresh, false, now)
             }
             (Step::Choose { organization, situation, fresh }, Stage::Organization) => {

@@ -1,7 +1,7 @@
 //! What may be done in a flow, and what is answered.
 
 use super::{Flow, Open, Seed};
-use crate::domain::{Fingerprint, authorization::Situation, grant::Person};
+use crate::domain::{Fingerprint, assurance::Method, authorization::Situation, grant::Person};
 use std::time::Duration;
 
 /// A step, and the seed of the flow it is meant for.
@@ -25,7 +25,15 @@ pub enum Step {
     /// A credential was right.
     Prove {
         person: Person,
+        /// Whether the account has enrolled one; then it is asked for.
+        second_factor: bool,
         /// Needed where a client asks for something.
+        situation: Option<Box<Situation>>,
+        fresh: Box<Fresh>,
+    },
+    /// The second factor was right.
+    Confirm {
+        method: Method,
         situation: Option<Box<Situation>>,
         fresh: Box<Fresh>,
     },

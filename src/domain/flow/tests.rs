@@ -68,7 +68,7 @@ fn fresh() -> Box<Fresh> {
 }
 
 fn prove(situation: Option<Box<Situation>>) -> Step {
-    Step::Prove { person: person(), situation, fresh: fresh() }
+    Step::Prove { person: person(), second_factor: false, situation, fresh: fresh() }
 }
 
 fn identify() -> Step {
@@ -217,10 +217,30 @@ fn whoever_signs_in_again_keeps_their_session() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
     let fresh = Box::new(Fresh { present: Some("old".to_owned()), ..*fresh() });
-    let done = take(&mut flow, &seed, Step::Prove { person: person(), situation: None, fresh });
+    let step = Step::Prove { person: person(), second_factor: false, situation: None, fresh };
+    let done = take(&mut flow, &seed, step);
     assert!(births(&done).is_empty());
     let finished = done.outcome.unwrap().finished.unwrap();
     assert_eq!((finished.session.as_str(), finished.proved_here), ("old", true));
+}
+
+#[test]
+fn an_enrolled_second_factor_is_always_asked_for() {
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    let confirm = || Step::Confirm { method: Method::Totp, situation: None, fresh: fresh() };
+    assert_eq!(take(&mut flow, &seed, confirm()).outcome, Err(Refusal::NotNow), "not first");
+    let prove =
+        Step::Prove { person: person(), second_factor: true, situation: None, fresh: fresh() };
+    let first = take(&mut flow, &seed, prove);
+    assert!(births(&first).is_empty(), "one proof bears nothing");
+    assert_eq!(stage(&flow), Some(Stage::SecondFactor));
+    let again = take(&mut flow, &seed, identify());
+    assert_eq!(again.outcome, Err(Refusal::NotNow), "nobody else may take it from here");
+    take(&mut flow, &seed, Step::Disprove { account: Some("ana".to_owned()) });
+    let done = take(&mut flow, &seed, confirm());
+    assert_eq!(births(&done), ["session"]);
+    assert!(done.effects.births[0].state.contains("otp"));
 }
 
 #[test]

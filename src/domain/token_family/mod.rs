@@ -367,7 +367,8 @@ impl Machine for TokenFamily {
                 }));
             }
             (Self::Alive(alive), Event::Rotated { access_until, refresh }) => {
-                alive.access_until = *access_until;
+                // Lifetimes may be shortened, and nodes' clocks differ: an earlier token may end later.
+                alive.access_until = alive.access_until.max(*access_until);
                 alive.refresh = Some(token(*refresh));
             }
             (_, Event::Ended { why }) => {

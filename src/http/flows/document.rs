@@ -181,6 +181,7 @@ const fn stage(stage: Stage) -> (&'static str, &'static [&'static str]) {
     match stage {
         Stage::Identify => ("identify", &["identifier"]),
         Stage::Credential => ("credential", &["password", "identifier"]),
+        Stage::SecondFactor => ("second_factor", &["totp"]),
         Stage::Organization => ("organization", &["organization"]),
         Stage::Consent => ("consent", &["consent"]),
     }

@@ -20,6 +20,7 @@ mod password;
 mod problems;
 mod show;
 pub mod ticket;
+mod totp;
 
 pub use begin::post as begin;
 pub use consent::post as consent;
@@ -28,3 +29,4 @@ pub use identifier::post as identifier;
 pub use organization::post as organization;
 pub use password::post as password;
 pub use show::get as show;
+pub use totp::post as totp;

@@ -59,6 +59,7 @@ pub async fn post(
         }
         UNAVAILABLE
     })?;
+    let second_factor = known.is_some_and(|known| known.totp.is_some());
     let account = known.map(|known| known.id.clone());
     let Some(account) = account.clone().filter(|_| verdict.matches) else {
         opened.ask(&app, Step::Disprove { account }).await?;
@@ -70,7 +71,7 @@ pub async fn post(
     let person = Person { account, evidence };
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
         let ending::Facts { situation, fresh } = facts;
-        Step::Prove { person: person.clone(), situation, fresh }
+        Step::Prove { person: person.clone(), second_factor, situation, fresh }
     })
     .await
 }

@@ -5,7 +5,7 @@ use crate::{
     crypto::draw_uuid,
     domain::{
         Machine as _, Provisioned,
-        account::{Account, Command, EMAIL_ADDRESSES},
+        account::{Account, Command, EMAIL_ADDRESSES, Reply},
         membership::{self, MEMBERSHIPS, Membership},
     },
     provisioning::{
@@ -40,7 +40,9 @@ impl<'a> Planner<'a, '_> {
         };
         let moved = self.memberships(declared, &id).await?;
         match outcome {
-            Ok(outcome) => {
+            // Nothing else is asked of an account here.
+            Ok(Reply::Used) => {}
+            Ok(Reply::Provisioned(outcome)) => {
                 let outcome = if moved { with_memberships(outcome) } else { outcome };
                 self.accept::<Account>(&person.draft.email, outcome);
             }
