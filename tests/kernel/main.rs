@@ -19,6 +19,7 @@ mod history;
 mod janitor;
 mod keys;
 mod ledger;
+mod model;
 mod outbox;
 mod processes;
 mod provisioning;

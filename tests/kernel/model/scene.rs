@@ -1,0 +1,212 @@
+//! Who is on the scene: one family, its session, a client and a stranger, and a few instants.
+
+use porteiro::domain::{
+    Birth, Fingerprint, Machine as _, Requirement, Timestamp,
+    assurance::{Evidence, Level, Method},
+    authority::{Audience, Permission, Scopes},
+    grant::{Grant, Held, Limits, Person, Seat},
+    session::{self, Session},
+    token_family::{Begin, Command, Lifetimes, Redeem, Refresh, Reply, TokenFamily},
+};
+use std::{sync::LazyLock, time::Duration};
+
+/// The number of the request whose answer a refresh token is issued in.
+pub type Token = u8;
+
+/// The most requests of a run.
+pub const MOST_REQUESTS: u8 = 8;
+
+const BIRTH: i64 = 1_800_000_000_000;
+const MINUTE: i64 = 60_000;
+
+/// Birth; the code is over; a refresh token as old as the family is over; the ceiling is reached,
+/// though one issued at the second instant would idle on.
+///
+/// Each is the very millisecond at which something expires.
+pub const INSTANTS: [Timestamp; 4] = [
+    Timestamp::from_millis(BIRTH),
+    Timestamp::from_millis(BIRTH + 60 * MINUTE),
+    Timestamp::from_millis(BIRTH + 14 * 60 * MINUTE),
+    Timestamp::from_millis(BIRTH + 14 * 60 * MINUTE + 30 * MINUTE),
+];
+
+/// Longer than a real one, so that few instants tell all ends apart.
+const CODE_LIVES: Duration = Duration::from_hours(1);
+
+const LIFETIMES: Lifetimes = Lifetimes {
+    access_token: Duration::from_mins(5),
+    refresh_idle: Duration::from_hours(14),
+    refresh_ceiling: Duration::from_mins(14 * 60 + 30),
+};
+
+/// The kind of what the limits are read from.
+pub const MEMBERSHIP: &str = "membership";
+
+/// Who asks.
+///
+/// A thief who also has the client's own secrets cannot be told from the client, and asks as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Asker {
+    Client,
+    /// Another client, without the verifier.
+    Stranger,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ask {
+    Redeem(Asker),
+    Refresh(Asker, Token),
+    Revoke,
+}
+
+/// What the person holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    Full,
+    /// The role is lost.
+    Shrunk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Request {
+    pub ask: Ask,
+    /// Which request it is, and so which refresh token it would yield.
+    pub number: Token,
+    /// As it was read when it was asked.
+    pub limit: Limit,
+}
+
+impl Limit {
+    /// The version of the row it is read from.
+    pub fn version(self) -> i64 {
+        match self {
+            Self::Full => 1,
+            Self::Shrunk => 2,
+        }
+    }
+}
+
+/// Every scope that may be issued under a limit, as the model sees it.
+pub fn held(limit: Limit) -> &'static [&'static str] {
+    match limit {
+        Limit::Full => &["openid", "offline_access", "invoices:read"],
+        Limit::Shrunk => &["openid", "offline_access"],
+    }
+}
+
+/// When the code is over.
+pub fn code_until() -> Timestamp {
+    INSTANTS[0] + CODE_LIVES
+}
+
+/// When a refresh token is over that was issued at an instant.
+pub fn token_until(issued_at: u8) -> Timestamp {
+    let idle = INSTANTS[usize::from(issued_at)] + LIFETIMES.refresh_idle;
+    idle.min(INSTANTS[0] + LIFETIMES.refresh_ceiling)
+}
+
+fn code() -> Fingerprint {
+    Fingerprint::of(b"code")
+}
+
+fn verifier() -> Fingerprint {
+    Fingerprint::of(b"verifier")
+}
+
+fn token(number: Token) -> Fingerprint {
+    static TOKENS: LazyLock<Vec<Fingerprint>> =
+        LazyLock::new(|| (0..MOST_REQUESTS).map(|n| Fingerprint::of(&[n])).collect());
+    TOKENS[usize::from(number)]
+}
+
+/// The session in which the code was granted.
+pub fn session() -> Birth {
+    let evidence = Evidence::of(Method::Password, INSTANTS[0]);
+    let begin = session::Begin {
+        person: Person { account: "ana".to_owned(), evidence },
+        token: Fingerprint::of(b"session"),
+        idle: LIFETIMES.refresh_ceiling,
+        ceiling: LIFETIMES.refresh_ceiling,
+    };
+    Session::birth("session", begin, INSTANTS[0])
+}
+
+pub fn begin(offline: bool) -> Begin {
+    let scopes =
+        if offline { "openid invoices:read offline_access" } else { "openid invoices:read" };
+    let grant = Grant {
+        client_id: "app".to_owned(),
+        account: "ana".to_owned(),
+        session: "session".to_owned(),
+        seat: Some(Seat { membership: "seat".to_owned(), organization: "acme".to_owned() }),
+        audience: Audience::Resource("api:invoices".to_owned()),
+        scopes: Scopes::parse(scopes).unwrap(),
+        authenticated_at: INSTANTS[0],
+        level: Level::Aal1,
+        methods: vec![Method::Password],
+    };
+    Begin {
+        grant,
+        code: code(),
+        code_lives: CODE_LIVES,
+        redirect_uri: "https://app.example/cb".to_owned(),
+        challenge: verifier(),
+        nonce: None,
+        requirements: Vec::new(),
+    }
+}
+
+/// The command that a request becomes; `presented` is the refresh token it bears.
+pub fn command(request: Request, presented: Option<Token>) -> Command {
+    let Request { ask, number, limit } = request;
+    let client_id = |asker| match asker {
+        Asker::Client => "app".to_owned(),
+        Asker::Stranger => "eve".to_owned(),
+    };
+    let (limits, requirements) = (limits(limit), vec![membership(limit)]);
+    match ask {
+        Ask::Redeem(asker) => Command::Redeem(Box::new(Redeem {
+            code: code(),
+            client_id: client_id(asker),
+            redirect_uri: None,
+            verifier: (asker == Asker::Client).then(verifier),
+            refresh: Some(token(number)),
+            limits,
+            requirements,
+            lifetimes: LIFETIMES,
+        })),
+        Ask::Refresh(asker, _) => Command::Refresh(Box::new(Refresh {
+            token: token(presented.unwrap()),
+            client_id: client_id(asker),
+            scopes: None,
+            next: token(number),
+            limits,
+            requirements,
+            lifetimes: LIFETIMES,
+        })),
+        Ask::Revoke => Command::Revoke { client_id: client_id(Asker::Client) },
+    }
+}
+
+fn limits(limit: Limit) -> Limits {
+    let permissions = match limit {
+        Limit::Full => vec![Permission::parse("invoices:*").unwrap()],
+        Limit::Shrunk => Vec::new(),
+    };
+    let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
+    Limits { ceiling: None, held: Some(held), offered: vec!["invoices:read".to_owned()] }
+}
+
+/// The fact that the limits have not changed since they were read.
+pub fn membership(limit: Limit) -> Requirement {
+    Requirement::Unchanged { kind: MEMBERSHIP, id: "seat".to_owned(), version: limit.version() }
+}
+
+/// The refresh token of a family that is good, if there is one.
+pub fn present(family: &TokenFamily) -> Option<Token> {
+    let Ok(Reply::Shown(shown)) = family.decide(&Command::Show, INSTANTS[0]).outcome else {
+        return None;
+    };
+    let (fingerprint, _) = shown.refresh?;
+    (0..MOST_REQUESTS).find(|number| token(*number) == fingerprint)
+}
