@@ -2,8 +2,10 @@
 
 use super::{
     Requirement, Timestamp,
+    account::Account,
     assurance::{Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Source, Widening, narrow},
+    session::Session,
 };
 use serde::{Deserialize, Serialize};
 
@@ -108,10 +110,9 @@ impl Grant {
     /// What must be there for it to confer anything; the versions of the rest come from whoever
     /// gathered the limits.
     pub fn ancestors(&self) -> Vec<Requirement> {
-        use super::{Machine as _, session::Session};
-        let session = (!self.is_offline())
-            .then(|| Requirement::Live { kind: Session::KIND, id: self.session.clone() });
-        session.into_iter().collect()
+        let account = Requirement::live::<Account>(&*self.account);
+        let session = (!self.is_offline()).then(|| Requirement::live::<Session>(&*self.session));
+        session.into_iter().chain([account]).collect()
     }
 }
 

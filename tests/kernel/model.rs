@@ -2,7 +2,7 @@
 //!
 //! A store, two nodes, a client, a stranger and a thief; actors that die, commits of unknown fate,
 //! answers that are lost or stolen, time, a session that ends, a role that is lost. `shell` says what
-//! it mirrors of production and what it leaves out; adr/0018 says why it is done this way.
+//! it mirrors of production and what it leaves out; adr/0019 says why it is done this way.
 //!
 //! With `PORTEIRO_MODEL_REQUESTS` set to more than 3, further requests are made (`bench/long/model`).
 

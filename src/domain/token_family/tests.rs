@@ -263,7 +263,10 @@ fn a_scope_that_the_api_no_longer_has_is_refused() {
 #[test]
 fn a_family_ends_with_its_session_unless_it_is_offline() {
     let session = Requirement::live::<crate::domain::session::Session>("session");
-    for (scope, expected) in [("openid", vec![session]), ("openid offline_access", vec![])] {
+    let account = || Requirement::live::<crate::domain::account::Account>("ana");
+    for (scope, expected) in
+        [("openid", vec![session, account()]), ("openid offline_access", vec![account()])]
+    {
         let mut family = TokenFamily::default();
         let begin =
             Begin { grant: Grant { audience: Audience::Issuer, ..grant(scope) }, ..begin(scope) };

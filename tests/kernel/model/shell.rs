@@ -30,6 +30,7 @@ use super::{
 };
 use porteiro::domain::{
     Machine as _, Requirement, Timestamp,
+    account::Account,
     session::Session,
     token_family::{Refusal, Reply},
 };
@@ -275,6 +276,8 @@ impl Step<'_> {
                     (1 + i64::from(session_ended), self.rules.session_until(session_ended))
                 }
                 MEMBERSHIP => (limit.version(), Timestamp::FOREVER),
+                // Nothing here happens to an account.
+                Account::KIND => (1, Timestamp::FOREVER),
                 other => panic!("the model has no {other}"),
             };
             fact.holds(version, live_until, time(at))
