@@ -1,6 +1,6 @@
 //! What a person has let a client know of them: OIDC Core §5.3.
 //!
-//! Any live token with the scope `openid` will do, whatever API it is for (adr/0020).
+//! Any live token with the scope `openid` will do, whatever API it is for (adr/0025).
 
 use crate::{
     domain::{access_token::Claims, account, client::ClientMetadata},
