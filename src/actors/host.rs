@@ -15,8 +15,27 @@ impl<M> Host<M> {
 
 pub(super) struct HostState<M: Machine> {
     room: Arc<Room<M>>,
-    idle: Duration,
+    hospitality: Hospitality,
     myself: ActorCell,
+}
+
+/// How long guests may stay.
+#[derive(Clone, Copy)]
+pub(super) struct Hospitality {
+    /// After how long without a command an entity rests.
+    pub(super) idle: Duration,
+    /// How many may stay for so long.
+    pub(super) crowd: usize,
+}
+
+/// How long an entity stays in a crowd: as long as somebody who comes back at once would need.
+const IN_A_CROWD: Duration = Duration::from_secs(1);
+
+impl Hospitality {
+    /// How often to look round.
+    fn every(&self) -> Duration {
+        (self.idle / 4).min(IN_A_CROWD)
+    }
 }
 
 /// Look for guests that may rest.
@@ -25,16 +44,16 @@ pub(super) struct LookRound;
 impl<M: Machine> Actor for Host<M> {
     type Msg = LookRound;
     type State = HostState<M>;
-    type Arguments = (Arc<Room<M>>, Duration);
+    type Arguments = (Arc<Room<M>>, Hospitality);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Self::Msg>,
-        (room, idle): Self::Arguments,
+        (room, hospitality): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         room.welcome_host(myself.get_cell());
-        drop(myself.send_after(idle / 4, || LookRound));
-        Ok(HostState { room, idle, myself: myself.get_cell() })
+        drop(myself.send_after(hospitality.every(), || LookRound));
+        Ok(HostState { room, hospitality, myself: myself.get_cell() })
     }
 
     async fn handle(
@@ -44,9 +63,12 @@ impl<M: Machine> Actor for Host<M> {
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let now = state.room.lent.clock.now();
-        state.room.vitals.rested(state.room.guests.rest(now, state.idle));
+        let Hospitality { idle, crowd } = state.hospitality;
+        let crowded = state.room.guests.count() > crowd;
+        let idle = if crowded { idle.min(IN_A_CROWD) } else { idle };
+        state.room.vitals.rested(state.room.guests.rest(now, idle));
         state.room.troubles.tidy(now);
-        drop(myself.send_after(state.idle / 4, || LookRound));
+        drop(myself.send_after(state.hospitality.every(), || LookRound));
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::{
     entities::Entities,
     gate::Gate,
-    host::Host,
+    host::{Hospitality, Host},
     janitor::{Janitor, JanitorHabits},
     key_keeper::{KeeperArguments, KeyHabits, KeyKeeper, KeySnapshot, ReadFolder},
     lent::Lent,
@@ -31,6 +31,8 @@ use tokio::{
 pub struct Habits {
     /// After how long without a command an entity rests.
     pub idle: Duration,
+    /// How many entities of a kind may stay awake for so long; beyond, only those in use do.
+    pub crowd: usize,
     /// How long an ask may take unless it says otherwise.
     pub patience: Duration,
     /// How many asks may be under way at once.
@@ -46,6 +48,8 @@ impl Default for Habits {
     fn default() -> Self {
         Self {
             idle: Duration::from_mins(2),
+            // At some 7 KB each.
+            crowd: 4_096,
             patience: Duration::from_secs(5),
             most_asks: 4_096,
             restarts: RestartBudget { restarts: 5, within: Duration::from_mins(1) },
@@ -125,8 +129,9 @@ impl Tree {
             place.insert(Box::new(move || asked.report()));
         }
         let door = Entities::new(room.clone(), self.gate.clone(), self.habits.patience);
-        let idle = self.habits.idle;
-        let host = move || (Host::<M>::new(), (room.clone(), idle));
+        let Habits { idle, crowd, .. } = self.habits;
+        let hospitality = Hospitality { idle, crowd };
+        let host = move || (Host::<M>::new(), (room.clone(), hospitality));
         self.start(Child::new(M::KIND, host)).await?;
         Ok(door)
     }

@@ -85,6 +85,23 @@ async fn an_idle_entity_rests_and_wakes_with_its_state() {
 }
 
 #[tokio::test]
+async fn in_a_crowd_only_those_stay_awake_that_are_in_use() {
+    let mut world = World::new().await;
+    (world.habits.idle, world.habits.crowd) = (Duration::from_mins(5), 2);
+    let node = world.node().await;
+    for book in ["a", "b"] {
+        node.append(book, 1).await.unwrap();
+    }
+    world.clock.advance(Duration::from_secs(2));
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert_eq!(node.ledgers.report().awake, 2, "two are no crowd");
+    node.append("c", 1).await.unwrap();
+    eventually("rest", async || node.ledgers.report().awake == 1).await;
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2], "it wakes with its state");
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn an_entity_does_not_rest_at_work() {
     let mut world = World::new().await;
     world.habits.idle = Duration::from_millis(20);

@@ -120,6 +120,7 @@ impl World {
 fn habits() -> Habits {
     Habits {
         idle: Duration::from_mins(5),
+        crowd: 4_096,
         patience: Duration::from_secs(20),
         most_asks: 4_096,
         restarts: RestartBudget { restarts: 3, within: Duration::from_mins(1) },
