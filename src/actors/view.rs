@@ -66,6 +66,11 @@ impl<M: Machine> View<M> {
         reading.await.map_err(|error| (*error).clone())
     }
 
+    /// Shows an entity as it is now, where `anew`; else as it was less than a second ago.
+    pub async fn look_if(&self, anew: bool, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
+        if anew { self.look_anew(id).await } else { self.look(id).await }
+    }
+
     /// Shows an entity as it is now.
     pub async fn look_anew(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
         let seen = self.read(id).await?;

@@ -32,11 +32,7 @@ pub async fn find(app: &App, visitor: &Visitor, anew: bool) -> Result<Option<Pre
     let Some(token) = &visitor.session_token else { return Ok(None) };
     let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
     let now = app.clock.now();
-    let mut seen = if anew {
-        app.session_views.look_anew(&token.id).await?
-    } else {
-        app.session_views.look(&token.id).await?
-    };
+    let mut seen = app.session_views.look_if(anew, &token.id).await?;
     if seen.machine.opened_by(token.fingerprint, now).is_none() && !anew {
         // It may have been renewed a moment ago.
         seen = app.session_views.look_anew(&token.id).await?;

@@ -2,9 +2,9 @@
 
 use super::{App, target};
 use crate::{
-    actors::{Seen, View, ViewError},
+    actors::ViewError,
     domain::{
-        Machine, Requirement,
+        Requirement,
         authority::Audience,
         authorization::{ConsentRule, Place, Request, Situation},
         client::{AuthMethod, KnownClient, redirect_uri},
@@ -14,7 +14,6 @@ use crate::{
     },
     store::ReadError,
 };
-use std::sync::Arc;
 
 /// How many memberships are read at once.
 const PAGE: u32 = 100;
@@ -47,7 +46,7 @@ impl Gathering<'_> {
         let offered = match &self.request.audience {
             Audience::Issuer => Vec::new(),
             Audience::Resource(identifier) => {
-                let seen = self.look(&self.app.resources, identifier).await?;
+                let seen = self.app.resources.look_if(self.anew, identifier).await?;
                 let known = seen.machine.known();
                 let scopes = known.map(|known| target::scopes_of(known).map(str::to_owned));
                 scopes.map(Iterator::collect).unwrap_or_default()
@@ -64,10 +63,6 @@ impl Gathering<'_> {
         situation.consent = consent;
         situation.requirements.extend(requirement);
         Ok(situation)
-    }
-
-    async fn look<M: Machine>(&self, view: &View<M>, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        if self.anew { view.look_anew(id).await } else { view.look(id).await }
     }
 
     /// The memberships that are enabled, with what they confer.
@@ -87,7 +82,7 @@ impl Gathering<'_> {
                     continue;
                 };
                 let slug = &known.organization;
-                let home = self.look(&self.app.organizations, slug).await?;
+                let home = self.app.organizations.look_if(self.anew, slug).await?;
                 let Some(organization) = home.machine.known() else { continue };
                 places.push(Place {
                     membership: listed.id.clone(),
@@ -124,7 +119,7 @@ impl Gathering<'_> {
             organization: situation.organization(wanted).map(str::to_owned),
         };
         let id = parties.id();
-        let seen = self.look(&self.app.consent_views, &id).await?;
+        let seen = self.app.consent_views.look_if(self.anew, &id).await?;
         let given = seen.machine.scopes().cloned();
         let requirement =
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));

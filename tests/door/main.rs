@@ -12,6 +12,7 @@
 
 mod authorization;
 mod binary;
+mod channels;
 mod commands;
 mod dev;
 mod doctor;

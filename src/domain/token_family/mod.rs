@@ -17,14 +17,12 @@
 //! therefore recognised without a list of them. What is accepted is compared by its hash.
 
 mod command;
+mod outcome;
 
 pub use command::{Begin, Command, Lifetimes, Redeem, Refresh};
+pub use outcome::{Issue, Refusal, Reply, Shown};
 
-use super::{
-    Birth, Decision, Fingerprint, Machine, Record, Requirement, Timestamp,
-    authority::{Granted, Widening},
-    grant::Grant,
-};
+use super::{Birth, Decision, Fingerprint, Machine, Record, Requirement, Timestamp, grant::Grant};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -96,55 +94,6 @@ pub enum Event {
     Redeemed { access_until: Timestamp, refresh: Option<(Fingerprint, Timestamp)> },
     Rotated { access_until: Timestamp, refresh: (Fingerprint, Timestamp) },
     Ended { why: End },
-}
-
-/// What a command that was granted yields.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    Begun,
-    /// Authority for the tokens to be issued now.
-    Issue(Box<Issue>),
-    Revoked,
-    Shown(Box<Shown>),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issue {
-    pub grant: Grant,
-    pub granted: Granted,
-    /// Only with the tokens that a code is redeemed for (OIDC Core §12.2).
-    pub nonce: Option<String>,
-}
-
-/// What is known of a family that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    pub grant: Grant,
-    pub born_at: Timestamp,
-    /// The refresh token that is good, and until when.
-    pub refresh: Option<(Fingerprint, Timestamp)>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("no such code or token was issued")]
-    Unknown,
-    #[error("it has expired")]
-    Expired,
-    #[error("it was issued to another client")]
-    WrongClient,
-    #[error("the redirect URI is not the one of the request")]
-    WrongRedirectUri,
-    #[error("the verifier does not belong to the challenge")]
-    WrongVerifier,
-    #[error("the code was presented again: its family has ended")]
-    Replayed,
-    #[error("the refresh token was presented again: its family has ended")]
-    Reused,
-    #[error("its family has ended")]
-    Ended,
-    #[error(transparent)]
-    Widening(#[from] Widening),
 }
 
 impl TokenFamily {

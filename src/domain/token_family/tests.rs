@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{
     assurance::{Level, Method},
-    authority::{Audience, Permission, Permissions, Scopes},
+    authority::{Audience, Permission, Permissions, Scopes, Widening},
     grant::{Held, Limits, Seat},
 };
 

@@ -8,10 +8,10 @@
 
 use super::Issued;
 use crate::{
-    actors::{Failure, Seen, View, ViewError},
+    actors::{Failure, ViewError},
     crypto::{Minted, OpaqueKind, draw_text},
     domain::{
-        Fingerprint, Machine, Requirement,
+        Fingerprint, Machine as _, Requirement,
         access_token::{Claims, Mint},
         authority::{Audience, Widening},
         client::KnownClient,
@@ -29,7 +29,6 @@ use crate::{
         target,
     },
 };
-use std::sync::Arc;
 
 pub const INVALID_GRANT: OAuthError =
     OAuthError::new(Code::InvalidGrant, "the code or token is not valid, or not for this client");
@@ -173,7 +172,7 @@ async fn gather(
     let offered = match &grant.audience {
         Audience::Issuer => Vec::new(),
         Audience::Resource(identifier) => {
-            let seen = look(&app.resources, identifier, anew).await?;
+            let seen = app.resources.look_if(anew, identifier).await?;
             let known = seen.machine.known();
             known
                 .map(|known| target::scopes_of(known).map(str::to_owned).collect())
@@ -186,8 +185,8 @@ async fn gather(
         requirements: Vec::new(),
     };
     let Some(seat) = &grant.seat else { return Ok(gathered) };
-    let membership = look(&app.memberships, &seat.membership, anew).await?;
-    let home = look(&app.organizations, &seat.organization, anew).await?;
+    let membership = app.memberships.look_if(anew, &seat.membership).await?;
+    let home = app.organizations.look_if(anew, &seat.organization).await?;
     let (Some(member), Some(organization)) = (membership.machine.known(), home.machine.known())
     else {
         return Ok(gathered);
@@ -204,10 +203,6 @@ async fn gather(
         ];
     }
     Ok(gathered)
-}
-
-async fn look<M: Machine>(view: &View<M>, id: &str, anew: bool) -> Result<Arc<Seen<M>>, ViewError> {
-    if anew { view.look_anew(id).await } else { view.look(id).await }
 }
 
 /// The reason goes to the log; the caller hears the same of all of them.

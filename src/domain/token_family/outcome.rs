@@ -1,0 +1,56 @@
+//! What a token family answers.
+
+use crate::domain::{
+    Fingerprint, Timestamp,
+    authority::{Granted, Widening},
+    grant::Grant,
+};
+
+/// What a command that was granted yields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Begun,
+    /// Authority for the tokens to be issued now.
+    Issue(Box<Issue>),
+    Revoked,
+    Shown(Box<Shown>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issue {
+    pub grant: Grant,
+    pub granted: Granted,
+    /// Only with the tokens that a code is redeemed for (OIDC Core §12.2).
+    pub nonce: Option<String>,
+}
+
+/// What is known of a family that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    pub grant: Grant,
+    pub born_at: Timestamp,
+    /// The refresh token that is good, and until when.
+    pub refresh: Option<(Fingerprint, Timestamp)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("no such code or token was issued")]
+    Unknown,
+    #[error("it has expired")]
+    Expired,
+    #[error("it was issued to another client")]
+    WrongClient,
+    #[error("the redirect URI is not the one of the request")]
+    WrongRedirectUri,
+    #[error("the verifier does not belong to the challenge")]
+    WrongVerifier,
+    #[error("the code was presented again: its family has ended")]
+    Replayed,
+    #[error("the refresh token was presented again: its family has ended")]
+    Reused,
+    #[error("its family has ended")]
+    Ended,
+    #[error(transparent)]
+    Widening(#[from] Widening),
+}

@@ -1,0 +1,86 @@
+//! A flow belongs to the channel that began it.
+
+use crate::{
+    person::{PASSWORD, parameter, text},
+    support::{Door, Manner, form},
+};
+use hyper::Method;
+use porteiro::http::Links;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_flow_belongs_to_the_browser_that_began_it() {
+    let sign_in = Some("https://login.example.com/sign-in?theme=dark".parse().unwrap());
+    let manner = Manner { links: Links { sign_in, ..Links::default() }, ..Manner::default() };
+    let door = Door::open_in(manner).await;
+    let page = ("accept", "text/html");
+    let sent = door.authorize_with("web", &[], &[page]).await;
+    assert_eq!(sent.status, 303);
+    let to = url::Url::parse(sent.header("location").unwrap()).unwrap();
+    assert_eq!((to.host_str(), to.path()), (Some("login.example.com"), "/sign-in"));
+    assert_eq!(parameter(&to, "theme").as_deref(), Some("dark"));
+    let id = parameter(&to, "flow").unwrap();
+    let cookie = sent.header("set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let path = format!("/flows/{id}");
+
+    let look = |headers: Vec<(&'static str, String)>| {
+        let mut request = door.request(Method::GET, &path);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        door.send(request.body(form(&[])).unwrap())
+    };
+    look(vec![]).await.problem(403, "wrong_channel");
+    let other = door.authorize_with("web", &[], &[page]).await;
+    let other = other.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    look(vec![("cookie", other)]).await.problem(403, "wrong_channel");
+    assert_eq!(look(vec![("cookie", cookie.clone())]).await.json()["state"], "identify");
+
+    let origin = "https://login.example.com";
+    let page = [("cookie", cookie.as_str()), ("origin", origin), ("sec-fetch-site", "same-site")];
+    let step = |name: &'static str, body: Value| {
+        let path = format!("/flows/{id}/{name}");
+        let page = &page;
+        let door = &door;
+        async move { door.post_json(&path, &body, page).await }
+    };
+    let identified = step("identifier", json!({ "identifier": "ana@acme.test" })).await;
+    assert_eq!(identified.header("access-control-allow-origin"), Some(origin));
+    assert_eq!(identified.header("access-control-allow-credentials"), Some("true"));
+    let done = step("password", json!({ "password": PASSWORD })).await;
+    assert_eq!(done.json()["state"], "done", "{done:?}");
+    let result = &done.json()["result"];
+    assert!(result.get("session_token").is_none(), "a script could read it");
+    assert!(text(&result["redirect_to"]).contains("code=pac_"));
+    let session = done.header("set-cookie").unwrap();
+    assert!(session.starts_with("porteiro=pss_") && session.contains("HttpOnly"), "{session}");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_program_began_no_browser_goes_on_with() {
+    let door = Door::open().await;
+    let flow = door.authorize("web", &[]).await.json();
+    let path = format!("/flows/{}/identifier", text(&flow["id"]));
+    let browser = [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")];
+    let body = json!({ "identifier": "ana@acme.test" });
+    door.post_json(&path, &body, &browser).await.problem(403, "wrong_channel");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_write_nothing() {
+    let door = Door::open().await;
+    let flow = door.authorize("web", &[]).await.json();
+    let path = format!("/flows/{}/identifier", text(&flow["id"]));
+    let body = json!({ "identifier": "ana@acme.test" });
+    for foreign in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")] {
+        door.post_json(&path, &body, &[foreign]).await.problem(403, "foreign_origin");
+        let begin = json!({ "kind": "sign_in" });
+        door.post_json("/flows", &begin, &[foreign]).await.problem(403, "foreign_origin");
+    }
+    assert_eq!(door.post_json(&path, &body, &[("origin", door.issuer())]).await.status, 200);
+    door.stop().await;
+}
