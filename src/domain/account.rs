@@ -80,6 +80,11 @@ pub enum Command {
     UseTotp {
         step: u64,
     },
+    /// The same password, hashed as it is done today.
+    Rehash {
+        from: PasswordHash,
+        to: PasswordHash,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +97,7 @@ pub enum Reply {
 pub enum Event {
     Provisioned(Box<Known>),
     TotpUsed { step: u64 },
+    Rehashed(PasswordHash),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,6 +113,8 @@ pub enum Refusal {
     Claims(Vec<ClaimFault>),
     #[error("the code was used before, or is older than one that was")]
     TotpSpent,
+    #[error("the password is another one by now")]
+    OtherPassword,
 }
 
 impl Known {
@@ -216,6 +224,14 @@ impl Machine for Account {
         match command {
             Command::Provision(draft) => self.provision(draft, now),
             Command::UseTotp { step } => self.use_totp(*step),
+            Command::Rehash { from, to } => {
+                let held = self.known().and_then(|known| known.password.as_ref());
+                if held == Some(from) {
+                    Decision::accept(vec![Event::Rehashed(to.clone())], Reply::Used)
+                } else {
+                    Decision::refuse(Refusal::OtherPassword)
+                }
+            }
         }
     }
 
@@ -223,7 +239,8 @@ impl Machine for Account {
         match (event, self) {
             (Event::Provisioned(known), this) => *this = Self::Known(known.clone()),
             (Event::TotpUsed { step }, Self::Known(known)) => known.totp_used = Some(*step),
-            (Event::TotpUsed { .. }, Self::Unborn) => {}
+            (Event::Rehashed(hash), Self::Known(known)) => known.password = Some(hash.clone()),
+            (Event::TotpUsed { .. } | Event::Rehashed(_), Self::Unborn) => {}
         }
     }
 

@@ -196,7 +196,7 @@ fn role_of(organization: &str, role: &str) -> String {
 /// What was refused in words, each with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
     match refusal {
-        Refusal::Email | Refusal::OtherEmail | Refusal::TotpSpent => {
+        Refusal::Email | Refusal::OtherEmail | Refusal::TotpSpent | Refusal::OtherPassword => {
             vec![(lines.of_field("email"), refusal.to_string())]
         }
         Refusal::Claims(faults) => {

@@ -5,7 +5,10 @@ use crate::{
     person::{PASSWORD, parameter, redirect, text},
     support::{Door, sealed},
 };
-use porteiro::domain::{Clock as _, Timestamp};
+use porteiro::{
+    crypto::password::{self, Memory, PasswordCost},
+    domain::{Clock as _, Timestamp},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -214,6 +217,25 @@ async fn a_wrong_credential_says_nothing_and_ten_of_them_end_the_flow() {
     door.clock.advance(Duration::from_secs(31));
     let flow = door.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
     assert_eq!(door.prove(&flow, "ana@acme.test").await.json()["state"], "done");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn a_hash_from_elsewhere_is_replaced_by_the_first_sign_in() {
+    let door = Door::open().await;
+    // At twice the passes that this server takes.
+    let cost = PasswordCost { passes: 2, ..PasswordCost::CHEAP };
+    let phc = password::hash(PASSWORD.as_bytes(), [7; 16], cost, &mut Memory::default()).unwrap();
+    door.apply(&format!("[[account]]\nemail = \"eva@acme.test\"\npassword = '{phc}'\n")).await;
+    let store = door.running.system().store();
+    let stored = async || {
+        let (_, id) = store.find("email_addresses", "eva@acme.test").await.unwrap().unwrap();
+        store.load("account", &id).await.unwrap().unwrap().state
+    };
+    assert!(stored().await.contains("t=2"));
+    door.sign_in("eva@acme.test").await;
+    assert!(stored().await.contains("t=1"));
+    door.sign_in("eva@acme.test").await;
     door.stop().await;
 }
 

@@ -151,6 +151,18 @@ fn an_account_is_stored_as_it_was_and_its_credentials_are_not_shown() {
 }
 
 #[test]
+fn a_password_is_hashed_anew_only_while_it_is_the_same() {
+    let mut account = known();
+    let hash = |phc: &str| PasswordHash::new(phc);
+    let rehash = |from: &str, to: &str| Command::Rehash { from: hash(from), to: hash(to) };
+    let decision = account.decide(&rehash("$argon2id$other", "$argon2id$new"), NOW);
+    assert_eq!(decision.outcome, Err(Refusal::OtherPassword));
+    let decision = account.decide(&rehash("$argon2id$first", "$argon2id$new"), NOW);
+    decision.events.iter().for_each(|event| account.apply(event));
+    assert_eq!(account.known().unwrap().password, Some(hash("$argon2id$new")));
+}
+
+#[test]
 fn a_code_of_an_authenticator_application_works_once_and_none_before_it_after() {
     let mut account = known();
     let mut spend = |step| {

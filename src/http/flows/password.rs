@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     actors::hashing::HashingError,
+    crypto::draw,
     domain::{
         Machine as _, Secret,
-        account::{Account, EMAIL_ADDRESSES, normalise_email},
+        account::{Account, Command, EMAIL_ADDRESSES, PasswordHash, normalise_email},
         assurance::{Evidence, Method},
         flow::{Stage, Step},
         grant::Person,
@@ -53,7 +54,7 @@ pub async fn post(
     let account = find(&app, &address).await?;
     let known = account.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
-    let verdict = app.hashing.verify_or_decoy(password, phc).await.map_err(|error| {
+    let verdict = app.hashing.verify_or_decoy(password.clone(), phc).await.map_err(|error| {
         if error != HashingError::Busy {
             tracing::error!(%error, "a password could not be verified");
         }
@@ -67,6 +68,11 @@ pub async fn post(
     };
     // Not before it is right: nobody clears what somebody else was charged for.
     attempt.clear().await;
+    if let Some(hash) = known.and_then(|known| known.password.clone())
+        && verdict.needs_rehash
+    {
+        rehash(&app, &account, password, hash).await;
+    }
     let evidence = Evidence::of(Method::Password, app.clock.now());
     let person = Person { account, evidence };
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
@@ -74,6 +80,15 @@ pub async fn post(
         Step::Prove { person: person.clone(), second_factor, situation, fresh }
     })
     .await
+}
+
+/// Hashes a password as it is done today, where it came from elsewhere or from another day: until
+/// then it takes another time to verify than anybody else's.
+async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) {
+    // Whoever is signing in is not kept out by a failure of this; the next time will do.
+    let Ok(phc) = app.hashing.hash(password, draw(&*app.dice)).await else { return };
+    let rehash = Command::Rehash { from, to: PasswordHash::new(phc) };
+    app.account_entities.ask(account, rehash).await.ok();
 }
 
 /// Finds the account of an address, with as many readings where there is none.
