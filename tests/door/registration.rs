@@ -71,6 +71,7 @@ async fn a_public_client_is_told_its_id_its_token_and_everything_it_left_unsaid(
     let expected = json!({
         "client_id": id, "client_id_issued_at": door.clock.now().seconds(),
         "registration_access_token": token,
+        "registration_client_uri": format!("{}/connect/register/{id}", door.issuer()),
         "client_name": "Playground", "client_name#pt": "Recreio",
         "redirect_uris": ["http://127.0.0.1/cb", "com.example.app:/cb"],
         "token_endpoint_auth_method": "none",

@@ -23,7 +23,7 @@ use crate::{
         json::JsonPosted,
         origin::Origin,
         pace::Purpose,
-        target,
+        routes, target,
     },
 };
 use axum::{
@@ -46,6 +46,8 @@ pub struct Registered {
     #[serde(flatten)]
     secret: Option<GivenSecret>,
     registration_access_token: String,
+    /// Never one without the other (OIDC Registration §3.2); what it leads to is RFC 7592.
+    registration_client_uri: String,
     #[serde(flatten)]
     metadata: Map<String, Value>,
 }
@@ -92,6 +94,7 @@ pub async fn post(
         other => OAuthError::unavailable().because(other.to_string()),
     })?;
     Ok(Registered {
+        registration_client_uri: format!("{}{}/{client_id}", app.issuer, routes::REGISTER),
         client_id,
         client_id_issued_at: app.clock.now().seconds(),
         secret: secret
