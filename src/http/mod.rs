@@ -6,6 +6,7 @@
 mod answer;
 mod arrivals;
 pub mod attempts;
+mod bearer;
 mod body;
 mod client_auth;
 mod code;
@@ -258,6 +259,7 @@ impl App {
             .route(routes::TOKEN, post(token::post))
             .route(routes::REVOKE, post(revoke::post))
             .route(routes::REGISTER, register)
+            .route(routes::REGISTERED, get(register::read))
             .method_not_allowed_fallback(refuse_method);
         let closed = Router::new()
             .route(routes::AUTHORIZE, get(authorize::get).post(authorize::post))

@@ -9,6 +9,7 @@ pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
 pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
+pub const REGISTERED: &str = "/connect/register/{client_id}";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
@@ -19,7 +20,7 @@ pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
 pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
 
 /// Every path that is served; metrics know no others.
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 17] = [
     OPENID_CONFIGURATION,
     AUTHORIZATION_SERVER,
     JWKS,
@@ -29,6 +30,7 @@ pub const ALL: [&str; 16] = [
     INTROSPECT,
     REVOKE,
     REGISTER,
+    REGISTERED,
     FLOWS,
     FLOW,
     FLOW_IDENTIFIER,

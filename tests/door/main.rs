@@ -30,6 +30,7 @@ mod outside;
 mod person;
 mod races;
 mod refusals;
+mod registered;
 mod registration;
 mod rotation;
 #[path = "../shared/world.rs"]

@@ -13,12 +13,15 @@ use crate::{
     domain::{
         Fingerprint,
         authority::Scopes,
-        client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant, SubjectType},
+        client::{
+            AuthMethod, ClientMetadata, Command, LONGEST_ID, Refusal, Registrant, SubjectType,
+        },
         signing_keys::SigningAlgorithm,
     },
     http::{
         App,
         answer::private_json,
+        bearer::bearer,
         error::{Code, OAuthError},
         json::JsonPosted,
         origin::Origin,
@@ -27,8 +30,8 @@ use crate::{
     },
 };
 use axum::{
-    extract::State,
-    http::StatusCode,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -38,7 +41,7 @@ const fn unfit(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidClientMetadata, description)
 }
 
-/// What a client is told once (RFC 7591 §3.2.1).
+/// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); of its secret once.
 #[derive(Serialize)]
 pub struct Registered {
     client_id: String,
@@ -46,7 +49,7 @@ pub struct Registered {
     #[serde(flatten)]
     secret: Option<GivenSecret>,
     registration_access_token: String,
-    /// Never one without the other (OIDC Registration §3.2); what it leads to is RFC 7592.
+    /// Never one without the other (OIDC Registration §3.2).
     registration_client_uri: String,
     #[serde(flatten)]
     metadata: Map<String, Value>,
@@ -61,9 +64,7 @@ struct GivenSecret {
 
 impl IntoResponse for Registered {
     fn into_response(self) -> Response {
-        let mut response = private_json(&self);
-        *response.status_mut() = StatusCode::CREATED;
-        response
+        private_json(&self)
     }
 }
 
@@ -71,7 +72,7 @@ pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     JsonPosted { body, .. }: JsonPosted,
-) -> Result<Registered, OAuthError> {
+) -> Result<(StatusCode, Registered), OAuthError> {
     app.pace.take(Purpose::Registration, address, app.clock.now())?;
     let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
     check_served(&app, &metadata, &body)?;
@@ -93,14 +94,53 @@ pub async fn post(
         Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
         other => OAuthError::unavailable().because(other.to_string()),
     })?;
-    Ok(Registered {
-        registration_client_uri: format!("{}{}/{client_id}", app.issuer, routes::REGISTER),
+    let registered = Registered {
+        registration_client_uri: own_address(&app, &client_id),
         client_id,
         client_id_issued_at: app.clock.now().seconds(),
         secret: secret
             .map(|client_secret| GivenSecret { client_secret, client_secret_expires_at: 0 }),
         registration_access_token: token,
         metadata: members,
+    };
+    Ok((StatusCode::CREATED, registered))
+}
+
+/// Where a client finds what is known of it.
+fn own_address(app: &App, client_id: &str) -> String {
+    format!("{}{}/{client_id}", app.issuer, routes::REGISTER)
+}
+
+/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret: nobody knows it.
+pub async fn read(
+    State(app): State<App>,
+    Path(client_id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Registered, OAuthError> {
+    // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
+    const REFUSED: OAuthError =
+        OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
+    let _place = app.arrivals.work()?;
+    let token = bearer(&headers).map_err(|_| REFUSED)?;
+    if client_id.len() > LONGEST_ID || client_id.contains('\0') {
+        return Err(REFUSED);
+    }
+    let seen = app.clients.look_anew(&client_id).await?;
+    let known = seen.machine.known();
+    let registration = known.and_then(|known| known.registration.as_ref());
+    let presented = Fingerprint::of(token.as_bytes());
+    let (Some(known), Some(registration)) =
+        (known, registration.filter(|registration| registration.token == presented))
+    else {
+        return Err(REFUSED);
+    };
+    Ok(Registered {
+        registration_client_uri: own_address(&app, &client_id),
+        client_id_issued_at: registration.registered_at.seconds(),
+        secret: None,
+        registration_access_token: token.to_owned(),
+        metadata: known.metadata.members(),
+        client_id,
     })
 }
 

@@ -7,6 +7,7 @@ use crate::{
     http::{
         App,
         answer::{never_stored, private_json},
+        bearer::{Missing, bearer},
         error::{Code, OAuthError},
         form::Posted,
         standing,
@@ -92,27 +93,6 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
         }
         Ok(Self(Posted::from_request(request, app).await.map(Some)))
     }
-}
-
-/// Why no token was presented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
-    None,
-    Malformed,
-}
-
-/// RFC 6750 §2.1
-fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let value = match (given.next(), given.next()) {
-        (None, _) => return Err(Missing::None),
-        (Some(value), None) => value.to_str().map_err(|_| Missing::Malformed)?,
-        (Some(_), Some(_)) => return Err(Missing::Malformed),
-    };
-    let (scheme, token) = value.split_once(' ').ok_or(Missing::Malformed)?;
-    let token = token.trim();
-    let is_bearer = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty();
-    if is_bearer { Ok(token) } else { Err(Missing::Malformed) }
 }
 
 async fn answer(app: &App, presented: Result<&str, Missing>) -> Response {

@@ -1,0 +1,43 @@
+//! What a client that registered itself may see of itself (RFC 7592).
+
+use crate::{
+    http::Answer,
+    person::text,
+    support::{Door, form},
+};
+use hyper::Method;
+use serde_json::json;
+
+async fn read(door: &Door, client_id: &str, token: &str) -> Answer {
+    let request = door.request(Method::GET, &format!("/connect/register/{client_id}"));
+    let request = request.header("authorization", format!("Bearer {token}"));
+    door.send(request.body(form(&[])).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_client_reads_what_it_is_registered_with_and_nobody_else_does() {
+    let door = Door::open().await;
+    let asked = json!({ "redirect_uris": ["https://rp.example/cb"], "client_name": "Ours" });
+    let ours = door.post_json("/connect/register", &asked, &[]).await.json();
+    let other = door.post_json("/connect/register", &asked, &[]).await.json();
+    let (id, token) = (text(&ours["client_id"]), text(&ours["registration_access_token"]));
+    let uri = text(&ours["registration_client_uri"]);
+    assert_eq!(uri, format!("{}/connect/register/{id}", door.issuer()));
+    let answer = read(&door, id, token).await;
+    assert_eq!((answer.status.as_u16(), answer.header("cache-control")), (200, Some("no-store")));
+    let told = answer.json();
+    for name in ["client_id", "client_id_issued_at", "client_name", "redirect_uris", "grant_types"]
+    {
+        assert_eq!(told[name], ours[name], "{name}");
+    }
+    assert!(told.get("client_secret").is_none(), "it is told once");
+    let foreign = text(&other["registration_access_token"]);
+    for (id, token) in [(id, foreign), (id, "prt_x"), (id, ""), ("web", token), ("no-such", token)]
+    {
+        read(&door, id, token).await.refused(401, "invalid_token");
+    }
+    let bare = door.get(&format!("/connect/register/{id}")).await;
+    bare.refused(401, "invalid_token");
+    assert!(bare.header("www-authenticate").unwrap().starts_with("Bearer"));
+    door.stop().await;
+}
