@@ -20,6 +20,7 @@ mod documents;
 mod drain;
 mod families;
 mod http;
+mod indistinguishable;
 mod introspection;
 mod keys;
 mod metadata;
