@@ -2,11 +2,14 @@
 //!
 //! | state | command | next |
 //! |---|---|---|
-//! | unborn, or withdrawn | give | given: these scopes |
-//! | given | give | given: the former scopes and these |
+//! | unborn, or withdrawn | give | given: these scopes, for this recipient |
+//! | given | give | given: the former and these |
 //! | given | withdraw | withdrawn |
 
-use super::{Decision, Listing, Machine, Record, Timestamp, authority::Scopes};
+use super::{
+    Decision, Listing, Machine, Record, Timestamp,
+    authority::{Audience, Scopes},
+};
 use serde::{Deserialize, Serialize};
 
 /// The consents of an account.
@@ -36,7 +39,8 @@ pub enum Consent {
     Unborn,
     Given {
         parties: Parties,
-        scopes: Scopes,
+        #[serde(flatten)]
+        terms: Terms,
         at: Timestamp,
     },
     Withdrawn {
@@ -44,15 +48,30 @@ pub enum Consent {
     },
 }
 
+/// What was consented to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    pub scopes: Scopes,
+    /// The recipients that tokens may be for.
+    pub audiences: Vec<Audience>,
+}
+
+impl Terms {
+    /// Tells whether all of this was consented to.
+    pub fn cover(&self, scopes: &Scopes, audience: &Audience) -> bool {
+        scopes.iter().all(|scope| self.scopes.contains(scope)) && self.audiences.contains(audience)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    Give { parties: Parties, scopes: Scopes },
+    Give { parties: Parties, scopes: Scopes, audience: Audience },
     Withdraw,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    Given { parties: Parties, scopes: Scopes, at: Timestamp },
+    Given { parties: Parties, terms: Terms, at: Timestamp },
     Withdrawn { at: Timestamp },
 }
 
@@ -62,20 +81,29 @@ pub enum Refusal {}
 
 impl Consent {
     /// Returns what was consented to.
-    pub fn scopes(&self) -> Option<&Scopes> {
+    pub fn terms(&self) -> Option<&Terms> {
         match self {
-            Self::Given { scopes, .. } => Some(scopes),
+            Self::Given { terms, .. } => Some(terms),
             Self::Unborn | Self::Withdrawn { .. } => None,
         }
     }
 
-    fn give(&self, parties: &Parties, more: &Scopes, at: Timestamp) -> Decision<Self> {
-        if self.scopes().is_some_and(|held| more.iter().all(|scope| held.contains(scope))) {
-            return Decision::accept(Vec::new(), ());
+    fn give(
+        &self,
+        parties: &Parties,
+        (more, audience): (&Scopes, &Audience),
+        at: Timestamp,
+    ) -> Decision<Self> {
+        let mut terms = match self.terms() {
+            Some(held) if held.cover(more, audience) => return Decision::accept(Vec::new(), ()),
+            Some(held) => Terms { scopes: held.scopes.with(more), ..held.clone() },
+            None => Terms { scopes: more.clone(), audiences: Vec::new() },
+        };
+        if !terms.audiences.contains(audience) {
+            terms.audiences.push(audience.clone());
         }
-        let scopes = self.scopes().map_or_else(|| more.clone(), |held| held.with(more));
         let record = record("consent.given", parties).with("scope", more.to_string());
-        let given = Event::Given { parties: parties.clone(), scopes, at };
+        let given = Event::Given { parties: parties.clone(), terms, at };
         Decision::accept(vec![given], ()).recording(record)
     }
 }
@@ -99,7 +127,9 @@ impl Machine for Consent {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self) {
-            (Command::Give { parties, scopes }, _) => self.give(parties, scopes, now),
+            (Command::Give { parties, scopes, audience }, _) => {
+                self.give(parties, (scopes, audience), now)
+            }
             (Command::Withdraw, Self::Given { parties, .. }) => {
                 Decision::accept(vec![Event::Withdrawn { at: now }], ())
                     .recording(record("consent.withdrawn", parties))
@@ -110,7 +140,7 @@ impl Machine for Consent {
 
     fn apply(&mut self, event: &Event) {
         *self = match event.clone() {
-            Event::Given { parties, scopes, at } => Self::Given { parties, scopes, at },
+            Event::Given { parties, terms, at } => Self::Given { parties, terms, at },
             Event::Withdrawn { at } => Self::Withdrawn { at },
         };
     }
@@ -132,9 +162,9 @@ mod tests {
         Parties { account, client_id, organization: Some("acme".to_owned()) }
     }
 
-    fn give(consent: &mut Consent, scope: &str) -> usize {
+    fn give(consent: &mut Consent, scope: &str, audience: Audience) -> usize {
         let scopes = Scopes::parse(scope).unwrap();
-        let decision = consent.decide(&Command::Give { parties: parties(), scopes }, NOW);
+        let decision = consent.decide(&Command::Give { parties: parties(), scopes, audience }, NOW);
         decision.events.iter().for_each(|event| consent.apply(event));
         decision.events.len()
     }
@@ -142,16 +172,23 @@ mod tests {
     #[test]
     fn consent_grows_is_recorded_once_and_can_be_withdrawn() {
         let mut consent = Consent::default();
-        assert_eq!(consent.scopes(), None);
-        assert_eq!(give(&mut consent, "openid"), 1);
-        assert_eq!(give(&mut consent, "email openid"), 1);
-        assert_eq!(give(&mut consent, "email"), 0, "nothing new");
-        assert_eq!(consent.scopes().unwrap().to_string(), "openid email");
+        let api = || Audience::Resource("api".to_owned());
+        assert_eq!(consent.terms(), None);
+        assert_eq!(give(&mut consent, "openid", Audience::Issuer), 1);
+        assert_eq!(give(&mut consent, "email openid", Audience::Issuer), 1);
+        assert_eq!(give(&mut consent, "email", Audience::Issuer), 0, "nothing new");
+        assert_eq!(consent.terms().unwrap().scopes.to_string(), "openid email");
+        let openid = Scopes::parse("openid").unwrap();
+        assert!(!consent.terms().unwrap().cover(&openid, &api()), "another recipient");
+        assert_eq!(give(&mut consent, "openid", api()), 1);
+        assert!(consent.terms().unwrap().cover(&openid, &api()));
+        let text = serde_json::to_string(&consent).unwrap();
+        assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
         let withdrawn = consent.decide(&Command::Withdraw, NOW);
         withdrawn.events.iter().for_each(|event| consent.apply(event));
-        assert_eq!((consent.scopes(), consent.listings().len()), (None, 0));
-        assert_eq!(give(&mut consent, "openid"), 1, "it begins anew");
-        assert_eq!(consent.scopes().unwrap().to_string(), "openid");
+        assert_eq!((consent.terms(), consent.listings().len()), (None, 0));
+        assert_eq!(give(&mut consent, "openid", Audience::Issuer), 1, "it begins anew");
+        assert_eq!(consent.terms().unwrap().scopes.to_string(), "openid");
     }
 
     #[test]

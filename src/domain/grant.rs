@@ -62,12 +62,8 @@ impl Limits {
         organization: Option<&str>,
         audience: &Audience,
         scopes: &Scopes,
-        given: Option<&Scopes>,
     ) -> Result<Granted, Widening> {
-        let mut bounds = Vec::with_capacity(3);
-        if let Some(scopes) = given {
-            bounds.push(Bound::Scopes { source: Source::Grant, scopes });
-        }
+        let mut bounds = Vec::with_capacity(2);
         if let Some(scopes) = &self.ceiling {
             bounds.push(Bound::Scopes { source: Source::Registration, scopes });
         }
@@ -104,7 +100,12 @@ impl Grant {
     /// Passes on what is asked, or all of it, within everything that limits it now.
     pub fn narrow(&self, asked: Option<&Scopes>, limits: &Limits) -> Result<Granted, Widening> {
         let scopes = asked.unwrap_or(&self.scopes);
-        limits.narrow(self.organization(), &self.audience, scopes, Some(&self.scopes))
+        // Not a bound among the others: whoever was let in to an API without naming a scope of it is
+        // measured by roles and registration, as when the grant was given.
+        if let Some(beyond) = scopes.iter().find(|scope| !self.scopes.contains(scope)) {
+            return Err(Widening::BeyondGrant { scope: beyond.to_owned() });
+        }
+        limits.narrow(self.organization(), &self.audience, scopes)
     }
 
     /// What must be there for it to confer anything; the versions of the rest come from whoever

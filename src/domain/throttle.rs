@@ -10,6 +10,7 @@
 //! | charged | charge | charged once more | the allowance is used up, until a part of it has come back |
 //! | exhausted: charged as often as failures are borne | charge | exhausted | always, until it is forgotten |
 //! | any | clear | full | |
+//! | charged | refund: it was not made | charged once less | |
 //!
 //! What comes back with time is the right to try again; failures are forgotten only by the attempt
 //! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
@@ -74,6 +75,8 @@ pub enum Command {
     Charge { pace: Pace },
     /// It was right.
     Clear,
+    /// It was not made after all.
+    Refund { pace: Pace },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +144,15 @@ impl Machine for Throttle {
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self) {
             (Command::Charge { pace }, _) => self.charge(*pace, now),
-            (Command::Clear, Self::Full) => Decision::accept(Vec::new(), ()),
+            (Command::Refund { pace }, Self::Charged(attempts)) if attempts.failures > 0 => {
+                let failures = attempts.failures - 1;
+                let full_at = attempts.full_at - pace.refill;
+                let refunded = Attempts { failures, full_at, ..*attempts };
+                Decision::accept(vec![Event::Charged(refunded)], ())
+            }
+            (Command::Refund { .. }, _) | (Command::Clear, Self::Full) => {
+                Decision::accept(Vec::new(), ())
+            }
             (Command::Clear, Self::Charged(_)) => Decision::accept(vec![Event::Cleared], ()),
         }
     }

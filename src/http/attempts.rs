@@ -26,6 +26,7 @@ pub struct Attempts {
 #[must_use = "an attempt that was right must be cleared"]
 pub struct Attempt<'a> {
     throttles: &'a Entities<Throttle>,
+    pace: Pace,
     id: String,
 }
 
@@ -61,7 +62,7 @@ impl Attempts {
     ) -> Result<Attempt<'_>, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
         match self.throttles.ask(&id, Command::Charge { pace: self.pace }).await {
-            Ok(()) => Ok(Attempt { throttles: &self.throttles, id }),
+            Ok(()) => Ok(Attempt { throttles: &self.throttles, pace: self.pace, id }),
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))
@@ -75,6 +76,14 @@ impl Attempts {
 }
 
 impl Attempt<'_> {
+    /// Says that it was not made, for a reason of our own.
+    pub async fn refund(self) {
+        let refund = Command::Refund { pace: self.pace };
+        if let Err(failure) = self.throttles.ask(&self.id, refund).await {
+            tracing::warn!(%failure, "an attempt that was not made stays charged");
+        }
+    }
+
     /// Says that it was right; nothing is held against anybody any more.
     pub async fn clear(self) {
         // What stays charged is at worst one failure too many.

@@ -9,10 +9,10 @@ use super::{
     form::{Form, decode},
 };
 use crate::{
-    actors::{Failure, Seen},
+    actors::Seen,
     domain::{
         Fingerprint, Secret,
-        client::{AuthMethod, Client, Command, KnownClient, LONGEST_ID},
+        client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -62,27 +62,8 @@ pub async fn authenticate(
     }
     let seen = app.clients.look(&presented.client_id).await?;
     match judge(seen.machine.known(), &presented) {
-        Ok(confidential) => {
-            let caller = Caller { seen, confidential };
-            note_use(app, caller.client()).await?;
-            Ok(caller)
-        }
+        Ok(confidential) => Ok(Caller { seen, confidential }),
         Err(why) => Err(refuse(why)),
-    }
-}
-
-/// Notes that a client has been used, so that one that registered itself is not forgotten.
-///
-/// Only the first use of such a client is a commit; of all others nobody is asked.
-pub async fn note_use(app: &App, client: &KnownClient) -> Result<(), OAuthError> {
-    if !client.is_awaited() {
-        return Ok(());
-    }
-    match app.registry.ask(&client.client_id, Command::Use).await {
-        Ok(_) => Ok(()),
-        // It was seen a moment before it was forgotten.
-        Err(Failure::Refused(_)) => Err(FAILED),
-        Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::{App, target};
+use super::{App, error::OAuthError, target};
 use crate::{
     actors::ViewError,
     domain::{
         Requirement,
         authority::Audience,
-        authorization::{ConsentRule, Place, Request, Situation},
-        client::{AuthMethod, KnownClient, redirect_uri},
+        authorization::{Choice, ConsentRule, Place, Request, Situation},
+        client::{AuthMethod, Client, KnownClient, redirect_uri},
         consent::{Consent, Parties},
         membership::{MEMBERSHIPS, Membership},
         organization::Organization,
@@ -29,10 +29,18 @@ pub enum Unread {
     Senseless,
 }
 
+impl From<Unread> for OAuthError {
+    fn from(error: Unread) -> Self {
+        Self::unavailable().because(error.to_string())
+    }
+}
+
 /// For whom, and how, a situation is gathered.
 pub struct Gathering<'a> {
     pub app: &'a App,
     pub client: &'a KnownClient,
+    /// Of the client, as it was seen.
+    pub client_version: i64,
     pub request: &'a Request,
     pub account: &'a str,
     /// The organization that the person has chosen.
@@ -57,12 +65,21 @@ impl Gathering<'_> {
             offered,
             places: self.places().await?,
             consent: ConsentRule::FirstParty,
-            requirements: Vec::new(),
+            // What was checked of the client must still be so when a code is issued.
+            requirements: vec![Requirement::unchanged::<Client>(
+                &*self.client.client_id,
+                self.client_version,
+            )],
         };
         let (consent, requirement) = self.consent(&situation).await?;
         situation.consent = consent;
         situation.requirements.extend(requirement);
         Ok(situation)
+    }
+
+    /// Lists the organizations that the person can choose from.
+    pub async fn choices(&self) -> Result<Vec<Choice>, Unread> {
+        Ok(self.gather().await?.choices())
     }
 
     /// The memberships that are enabled, with what they confer.
@@ -120,7 +137,7 @@ impl Gathering<'_> {
         };
         let id = parties.id();
         let seen = self.app.consent_views.look_if(self.anew, &id).await?;
-        let given = seen.machine.scopes().cloned();
+        let given = seen.machine.terms().cloned();
         let requirement =
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
         Ok((ConsentRule::Remembered(given), requirement))

@@ -152,7 +152,7 @@ impl Read<'_> {
         };
         let limits = Limits { ceiling: client.ceiling(), held, offered: asked.offered };
         let organization = asked.organization.as_deref();
-        let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes, None);
+        let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes);
         if narrowed.is_err() || !client.may_use(GrantType::AuthorizationCode) {
             return Ok(None);
         }

@@ -12,6 +12,7 @@
 
 mod authorization;
 mod binary;
+mod changing;
 mod channels;
 mod commands;
 mod dev;

@@ -83,6 +83,29 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
     }
 }
 
+impl<'a> Claims<'a> {
+    /// What any token of a grant would say of what it rests on.
+    pub fn of_grant(grant: &'a Grant, family: &str, issuer: &'a str) -> Self {
+        let seat = grant.seat.as_ref();
+        Self {
+            iss: issuer.into(),
+            sub: (&*grant.account).into(),
+            aud: grant.audience.claim(issuer).into(),
+            exp: 0,
+            iat: 0,
+            jti: format!("{family}."),
+            client_id: (&*grant.client_id).into(),
+            scope: grant.scopes.to_string(),
+            org: grant.organization().map(Cow::Borrowed),
+            role: None,
+            membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
+            sid: (!grant.is_offline()).then(|| Cow::Borrowed(&*grant.session)),
+            acr: Some(grant.level.name().into()),
+            auth_time: Some(grant.authenticated_at.seconds()),
+        }
+    }
+}
+
 impl Claims<'_> {
     /// Lists the roles it speaks of.
     pub fn roles(&self) -> impl Iterator<Item = &str> {

@@ -31,8 +31,6 @@ pub enum Bound<'a> {
 pub enum Source {
     /// The `scope` a client was registered with.
     Registration,
-    /// What was granted before, of which a part may be passed on.
-    Grant,
 }
 
 /// Authority that passed; nothing but [`narrow`] makes one.
@@ -129,10 +127,9 @@ impl Bound<'_> {
     fn admits(&self, scope: &str) -> Result<(), Widening> {
         let is_oidc = OIDC_SCOPES.contains(&scope);
         let refusal: fn(String) -> Widening = match self {
-            Self::Scopes { source, scopes } if !scopes.contains(scope) => match source {
-                Source::Registration => |scope| Widening::BeyondRegistration { scope },
-                Source::Grant => |scope| Widening::BeyondGrant { scope },
-            },
+            Self::Scopes { source: Source::Registration, scopes } if !scopes.contains(scope) => {
+                |scope| Widening::BeyondRegistration { scope }
+            }
             Self::Roles { permissions, .. } if !is_oidc && !permissions.covers(scope) => {
                 |scope| Widening::NotConferred { scope }
             }

@@ -32,7 +32,8 @@ pub enum Settled {
     },
     /// The person belongs to several organizations, and tokens speak for one.
     ChooseOrganization(Vec<Choice>),
-    AskConsent,
+    /// For the organization that tokens would speak for, if there is one.
+    AskConsent(Option<Choice>),
     Denied(Denial),
 }
 
@@ -56,8 +57,16 @@ pub enum Denial {
 pub struct Said<'a> {
     /// The slug of the organization they chose.
     pub organization: Option<&'a str>,
-    /// That they consent to exactly this.
-    pub allowed: bool,
+    pub allowed: Allowed<'a>,
+}
+
+/// What a person has consented to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allowed<'a> {
+    #[default]
+    Nothing,
+    /// Exactly this request, for the organization of this slug, or for none.
+    For(Option<&'a str>),
 }
 
 impl Request {
@@ -72,22 +81,34 @@ impl Request {
         if self.is_about_somebody_else(person) {
             return Settled::Denied(Denial::SomebodyElse);
         }
-        let place = match situation.place(self.organization.as_deref().or(said.organization)) {
+        let wanted = self.organization.as_deref().or(said.organization);
+        let third_party = situation.consent != ConsentRule::FirstParty;
+        let place = match situation.place(wanted) {
             Ok(place) => place,
+            // Nobody learns in silence where a person belongs who has not agreed to be known.
+            Err(Settled::Denied(_)) if self.prompt.none && third_party => {
+                return Settled::AskConsent(None);
+            }
             Err(settled) => return settled,
         };
+        let unknown = third_party && situation.consent.asks_for(&self.scopes, &self.audience);
+        if self.prompt.none && unknown {
+            return Settled::AskConsent(place.map(Place::choice));
+        }
         let limits = Limits {
             ceiling: situation.ceiling.clone(),
             held: place.map(Place::held),
             offered: situation.offered.clone(),
         };
         let organization = place.map(|place| place.organization.as_str());
-        if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes, None) {
+        if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
             return Settled::Denied(denial(&widening));
         }
-        let forced = self.prompt.consent && situation.consent != ConsentRule::FirstParty;
-        if !said.allowed && (forced || situation.consent.asks_for(&self.scopes)) {
-            return Settled::AskConsent;
+        let forced = self.prompt.consent && third_party;
+        // What was said of one organization says nothing of another.
+        let allowed = said.allowed == Allowed::For(organization);
+        if !allowed && (forced || unknown) {
+            return Settled::AskConsent(place.map(Place::choice));
         }
         let Some((level, authenticated_at)) = person.evidence.level().zip(person.evidence.last())
         else {

@@ -3,7 +3,8 @@
 use super::{Denial, Settled};
 use crate::domain::{
     Requirement,
-    authority::{Permissions, Scopes},
+    authority::{Audience, Permissions, Scopes},
+    consent::Terms,
     grant::Held,
 };
 use serde::{Deserialize, Serialize};
@@ -51,22 +52,26 @@ pub enum ConsentRule {
     /// Never: the client is the operator's own.
     FirstParty,
     /// Unless they consented to all of this before.
-    Remembered(Option<Scopes>),
+    Remembered(Option<Terms>),
     /// Every time: anyone could pose as this client (RFC 8252 §8.6).
     Always,
 }
 
 impl ConsentRule {
-    pub(super) fn asks_for(&self, scopes: &Scopes) -> bool {
+    pub(super) fn asks_for(&self, scopes: &Scopes, audience: &Audience) -> bool {
         match self {
             Self::FirstParty => false,
             Self::Remembered(None) | Self::Always => true,
-            Self::Remembered(Some(given)) => !scopes.iter().all(|scope| given.contains(scope)),
+            Self::Remembered(Some(given)) => !given.cover(scopes, audience),
         }
     }
 }
 
 impl Place {
+    pub(super) fn choice(&self) -> Choice {
+        Choice { slug: self.organization.clone(), name: self.name.clone() }
+    }
+
     pub(super) fn held(&self) -> Held {
         let (organization, permissions) = (self.organization.clone(), self.permissions.clone());
         Held { organization, permissions }
@@ -74,6 +79,11 @@ impl Place {
 }
 
 impl Situation {
+    /// Lists the organizations that a person can choose from.
+    pub fn choices(&self) -> Vec<Choice> {
+        self.places.iter().filter(|place| place.enabled).map(Place::choice).collect()
+    }
+
     /// Returns the slug of the organization that will be spoken for, as far as nobody must be asked.
     pub fn organization(&self, wanted: Option<&str>) -> Option<&str> {
         self.place(wanted).ok().flatten().map(|place| place.organization.as_str())
@@ -92,14 +102,7 @@ impl Situation {
             (None, _) if self.places.is_empty() => Ok(None),
             (None, _) => Err(denied()),
             (Some(only), None) => Ok(Some(only)),
-            (Some(_), Some(_)) => {
-                let usable = self.places.iter().filter(|place| place.enabled);
-                let choice = |place: &Place| Choice {
-                    slug: place.organization.clone(),
-                    name: place.name.clone(),
-                };
-                Err(Settled::ChooseOrganization(usable.map(choice).collect()))
-            }
+            (Some(_), Some(_)) => Err(Settled::ChooseOrganization(self.choices())),
         }
     }
 }

@@ -3,6 +3,7 @@ use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Evidence, Method},
     authority::{Audience, Permission, Scopes},
+    consent::Terms,
 };
 use std::time::Duration;
 
@@ -75,7 +76,7 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
         panic!("there are two");
     };
     assert_eq!(choices.iter().map(|one| &*one.slug).collect::<Vec<_>>(), ["acme", "other"]);
-    let said = Said { organization: Some("acme"), allowed: false };
+    let said = Said { organization: Some("acme"), ..Said::default() };
     assert_eq!(organization(settle(&request("openid"), &two, said)), Some("acme".into()));
     assert_eq!(organization(settle(&request("openid"), &situation(vec![]), Said::default())), None);
 }
@@ -84,7 +85,7 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
 fn a_choice_never_overrules_what_the_client_asked_for() {
     let two = situation(vec![place("acme", true), place("other", true)]);
     let named = Request { organization: Some("other".to_owned()), ..request("openid") };
-    let said = Said { organization: Some("acme"), allowed: true };
+    let said = Said { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
     assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
 }
 
@@ -116,10 +117,13 @@ fn what_roles_or_registration_do_not_cover_is_refused_whole() {
 
 #[test]
 fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
-    let given = |scope| ConsentRule::Remembered(Some(Scopes::parse(scope).unwrap()));
+    let given = |scope| {
+        let (scopes, audiences) = (Scopes::parse(scope).unwrap(), vec![Audience::Issuer]);
+        ConsentRule::Remembered(Some(Terms { scopes, audiences }))
+    };
     let with = |consent| Situation { consent, ..situation(vec![]) };
     let asked = request("openid email");
-    let allowed = Said { organization: None, allowed: true };
+    let allowed = Said { organization: None, allowed: Allowed::For(None) };
     for (rule, asks) in [
         (ConsentRule::FirstParty, false),
         (ConsentRule::Remembered(None), true),
@@ -129,11 +133,43 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
     ] {
         let situation = with(rule.clone());
         let settled = settle(&asked, &situation, Said::default());
-        assert_eq!(settled == Settled::AskConsent, asks, "{rule:?}");
+        assert_eq!(settled == Settled::AskConsent(None), asks, "{rule:?}");
         assert!(matches!(settle(&asked, &situation, allowed), Settled::Granted { .. }));
     }
     let again = Request { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
-    assert_eq!(settle(&again, &with(given("openid email")), Said::default()), Settled::AskConsent);
+    let asked = Settled::AskConsent(None);
+    assert_eq!(settle(&again, &with(given("openid email")), Said::default()), asked);
+}
+
+#[test]
+fn consent_for_one_organization_says_nothing_of_another() {
+    let asked = request("openid");
+    let rule = ConsentRule::Always;
+    let at = |slug| Situation { consent: rule.clone(), ..situation(vec![place(slug, true)]) };
+    let said = Said { organization: None, allowed: Allowed::For(Some("acme")) };
+    assert!(matches!(settle(&asked, &at("acme"), said), Settled::Granted { .. }));
+    let Settled::AskConsent(Some(choice)) = settle(&asked, &at("other"), said) else {
+        panic!("they have moved");
+    };
+    assert_eq!(choice.slug, "other");
+}
+
+#[test]
+fn nobody_learns_in_silence_where_a_person_belongs() {
+    let silent = Prompt { none: true, ..Prompt::default() };
+    let rule = ConsentRule::Remembered(None);
+    let acme = Situation { consent: rule, ..situation(vec![place("acme", true)]) };
+    let ask = |organization: Option<&str>, scope| {
+        let organization = organization.map(str::to_owned);
+        let asked = Request { prompt: silent, organization, ..request(scope) };
+        settle(&asked, &acme, Said::default())
+    };
+    for (organization, scope) in
+        [(Some("acme"), "openid"), (Some("other"), "openid"), (None, "invoices:write")]
+    {
+        let settled = ask(organization, scope);
+        assert!(matches!(settled, Settled::AskConsent(_)), "{organization:?} {scope}: {settled:?}");
+    }
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub use step::{Command, Finished, Fresh, Reply, Step};
 
 use super::{
     Decision, Machine, Record, Requirement, Timestamp,
-    authorization::{Choice, Denial, Said, Settled, Situation},
+    account::Account,
+    authorization::{Allowed, Choice, Denial, Said, Settled, Situation},
     grant::Person,
     session::{self, Session},
     token_family::{self, TokenFamily},
@@ -61,11 +62,12 @@ pub struct Open {
     /// Who they have proved to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<Person>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<Choice>,
     /// The slug of the organization they chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
+    /// The organization for which they are asked to consent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent_for: Option<Choice>,
 }
 
 /// What a flow waits for.
@@ -140,12 +142,13 @@ impl Open {
                 decision.recording(record)
             }
             (Step::Prove { person, second_factor: true, .. }, Stage::Credential) => {
-                next.person = Some(person.clone());
+                (next.person, next.identifier) = (Some(person.clone()), None);
                 next.stage = Stage::SecondFactor;
                 next.moved()
             }
             (Step::Prove { person, situation, fresh, .. }, Stage::Credential) => {
-                next.person = Some(person.clone());
+                // Who they said they are is known by now, and nobody's business to keep.
+                (next.person, next.identifier) = (Some(person.clone()), None);
                 next.settle(situation.as_deref(), fresh, false, now)
             }
             (Step::Confirm { method, situation, fresh }, Stage::SecondFactor) => {
@@ -156,7 +159,7 @@ impl Open {
                 next.settle(situation.as_deref(), fresh, false, now)
             }
             (Step::Choose { organization, situation, fresh }, Stage::Organization) => {
-                if !self.choices.iter().any(|choice| choice.slug == *organization) {
+                if !situation.choices().iter().any(|choice| choice.slug == *organization) {
                     return Decision::refuse(Refusal::NotAChoice);
                 }
                 next.chosen = Some(organization.clone());
@@ -203,16 +206,18 @@ impl Open {
             (None, _) => (None, Vec::new()),
             (Some(_), None) => return Decision::refuse(Refusal::NotNow),
             (Some(request), Some(situation)) => {
+                let asked_for = self.consent_for.as_ref().map(|choice| choice.slug.as_str());
+                let allowed = if allowed { Allowed::For(asked_for) } else { Allowed::Nothing };
                 let said = Said { organization: self.chosen.as_deref(), allowed };
                 match request.settle(&person, &session_id, situation, said) {
                     Settled::Granted { grant, requirements } => (Some(grant), requirements),
                     Settled::Denied(denial) => return self.fail(denial),
-                    Settled::ChooseOrganization(choices) => {
-                        (self.stage, self.choices) = (Stage::Organization, choices);
+                    Settled::ChooseOrganization(_) => {
+                        self.stage = Stage::Organization;
                         return self.moved();
                     }
-                    Settled::AskConsent => {
-                        self.stage = Stage::Consent;
+                    Settled::AskConsent(place) => {
+                        (self.stage, self.consent_for) = (Stage::Consent, place);
                         return self.moved();
                     }
                 }
@@ -222,7 +227,8 @@ impl Open {
             session: session_id.clone(),
             new_session: session.is_none(),
             proved_here,
-            has_code: grant.is_some(),
+            consented: allowed,
+            granted: grant.clone(),
         };
         let over = Over { seed: self.seed, person: Some(person.clone()), denial: None };
         let flow = Flow::Over(Box::new(over.clone()));
@@ -259,6 +265,8 @@ impl Open {
                 nonce: request.nonce,
                 requirements: Vec::new(),
             };
+            // Its session is being born, or required above.
+            decision = decision.requiring(Requirement::live::<Account>(&*person.account));
             decision = decision.bearing(TokenFamily::birth(&*fresh.family_id, begin, now));
         }
         requirements.into_iter().fold(decision, Decision::requiring)

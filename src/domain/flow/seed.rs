@@ -58,16 +58,18 @@ pub struct SignedIn {
     pub session: String,
     #[serde(rename = "t")]
     pub stage: Stage,
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<super::Choice>,
+    /// The organization for which they are asked to consent.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub consent_for: Option<super::Choice>,
 }
 
 impl Seed {
     pub(super) fn open(self) -> Open {
-        let (stage, person, choices) = match &self.signed_in {
-            None => (Stage::Identify, None, Vec::new()),
-            Some(known) => (known.stage, Some(known.person.clone()), known.choices.clone()),
+        let (stage, person, consent_for) = match &self.signed_in {
+            None => (Stage::Identify, None, None),
+            Some(known) => (known.stage, Some(known.person.clone()), known.consent_for.clone()),
         };
-        Open { seed: self, stage, identifier: None, attempts: 0, person, choices, chosen: None }
+        let (identifier, chosen) = (None, None);
+        Open { seed: self, stage, identifier, attempts: 0, person, chosen, consent_for }
     }
 }

@@ -1,7 +1,12 @@
 //! What may be done in a flow, and what is answered.
 
 use super::{Flow, Open, Seed};
-use crate::domain::{Fingerprint, assurance::Method, authorization::Situation, grant::Person};
+use crate::domain::{
+    Fingerprint,
+    assurance::Method,
+    authorization::Situation,
+    grant::{Grant, Person},
+};
 use std::time::Duration;
 
 /// A step, and the seed of the flow it is meant for.
@@ -78,8 +83,10 @@ pub struct Finished {
     pub new_session: bool,
     /// The person signed in here, and not before.
     pub proved_here: bool,
-    /// The family drawn for it was born, and its code is good.
-    pub has_code: bool,
+    /// The person has consented in this very step.
+    pub consented: bool,
+    /// What the family that was born stands for; its code is good.
+    pub granted: Option<Box<Grant>>,
 }
 
 impl Reply {

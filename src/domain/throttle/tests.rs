@@ -69,6 +69,17 @@ fn the_right_to_try_again_does_not_forget_failures() {
 }
 
 #[test]
+fn an_attempt_that_was_not_made_is_given_back() {
+    let (mut throttle, pace) = (Throttle::default(), Pace::default());
+    while charge(&mut throttle, pace, NOW).is_ok() {}
+    let decision = throttle.decide(&Command::Refund { pace }, NOW);
+    decision.events.iter().for_each(|event| throttle.apply(event));
+    assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
+    assert!(charge(&mut throttle, pace, NOW).is_err(), "that one alone");
+    assert!(Throttle::default().decide(&Command::Refund { pace }, NOW).events.is_empty());
+}
+
+#[test]
 fn an_exhausted_throttle_is_cleared_or_forgotten_and_nothing_else() {
     let (mut throttle, pace) = (charged(100), Pace::default());
     for pace in [pace, Pace::unhurried()] {

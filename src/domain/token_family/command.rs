@@ -3,7 +3,7 @@
 use super::Pending;
 use crate::domain::{
     Fingerprint, Requirement, Timestamp,
-    authority::Scopes,
+    authority::{Audience, Scopes},
     grant::{Grant, Limits},
 };
 use std::time::Duration;
@@ -44,6 +44,7 @@ pub struct Redeem {
     pub redirect_uri: Option<String>,
     /// SHA-256 of the verifier.
     pub verifier: Option<Fingerprint>,
+    pub said: Repeated,
     /// Of the refresh token to be issued, where the client may use one.
     pub refresh: Option<Fingerprint>,
     pub limits: Limits,
@@ -57,13 +58,31 @@ pub struct Refresh {
     /// Of a token that was issued for this family.
     pub token: Fingerprint,
     pub client_id: String,
-    /// Fewer than were granted, if the client says so (RFC 6749 §6).
-    pub scopes: Option<Scopes>,
+    pub said: Repeated,
     /// Of the token that takes its place.
     pub next: Fingerprint,
     pub limits: Limits,
     pub requirements: Vec<Requirement>,
     pub lifetimes: Lifetimes,
+}
+
+/// What a client says again of the grant: it may ask for fewer scopes, and change nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repeated {
+    /// Fewer than were granted, if the client says so (RFC 6749 §6).
+    pub scopes: Option<Scopes>,
+    /// The one recipient (RFC 8707 §2.2).
+    pub audience: Option<Audience>,
+    /// The slug of the organization.
+    pub organization: Option<String>,
+    /// It cannot be understood; but first it is seen who said it.
+    pub nonsense: Option<Nonsense>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nonsense {
+    Scope,
+    Target,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

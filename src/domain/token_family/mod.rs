@@ -19,10 +19,14 @@
 mod command;
 mod outcome;
 
-pub use command::{Begin, Command, Lifetimes, Redeem, Refresh};
+pub use command::{Begin, Command, Lifetimes, Nonsense, Redeem, Refresh, Repeated};
 pub use outcome::{Issue, Refusal, Reply, Shown};
 
-use super::{Birth, Decision, Fingerprint, Machine, Record, Requirement, Timestamp, grant::Grant};
+use super::{
+    Birth, Decision, Fingerprint, Machine, Record, Requirement, Timestamp,
+    authority::Granted,
+    grant::{Grant, Limits},
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -139,9 +143,9 @@ impl TokenFamily {
         if let Err(why) = pending.admit(redeem, now) {
             return Decision::refuse(why);
         }
-        let granted = match pending.grant.narrow(None, &redeem.limits) {
+        let granted = match pending.grant.pass_on(&redeem.said, &redeem.limits) {
             Ok(granted) => granted,
-            Err(widening) => return Decision::refuse(widening.into()),
+            Err(why) => return Decision::refuse(why),
         };
         let access_until = now + redeem.lifetimes.access_token;
         let expires_at = redeem.lifetimes.refresh_until(pending.born_at, now);
@@ -172,9 +176,9 @@ impl TokenFamily {
         if now >= present.expires_at {
             return Decision::refuse(Refusal::Expired);
         }
-        let granted = match alive.grant.narrow(refresh.scopes.as_ref(), &refresh.limits) {
+        let granted = match alive.grant.pass_on(&refresh.said, &refresh.limits) {
             Ok(granted) => granted,
-            Err(widening) => return Decision::refuse(widening.into()),
+            Err(why) => return Decision::refuse(why),
         };
         let access_until = now + refresh.lifetimes.access_token;
         let expires_at = refresh.lifetimes.refresh_until(alive.born_at, now);
@@ -247,6 +251,22 @@ impl Grant {
             Some(slug) => record.in_organization(slug),
             None => record,
         }
+    }
+
+    /// Grants what is asked of it, if that is a part of it and still covered.
+    fn pass_on(&self, said: &Repeated, limits: &Limits) -> Result<Granted, Refusal> {
+        match said.nonsense {
+            Some(Nonsense::Scope) => return Err(Refusal::MalformedScope),
+            Some(Nonsense::Target) => return Err(Refusal::OtherAudience),
+            None => {}
+        }
+        if said.audience.as_ref().is_some_and(|audience| *audience != self.audience) {
+            return Err(Refusal::OtherAudience);
+        }
+        if said.organization.is_some() && said.organization.as_deref() != self.organization() {
+            return Err(Refusal::OtherOrganization);
+        }
+        Ok(self.narrow(said.scopes.as_ref(), limits)?)
     }
 
     fn end(&self, why: End, refusal: Refusal) -> Decision<TokenFamily> {

@@ -51,6 +51,12 @@ pub enum Refusal {
     Reused,
     #[error("its family has ended")]
     Ended,
+    #[error("the grant is for another recipient")]
+    OtherAudience,
+    #[error("the grant is for another organization")]
+    OtherOrganization,
+    #[error("a scope is malformed")]
+    MalformedScope,
     #[error(transparent)]
     Widening(#[from] Widening),
 }

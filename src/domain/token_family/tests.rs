@@ -65,6 +65,7 @@ fn redeem() -> Redeem {
         client_id: "app".to_owned(),
         redirect_uri: Some("https://app.example/cb".to_owned()),
         verifier: Some(fingerprint("verifier")),
+        said: Repeated::default(),
         refresh: Some(fingerprint("r1")),
         limits: limits(&["invoices:*"]),
         requirements: Vec::new(),
@@ -76,12 +77,16 @@ fn refresh(token: &str, next: &str) -> Refresh {
     Refresh {
         token: fingerprint(token),
         client_id: "app".to_owned(),
-        scopes: None,
+        said: Repeated::default(),
         next: fingerprint(next),
         limits: limits(&["invoices:*"]),
         requirements: Vec::new(),
         lifetimes: LIFETIMES,
     }
+}
+
+fn only(scopes: Scopes) -> Repeated {
+    Repeated { scopes: Some(scopes), ..Repeated::default() }
 }
 
 const SCOPE: &str = "openid invoices:read invoices:write";
@@ -190,11 +195,59 @@ fn reuse_is_seen_before_anything_else_is_complained_of() {
     assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
     let thief = Refresh {
         client_id: "eve".to_owned(),
-        scopes: Some(scopes("accounts:write")),
+        said: only(scopes("accounts:write")),
         limits: Limits::default(),
         ..refresh("r1", "x")
     };
     assert_eq!(refreshed(&mut family, thief, NOW + 20 * DAY), Err(Refusal::Reused));
+}
+
+#[test]
+fn reuse_is_seen_whatever_nonsense_comes_with_it() {
+    let said = |said: Repeated| Refresh { said, ..refresh("r1", "x") };
+    let target = Some(Audience::Issuer);
+    for thief in [
+        said(Repeated { nonsense: Some(Nonsense::Scope), ..Repeated::default() }),
+        said(Repeated { nonsense: Some(Nonsense::Target), ..Repeated::default() }),
+        said(Repeated { audience: target, ..Repeated::default() }),
+        said(Repeated { organization: Some("other".to_owned()), ..Repeated::default() }),
+    ] {
+        let mut family = alive();
+        assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+        assert_eq!(refreshed(&mut family, thief, NOW), Err(Refusal::Reused));
+    }
+}
+
+#[test]
+fn nothing_but_the_scopes_of_a_grant_can_be_asked_for_otherwise() {
+    let mut family = pending();
+    let organization = Some("other".to_owned());
+    let other = Repeated { organization, ..Repeated::default() };
+    let refused = redeemed(&mut family, Redeem { said: other.clone(), ..redeem() });
+    assert_eq!(refused, Err(Refusal::OtherOrganization));
+    let mut family = alive();
+    let refused = refreshed(&mut family, Refresh { said: other, ..refresh("r1", "r2") }, NOW);
+    assert_eq!(refused, Err(Refusal::OtherOrganization));
+    let other = Repeated { audience: Some(Audience::Issuer), ..Repeated::default() };
+    let refused = refreshed(&mut family, Refresh { said: other, ..refresh("r1", "r2") }, NOW);
+    assert_eq!(refused, Err(Refusal::OtherAudience));
+    let same = Repeated {
+        audience: Some(Audience::Resource("api:invoices".to_owned())),
+        organization: Some("acme".to_owned()),
+        ..Repeated::default()
+    };
+    assert!(refreshed(&mut family, Refresh { said: same, ..refresh("r1", "r2") }, NOW).is_ok());
+}
+
+#[test]
+fn whoever_named_an_api_and_no_scope_of_it_gets_in_with_what_they_hold() {
+    let mut family = TokenFamily::default();
+    let begun = Begin { grant: grant("openid"), ..begin("openid") };
+    assert!(ask(&mut family, &Command::Begin(Box::new(begun)), NOW).is_ok());
+    assert!(redeemed(&mut family, redeem()).is_ok());
+    let gone = Refresh { limits: limits(&["orders:read"]), ..refresh("r1", "r2") };
+    let out = Refusal::Widening(Widening::OutOfReach);
+    assert_eq!(refreshed(&mut family, gone, NOW), Err(out));
 }
 
 #[test]
@@ -223,10 +276,10 @@ fn another_client_cannot_refresh_and_spends_nothing() {
 #[test]
 fn scope_may_shrink_on_request_and_never_grow() {
     let mut family = alive();
-    let narrower = Refresh { scopes: Some(scopes("invoices:read")), ..refresh("r1", "r2") };
+    let narrower = Refresh { said: only(scopes("invoices:read")), ..refresh("r1", "r2") };
     let issue = issued(refreshed(&mut family, narrower, NOW));
     assert_eq!(issue.granted.scopes(), &scopes("invoices:read"));
-    let wider = Refresh { scopes: Some(scopes("openid email")), ..refresh("r2", "r3") };
+    let wider = Refresh { said: only(scopes("openid email")), ..refresh("r2", "r3") };
     let beyond = Refusal::Widening(Widening::BeyondGrant { scope: "email".to_owned() });
     assert_eq!(refreshed(&mut family, wider, NOW), Err(beyond));
     let all = issued(refreshed(&mut family, refresh("r2", "r3"), NOW));
@@ -244,7 +297,7 @@ fn what_roles_no_longer_cover_is_refused_and_not_trimmed() {
     assert_eq!(refreshed(&mut family, gone, NOW), Err(outside));
     let less = Refresh {
         limits: limits(&["invoices:read"]),
-        scopes: Some(scopes("openid invoices:read")),
+        said: only(scopes("openid invoices:read")),
         ..refresh("r1", "r2")
     };
     assert!(refreshed(&mut family, less, NOW).is_ok(), "nothing was spent");

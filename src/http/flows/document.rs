@@ -2,7 +2,6 @@
 
 use super::ticket::OverAtOnce;
 use crate::{
-    actors::ViewError,
     domain::{
         Timestamp,
         assurance::{Level, Method},
@@ -10,7 +9,13 @@ use crate::{
         flow::{Flow, Kind, Seed, Stage},
         grant::Person,
     },
-    http::{App, answer::private_json, oauth::authorize, time::rfc3339},
+    http::{
+        App,
+        answer::private_json,
+        oauth::authorize,
+        situation::{Gathering, Unread},
+        time::rfc3339,
+    },
 };
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -85,18 +90,21 @@ impl IntoResponse for Document {
 }
 
 impl Document {
-    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, ViewError> {
+    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, Unread> {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
         let client = match request {
             None => None,
-            Some(request) => Some(client(app, &request.client_id).await?),
+            Some(request) => Some(client(app, &request.client_id).await),
         };
         let (state, steps, person, organizations) = match flow.stands(seed) {
             Flow::Open(open) => {
                 let (state, steps) = stage(open.stage);
-                let choices = match open.stage {
-                    Stage::Organization => open.choices,
+                let choices = match (open.stage, &open.person, request) {
+                    (Stage::Organization, Some(person), Some(request)) => {
+                        choices(app, request, person).await?
+                    }
+                    (Stage::Consent, ..) => open.consent_for.into_iter().collect(),
                     _ => Vec::new(),
                 };
                 (state, steps, open.person, choices)
@@ -136,17 +144,17 @@ impl Document {
         id: &str,
         over: &OverAtOnce,
         redirect_to: Option<Zeroizing<String>>,
-    ) -> Result<Self, ViewError> {
+    ) -> Self {
         let failed = over.failed_to.is_some();
         let redirect_to = redirect_to.or_else(|| over.failed_to.clone().map(Zeroizing::new));
-        Ok(Self {
+        Self {
             id: id.to_owned(),
             kind: Kind::name(over.kind),
             state: if failed { "failed" } else { "done" },
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None),
             steps: Vec::new(),
-            client: Some(client(app, &over.client_id).await?),
+            client: Some(client(app, &over.client_id).await),
             scopes: over
                 .scope
                 .split(' ')
@@ -155,7 +163,7 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
-        })
+        }
     }
 }
 
@@ -191,16 +199,28 @@ fn scopes(request: &Request) -> Vec<String> {
     request.scopes.iter().map(str::to_owned).collect()
 }
 
-async fn client(app: &App, client_id: &str) -> Result<Client, ViewError> {
-    let seen = app.clients.look(client_id).await?;
-    let metadata = seen.machine.known().map(|known| known.metadata.clone()).unwrap_or_default();
-    Ok(Client {
+/// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
+/// be on its way to them.
+async fn client(app: &App, client_id: &str) -> Client {
+    let seen = app.clients.look(client_id).await.ok();
+    let known = seen.as_ref().and_then(|seen| seen.machine.known());
+    let metadata = known.map(|known| known.metadata.clone()).unwrap_or_default();
+    Client {
         client_id: client_id.to_owned(),
         client_name: metadata.client_name,
         logo_uri: metadata.logo_uri,
         policy_uri: metadata.policy_uri,
         tos_uri: metadata.tos_uri,
-    })
+    }
+}
+
+/// The organizations that a person can choose from now.
+async fn choices(app: &App, request: &Request, person: &Person) -> Result<Vec<Choice>, Unread> {
+    let seen = app.clients.look(&request.client_id).await?;
+    let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
+    let (client_version, account) = (seen.version, person.account.as_str());
+    let (chosen, anew) = (None, false);
+    Gathering { app, client, client_version, request, account, chosen, anew }.choices().await
 }
 
 /// When a flow that begins now ends.

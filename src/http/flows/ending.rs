@@ -3,7 +3,7 @@
 use super::{
     document::{Document, Outcome, Shown},
     opened::Opened,
-    problems::{SESSION_OVER, UNAVAILABLE},
+    problems::{CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
     actors::Failure,
@@ -11,10 +11,18 @@ use crate::{
     domain::{
         Machine as _,
         authorization::Situation,
+        consent::{self, Parties},
         flow::{Channel, Finished, Flow, Fresh, Reply, Step},
+        grant::Grant,
         session::{Command, Session},
     },
-    http::{App, error::Problem, oauth::authorize, sessions, situation::Gathering},
+    http::{
+        App,
+        error::Problem,
+        oauth::authorize,
+        sessions,
+        situation::{Gathering, can_be_posed_as},
+    },
 };
 use axum::{
     http::header,
@@ -96,10 +104,15 @@ async fn situation(
     anew: bool,
 ) -> Result<Option<Situation>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
-    let seen = app.clients.look(&request.client_id).await?;
-    let Some(client) = seen.machine.known() else { return Err(UNAVAILABLE) };
-    let Proved { account, chosen } = proved;
-    let gathering = Gathering { app, client, request, account, chosen, anew };
+    let seen = app.clients.look_if(anew, &request.client_id).await?;
+    // It may have changed since the flow began, and a code goes only where it is at home now.
+    let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
+    let at_home = authorize::is_redirect_uri(client, &request.redirect_uri);
+    if !at_home || authorize::checks::may_ask(client).is_err() {
+        return Err(CLIENT_CHANGED);
+    }
+    let (client_version, Proved { account, chosen }) = (seen.version, proved);
+    let gathering = Gathering { app, client, client_version, request, account, chosen, anew };
     Ok(Some(gathering.gather().await?))
 }
 
@@ -130,30 +143,40 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let Opened { id, seed, visitor, .. } = opened;
     let Reply { flow, finished } = reply;
-    let Some(Finished { session, new_session, proved_here, has_code }) = finished else {
+    let Some(Finished { session, new_session, proved_here, consented, granted }) = finished else {
         return Ok(standing(app, opened, &flow).await?.into_response());
     };
     let mut outcome = Outcome::default();
-    if has_code && let Some(request) = &seed.request {
+    if let (Some(grant), Some(request)) = (granted, &seed.request) {
         let to = authorize::redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
         app.note_use_of(&request.client_id).await;
+        if consented {
+            remember(app, &grant, &request.redirect_uri).await;
+        }
     }
     let mut cookie = None;
     if proved_here {
-        if let (false, Flow::Over(over)) = (new_session, &flow)
-            && let Some(person) = over.person.clone()
-        {
-            // A change of privilege changes the token; the former one opens nothing any more.
-            let renew = Command::Renew { person, token: drawn.session.fingerprint };
-            app.sessions.ask(&session, renew).await.map_err(|_| UNAVAILABLE)?;
-        }
-        let seconds = app.lifetimes.session_ceiling.as_secs();
-        if seed.channel != Channel::Program {
-            cookie = Some(app.cookies.keep_session(&drawn.session.text, seconds));
-        }
-        if !visitor.has_scripts {
-            outcome.session_token = Some(drawn.session.text);
+        // A change of privilege changes the token; the former one opens nothing any more.
+        let renewed = match (&flow, new_session) {
+            (Flow::Over(over), false) => match over.person.clone() {
+                Some(person) => {
+                    let renew = Command::Renew { person, token: drawn.session.fingerprint };
+                    app.sessions.ask(&session, renew).await.is_ok()
+                }
+                None => false,
+            },
+            _ => true,
+        };
+        // The code is good all the same; the session, if it is still there, has its former token.
+        if renewed {
+            let seconds = app.lifetimes.session_ceiling.as_secs();
+            if seed.channel != Channel::Program {
+                cookie = Some(app.cookies.keep_session(&drawn.session.text, seconds));
+            }
+            if !visitor.has_scripts {
+                outcome.session_token = Some(drawn.session.text);
+            }
         }
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
@@ -162,4 +185,27 @@ async fn answer(
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// Remembers what a person has consented to, where memory counts; else they are asked again.
+async fn remember(app: &App, grant: &Grant, redirect_uri: &str) {
+    let seen = app.clients.look(&grant.client_id).await;
+    let counts = seen.is_ok_and(|seen| {
+        seen.machine.known().is_some_and(|client| !can_be_posed_as(client, redirect_uri))
+    });
+    if !counts {
+        return;
+    }
+    let parties = Parties {
+        account: grant.account.clone(),
+        client_id: grant.client_id.clone(),
+        organization: grant.organization().map(str::to_owned),
+    };
+    let id = parties.id();
+    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
+    let given = app.consents.ask(&id, consent::Command::Give { parties, scopes, audience }).await;
+    if given.is_ok() {
+        // Nobody should be asked twice within the second that a view may be old.
+        app.consent_views.look_anew(&id).await.ok();
+    }
 }

@@ -3,7 +3,7 @@
 use super::{document::Document, ending, opened::Opened, problems::invalid};
 use crate::{
     domain::flow::Step,
-    http::{App, error::Problem, json::ProblemPosted},
+    http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
 use axum::extract::{Path, State};
 
@@ -13,6 +13,7 @@ const LONGEST: usize = 254;
 pub async fn post(
     State(app): State<App>,
     Path(id): Path<String>,
+    Origin(address): Origin,
     posted: ProblemPosted,
 ) -> Result<Document, Problem> {
     let opened = Opened::of(&app, id, &posted.headers)?;
@@ -24,6 +25,7 @@ pub async fn post(
     if identifier.chars().any(char::is_control) {
         return Err(invalid("the identifier contains a control character"));
     }
+    app.pace.take(Purpose::Flow, address, app.clock.now())?;
     let reply = opened.ask(&app, Step::Identify { identifier: identifier.to_owned() }).await?;
     ending::standing(&app, &opened, &reply.flow).await
 }

@@ -54,12 +54,17 @@ pub async fn post(
     let account = find(&app, &address).await?;
     let known = account.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
-    let verdict = app.hashing.verify_or_decoy(password.clone(), phc).await.map_err(|error| {
-        if error != HashingError::Busy {
-            tracing::error!(%error, "a password could not be verified");
+    let verdict = match app.hashing.verify_or_decoy(password.clone(), phc).await {
+        Ok(verdict) => verdict,
+        Err(error) => {
+            if error != HashingError::Busy {
+                tracing::error!(%error, "a password could not be verified");
+            }
+            // Whoever was not even compared with anything has not failed.
+            attempt.refund().await;
+            return Err(UNAVAILABLE);
         }
-        UNAVAILABLE
-    })?;
+    };
     let second_factor = known.is_some_and(|known| known.totp.is_some());
     let account = known.map(|known| known.id.clone());
     let Some(account) = account.clone().filter(|_| verdict.matches) else {

@@ -29,6 +29,11 @@ pub const INVALID_CREDENTIALS: Problem = Problem::new(
 );
 pub const UNAVAILABLE: Problem =
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
+pub const CLIENT_CHANGED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "client_changed",
+    "the application has changed since this flow began: begin again there",
+);
 pub const SESSION_OVER: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,
     "session_over",

@@ -103,6 +103,11 @@ async fn refresh_token(
     let Some((_, expires_at)) = good.filter(|_| grant.client_id == caller.client_id) else {
         return Ok(INACTIVE);
     };
+    // What it could be used for must still be there, as for an access token.
+    let claims = Claims::of_grant(grant, &token.id, &app.issuer);
+    if standing::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
+        return Ok(INACTIVE);
+    }
     Ok(Introspected::Refresh {
         active: true,
         iss: app.issuer.clone(),

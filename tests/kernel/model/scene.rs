@@ -6,7 +6,7 @@ use porteiro::domain::{
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, Person, Seat},
     session::{self, Session},
-    token_family::{Begin, Command, Lifetimes, Redeem, Refresh, Reply, TokenFamily},
+    token_family::{Begin, Command, Lifetimes, Redeem, Refresh, Repeated, Reply, TokenFamily},
 };
 use std::{sync::LazyLock, time::Duration};
 
@@ -170,6 +170,7 @@ pub fn command(request: Request, presented: Option<Token>) -> Command {
             client_id: client_id(asker),
             redirect_uri: None,
             verifier: (asker == Asker::Client).then(verifier),
+            said: Repeated::default(),
             refresh: Some(token(number)),
             limits,
             requirements,
@@ -178,7 +179,7 @@ pub fn command(request: Request, presented: Option<Token>) -> Command {
         Ask::Refresh(asker, _) => Command::Refresh(Box::new(Refresh {
             token: token(presented.unwrap()),
             client_id: client_id(asker),
-            scopes: None,
+            said: Repeated::default(),
             next: token(number),
             limits,
             requirements,

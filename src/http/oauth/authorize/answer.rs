@@ -139,7 +139,7 @@ async fn over(
         failed_to,
     };
     let id = Ticket::Over(over.clone()).seal(&app.vault.now(), &*app.dice);
-    let document = Document::over(app, &id, &over, code_to).await?;
+    let document = Document::over(app, &id, &over, code_to).await;
     let mut response = document.into_response();
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);

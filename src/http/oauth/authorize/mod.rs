@@ -15,6 +15,7 @@ mod refusal;
 mod silent;
 
 pub use answer::redirect_with_code;
+pub use proof::is_redirect_uri;
 pub use refusal::{AuthorizationError, refusal_of};
 
 use crate::http::{

@@ -19,7 +19,19 @@ pub struct Proven {
     pub scope: String,
 }
 
+/// Tells whether this is a redirect URI of the client's.
+pub fn is_redirect_uri(client: &KnownClient, presented: &str) -> bool {
+    let kind = client.metadata.application_type;
+    let mut registered = client.metadata.redirect_uris.iter();
+    registered.any(|one| redirect_uri::matches(one, presented, kind))
+}
+
 impl Proven {
+    /// Returns the version at which the client was seen.
+    pub fn version(&self) -> i64 {
+        self.seen.version
+    }
+
     pub fn client(&self) -> &KnownClient {
         self.seen.machine.known().expect("only known clients are proven")
     }
@@ -43,10 +55,8 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
     let seen = app.clients.look(client_id).await?;
     let Some(client) = seen.machine.known() else { return Err(UNKNOWN) };
     let redirect_uri = match (form.get("redirect_uri"), &client.metadata.redirect_uris[..]) {
-        (Some(presented), registered) => {
-            let kind = client.metadata.application_type;
-            let mut registered = registered.iter();
-            if !registered.any(|one| redirect_uri::matches(one, presented, kind)) {
+        (Some(presented), _) => {
+            if !is_redirect_uri(client, presented) {
                 return Err(invalid("the redirect_uri is not one of the client's"));
             }
             presented

@@ -47,6 +47,7 @@ async fn try_to_settle(
         let gathering = Gathering {
             app,
             client: proven.client(),
+            client_version: proven.version(),
             request: &request,
             account: &present.person.account,
             chosen: None,
@@ -57,10 +58,10 @@ async fn try_to_settle(
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
-            Settled::ChooseOrganization(choices) => {
-                return ask(request, present, Stage::Organization, choices);
+            Settled::ChooseOrganization(_) => {
+                return ask(request, present, Stage::Organization, None);
             }
-            Settled::AskConsent => return ask(request, present, Stage::Consent, Vec::new()),
+            Settled::AskConsent(place) => return ask(request, present, Stage::Consent, place),
         };
         requirements.push(present.requirement());
         let id = draw_id(&*app.dice);
@@ -103,7 +104,7 @@ fn ask(
     request: Request,
     present: Present,
     stage: Stage,
-    choices: Vec<Choice>,
+    consent_for: Option<Choice>,
 ) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
         let (code, why) = match stage {
@@ -113,7 +114,7 @@ fn ask(
         return Err(AuthorizationError::new(code, why));
     }
     let Present { id: session, person, .. } = present;
-    let signed_in = Some(Box::new(SignedIn { person, session, stage, choices }));
+    let signed_in = Some(Box::new(SignedIn { person, session, stage, consent_for }));
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 

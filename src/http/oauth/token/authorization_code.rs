@@ -9,7 +9,7 @@ use crate::{
     domain::{
         Fingerprint,
         client::GrantType,
-        token_family::{Command, Redeem},
+        token_family::{Command, Redeem, Repeated},
     },
     http::{
         App,
@@ -28,12 +28,15 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
     let verifier = form.get("code_verifier").filter(|verifier| is_verifier(verifier));
     let occasion =
         Occasion { family: &code.id, client, refreshable: client.may_use(GrantType::RefreshToken) };
+    // The scopes were said when the code was asked for.
+    let said = Repeated { scopes: None, ..issue::said(app, form) };
     issue::issue(app, occasion, |facts| {
         Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,
             client_id: client.client_id.clone(),
             redirect_uri: form.get("redirect_uri").map(str::to_owned),
             verifier: verifier.map(|verifier| Fingerprint::of(verifier.as_bytes())),
+            said: said.clone(),
             refresh: facts.next,
             limits: facts.limits,
             requirements: facts.requirements,

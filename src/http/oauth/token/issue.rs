@@ -13,7 +13,8 @@ use crate::{
     domain::{
         Fingerprint, Machine as _, Requirement,
         access_token::{Claims, Mint},
-        authority::{Audience, Widening},
+        account::Account,
+        authority::{Audience, Scopes, Widening},
         client::KnownClient,
         grant::{Grant, Held, Limits},
         id_token::{self, IdToken},
@@ -21,11 +22,12 @@ use crate::{
         organization::Organization,
         session::Session,
         signing_keys::SigningAlgorithm,
-        token_family::{Command, Issue, Lifetimes, Refusal, Reply},
+        token_family::{Command, Issue, Lifetimes, Nonsense, Refusal, Repeated, Reply},
     },
     http::{
         App,
         error::{Code, OAuthError},
+        form::Form,
         target,
     },
 };
@@ -61,19 +63,34 @@ struct Gathered {
     requirements: Vec<Requirement>,
 }
 
+/// Reads what a client says again of a grant; its family judges it.
+pub fn said(app: &App, form: &Form) -> Repeated {
+    let scopes = form.get("scope").map(Scopes::parse);
+    let target = form.resource();
+    let nonsense = match (&scopes, &target) {
+        (Some(Err(_)), _) => Some(Nonsense::Scope),
+        (_, Err(_)) => Some(Nonsense::Target),
+        _ => None,
+    };
+    let audience = |resource: &str| {
+        if resource == app.issuer {
+            Audience::Issuer
+        } else {
+            Audience::Resource(resource.to_owned())
+        }
+    };
+    Repeated {
+        scopes: scopes.and_then(Result::ok),
+        audience: target.ok().flatten().map(audience),
+        organization: form.get("organization").map(str::to_owned),
+        nonsense,
+    }
+}
+
+/// Issues what the family grants to the command that `command` makes of the facts.
 pub async fn issue(
     app: &App,
     occasion: Occasion<'_>,
-    command: impl Fn(Facts) -> Command,
-) -> Result<Issued, OAuthError> {
-    issue_if(app, occasion, |_| Ok(()), command).await
-}
-
-/// Issues, unless the grant is not the one that was meant.
-pub async fn issue_if(
-    app: &App,
-    occasion: Occasion<'_>,
-    agrees: impl Fn(&Grant) -> Result<(), OAuthError>,
     command: impl Fn(Facts) -> Command,
 ) -> Result<Issued, OAuthError> {
     let Occasion { family, client, refreshable } = occasion;
@@ -81,6 +98,12 @@ pub async fn issue_if(
     if client.demands_bound_tokens() {
         let why = "the client wants bound tokens, which are not offered yet";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
+    }
+    // Before anything is spent: what cannot be signed is not asked for.
+    for algorithm in [SigningAlgorithm::Es256, signing_algorithm(client)] {
+        if app.keys.borrow().signer(algorithm).is_none() {
+            return Err(OAuthError::unavailable().because("there is no key to sign with"));
+        }
     }
     let lifetimes = Lifetimes {
         access_token: app.lifetimes.access_token,
@@ -95,21 +118,25 @@ pub async fn issue_if(
         let mint = || OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
         let refresh = refreshable.then(mint);
         let next = refresh.as_ref().map(|minted| minted.fingerprint);
-        agrees(&shown.grant)?;
         let command = command(Facts { next, limits, requirements, lifetimes });
         match app.families.ask(family, command).await {
             Ok(Reply::Issue(issue)) => {
                 return sign(app, occasion, *issue, &roles, refresh);
             }
             Ok(_) => return Err(OAuthError::unavailable()),
-            Err(Failure::Unmet { kind }) if kind == Session::KIND => {
-                return Err(INVALID_GRANT.because("its session is over"));
+            Err(Failure::Unmet { kind: kind @ (Session::KIND | Account::KIND) }) => {
+                return Err(INVALID_GRANT.because(format!("its {kind} is over")));
             }
             Err(Failure::Unmet { .. }) => {}
             Err(failure) => return Err(refuse(failure)),
         }
     }
     Err(OAuthError::unavailable().because("what the grant rests on keeps changing"))
+}
+
+/// The algorithm of a client's ID tokens (OIDC Registration §2: RS256 unless it says otherwise).
+fn signing_algorithm(client: &KnownClient) -> SigningAlgorithm {
+    client.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
 }
 
 fn sign(
@@ -137,8 +164,7 @@ fn sign(
     let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
     let scope = claims.scope;
     let id_token = if granted.scopes().contains("openid") {
-        let registered = client.metadata.id_token_signed_response_alg;
-        let algorithm = registered.unwrap_or(SigningAlgorithm::Rs256);
+        let algorithm = signing_algorithm(client);
         let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
         let claims = IdToken::from(id_token::Mint {
             issuer: &app.issuer,
@@ -219,6 +245,12 @@ fn refuse(failure: Failure<Refusal>) -> OAuthError {
             INVALID_GRANT.because("the person holds nothing there any more")
         }
         Failure::Refused(Refusal::Widening(why)) => too_much(&why),
+        Failure::Refused(Refusal::MalformedScope) => {
+            OAuthError::new(Code::InvalidScope, "a scope is malformed")
+        }
+        Failure::Refused(Refusal::OtherAudience) => {
+            OAuthError::new(Code::InvalidTarget, "the grant is for another resource")
+        }
         Failure::Refused(why @ (Refusal::Replayed | Refusal::Reused)) => {
             tracing::warn!(%why, "a token family has ended");
             INVALID_GRANT.because(why.to_string())

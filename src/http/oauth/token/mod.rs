@@ -60,12 +60,15 @@ pub async fn post(
         let why = "the client is not registered for this grant type";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
+    let client_id = caller.client().client_id.clone();
     let issued = match grant {
         GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
         GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
         GrantType::ClientCredentials => client_credentials::grant(&app, caller, &form).await?,
         _ => return Err(UNSUPPORTED),
     };
+    // Not before something was granted: anyone may name a public client.
+    app.note_use_of(&client_id).await;
     app.vitals.issued(grant);
     Ok(issued)
 }

@@ -2,12 +2,17 @@
 
 use super::{Asked, AuthorizationError, Draft};
 use crate::{
-    domain::client::{GrantType, ResponseType, SubjectType},
+    domain::client::{GrantType, KnownClient, ResponseType, SubjectType},
     http::error::Code,
 };
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
-    let (client, metadata) = (asked.client, &asked.client.metadata);
+    may_ask(asked.client)
+}
+
+/// Tells whether a client may ask for codes; said again when one is about to be issued.
+pub fn may_ask(client: &KnownClient) -> Result<(), AuthorizationError> {
+    let metadata = &client.metadata;
     let refuse = |why| Err(AuthorizationError::new(Code::UnauthorizedClient, why));
     let asks_for_codes =
         metadata.response_types(client.organization.is_some()).contains(&ResponseType::Code);

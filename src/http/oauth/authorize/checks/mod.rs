@@ -18,6 +18,8 @@ mod response_type;
 mod scope;
 mod state;
 
+pub use client::may_ask;
+
 use super::{AuthorizationError, proof::Proven};
 use crate::{
     domain::{
