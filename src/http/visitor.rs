@@ -113,10 +113,14 @@ fn wants_json(headers: &HeaderMap) -> bool {
     kinds.any(|kind| named(kind) == "application/json")
 }
 
+/// Finds a cookie of ours; what others put beside it need not even be text.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = values.flat_map(|value| value.split(';')).map(str::trim);
-    pairs.find_map(|pair| pair.split_once('=').filter(|(known, _)| *known == name)).map(|it| it.1)
+    let values = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let mut pairs = values.flat_map(|value| value.split(|byte| *byte == b';'));
+    pairs.find_map(|pair| {
+        let value = pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        std::str::from_utf8(value).ok().filter(|value| value.is_ascii())
+    })
 }
 
 /// Lists where the pages that the links lead to come from.
@@ -187,6 +191,30 @@ mod tests {
         assert_eq!(cookie.session_token.unwrap().as_str(), "b");
         let other = visitor(&[("cookie", "porteiro=b; x__Host-porteiro=c")]);
         assert!(other.session_token.is_none(), "the name is the whole name");
+    }
+
+    #[test]
+    fn a_cookie_of_somebody_else_hides_none_of_ours() {
+        let session = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.append(header::COOKIE, HeaderValue::from_bytes(value).unwrap());
+            let visitor = Visitor::of(&headers, CookieNames::new("http://localhost"));
+            visitor.session_token.map(|token| token.as_str().to_owned())
+        };
+        for beside in [
+            "a=Jos\u{e9}; porteiro=b".as_bytes(),
+            b"a=Jos\xe9; porteiro=b",
+            b"porteiro=b; a=\xff",
+            b"\xff; porteiro=b;",
+            b";;=;\t porteiro=b \t; porteiro=c",
+            b"porteiro=\xff; porteiro=b",
+        ] {
+            assert_eq!(session(beside).as_deref(), Some("b"), "{beside:?}");
+        }
+        for none in [&b"porteiro=\xe9"[..], b"porteiro", b"\xffporteiro=b", b"porteiro-browser=b"] {
+            assert_eq!(session(none), None, "{none:?}");
+        }
+        assert_eq!(session(b"porteiro=a=b").as_deref(), Some("a=b"), "the first sign divides");
     }
 
     #[test]
