@@ -7,9 +7,11 @@ use super::{
     error::{Code, OAuthError},
 };
 use axum::{
+    body::Body,
     extract::{FromRequest, Request},
-    http::HeaderMap,
+    http::{HeaderMap, request::Parts},
 };
+use bytes::Bytes;
 use std::borrow::Cow;
 
 const MOST_PARAMETERS: usize = 64;
@@ -150,17 +152,22 @@ impl FromRequest<App> for Posted {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
         let (head, body) = request.into_parts();
-        if head.uri.query().is_some_and(|query| !query.is_empty()) {
-            // RFC 6749 §2.3.1: what is in an address ends up in logs.
-            return Err(malformed("parameters belong into the body, not into the address"));
-        }
-        if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
-            return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
-        }
-        let body = body::read(&head, body, &app.arrivals).await?;
-        let place = app.arrivals.work()?;
+        let (body, place) = arrived(&head, body, app).await?;
         Ok(Self { headers: head.headers, form: Form::parse(&body)?, _place: place })
     }
+}
+
+/// Reads a form's body within limits, and takes a place for it to be worked on.
+pub async fn arrived(head: &Parts, body: Body, app: &App) -> Result<(Bytes, Working), OAuthError> {
+    if head.uri.query().is_some_and(|query| !query.is_empty()) {
+        // RFC 6749 §2.3.1: what is in an address ends up in logs.
+        return Err(malformed("parameters belong into the body, not into the address"));
+    }
+    if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
+        return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
+    }
+    let body = body::read(head, body, &app.arrivals).await?;
+    Ok((body, app.arrivals.work()?))
 }
 
 #[cfg(test)]

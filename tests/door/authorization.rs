@@ -1,12 +1,17 @@
 //! The authorization endpoint: what is refused, by name, and to whom it is told.
 
 use crate::{
+    http::Answer,
     person::{PASSWORD, asking, parameter, redirect, text},
     support::{Door, sealed},
 };
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper::Method;
 use serde_json::json;
 use std::time::Duration;
+
+const FORM: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
 async fn an_unproven_client_or_redirect_uri_is_never_redirected() {
@@ -170,6 +175,62 @@ async fn a_request_may_come_as_a_form() {
     let answer = door.send(request.body(asking("web", &[]).into()).unwrap()).await;
     assert_eq!(answer.status, 303, "{answer:?}");
     assert!(answer.header("location").unwrap().contains("code=pac_"));
+    door.stop().await;
+}
+
+/// Posts a request as a form, with headers of its own.
+async fn post(door: &Door, body: impl Into<Bytes>, headers: &[(&str, &str)]) -> Answer {
+    let mut request = door.request(Method::POST, "/connect/authorize");
+    if !headers.iter().any(|(name, _)| *name == "content-type") {
+        request = request.header("content-type", FORM);
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    door.send(request.body(Full::new(body.into())).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_form_is_refused_as_a_link_is() {
+    let door = Door::open().await;
+    // What is wrong with one parameter is told to the client.
+    for otherwise in [&[("nonce", "a"), ("nonce", "b")][..], &[("response_type", "token")]] {
+        let asked = asking("web", otherwise);
+        let link = door.authorize_with("web", otherwise, &[("accept", "text/html")]).await;
+        let page = post(&door, asked.clone(), &[("accept", "text/html")]).await;
+        assert_eq!(page.status, 303, "{page:?}");
+        assert_eq!(page.header("location"), link.header("location"), "{otherwise:?}");
+        let json = post(&door, asked, &[("accept", "application/json")]).await;
+        assert_eq!(json.json()["state"], "failed", "{json:?}");
+    }
+    // What cannot be read names nobody to tell: people get a page, programs JSON.
+    let usual = asking("web", &[]);
+    let long = asking("web", &[("state", &"x".repeat(70_000))]);
+    for (kind, body, status) in [
+        (FORM, format!("{usual}&x=%zz"), 400),
+        (FORM, format!("{usual}&x=%ff"), 400),
+        (FORM, format!("{usual}&client_id=app"), 400),
+        (FORM, String::new(), 400),
+        (FORM, long, 413),
+        ("text/plain", usual.clone(), 400),
+        ("multipart/form-data; boundary=x", usual.clone(), 400),
+        ("application/x-www-form-urlencoded; charset=latin1", usual.clone(), 400),
+    ] {
+        let kind = ("content-type", kind);
+        let page = post(&door, body.clone(), &[kind, ("accept", "text/html")]).await;
+        assert_eq!((page.status.as_u16(), page.header("location")), (status, None), "{page:?}");
+        assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
+        assert!(page.header("set-cookie").is_none());
+        sealed(&page.headers);
+        let json = post(&door, body, &[kind, ("accept", "application/json")]).await;
+        json.refused(status, "invalid_request");
+    }
+    let request = door
+        .request(Method::POST, &format!("/connect/authorize?{usual}"))
+        .header("content-type", FORM);
+    let page = door.send(request.body(usual.into()).unwrap()).await;
+    assert_eq!(page.status, 400);
+    assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
     door.stop().await;
 }
 

@@ -21,12 +21,12 @@ pub use refusal::{AuthorizationError, refusal_of};
 use crate::http::{
     App,
     error::OAuthError,
-    form::{Form, Posted},
+    form::{self, Form},
     visitor::Visitor,
 };
 use answer::Answered;
 use axum::{
-    extract::{RawQuery, State},
+    extract::{RawQuery, Request, State},
     http::HeaderMap,
     response::Response,
 };
@@ -48,9 +48,17 @@ pub async fn get(
 }
 
 /// OIDC Core §3.1.2.1: the same parameters in a form.
-pub async fn post(State(app): State<App>, posted: Posted) -> Response {
-    let visitor = Visitor::of(&posted.headers, app.cookies);
-    authorize(&app, &posted.form, visitor).await
+pub async fn post(State(app): State<App>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let visitor = Visitor::of(&head.headers, app.cookies);
+    let (body, _place) = match form::arrived(&head, body, &app).await {
+        Ok(arrived) => arrived,
+        Err(error) => return answer::unproven(&visitor, error),
+    };
+    match Form::parse_noting(&body) {
+        Ok(form) => authorize(&app, &form, visitor).await,
+        Err(error) => answer::unproven(&visitor, error),
+    }
 }
 
 async fn authorize(app: &App, form: &Form, visitor: Visitor) -> Response {
