@@ -262,7 +262,13 @@ impl App {
             .route(routes::REGISTERED, get(register::read))
             .method_not_allowed_fallback(refuse_method);
         let closed = Router::new()
-            .route(routes::AUTHORIZE, get(authorize::get).post(authorize::post))
+            .route(
+                routes::AUTHORIZE,
+                get(authorize::get)
+                    .head(authorize::refuse_method)
+                    .post(authorize::post)
+                    .fallback(authorize::refuse_method),
+            )
             .route(routes::INTROSPECT, post(introspect::post))
             .method_not_allowed_fallback(refuse_method)
             .fallback(async || Problem::NOT_FOUND);

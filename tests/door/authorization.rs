@@ -235,6 +235,29 @@ async fn a_form_is_refused_as_a_link_is() {
 }
 
 #[tokio::test]
+async fn whoever_only_asks_for_the_head_gets_no_code() {
+    let door = Door::open().await;
+    let session = door.sign_in("ana@acme.test").await;
+    let path = format!("/connect/authorize?{}", asking("web", &[]));
+    let ask = async |method: Method| {
+        let request = door.request(method, &path).header("cookie", format!("porteiro={session}"));
+        door.send(request.body(Full::default()).unwrap()).await
+    };
+    let before = door.running.system().store().report().commits;
+    for method in [Method::HEAD, Method::PUT, Method::DELETE] {
+        let answer = ask(method.clone()).await;
+        assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, Some("GET,POST")));
+        assert_eq!((answer.header("location"), answer.header("set-cookie")), (None, None));
+        assert_eq!(answer.body.is_empty(), method == Method::HEAD);
+        sealed(&answer.headers);
+    }
+    assert_eq!(door.running.system().store().report().commits, before);
+    assert!(ask(Method::GET).await.header("location").unwrap().contains("code=pac_"));
+    assert!(door.running.system().store().report().commits > before, "a code is written down");
+    door.stop().await;
+}
+
+#[tokio::test]
 async fn a_sign_in_is_asked_for_again_when_it_is_too_old_or_not_enough() {
     let door = Door::open().await;
     let session = door.sign_in("ana@acme.test").await;

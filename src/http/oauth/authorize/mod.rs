@@ -20,15 +20,15 @@ pub use refusal::{AuthorizationError, refusal_of};
 
 use crate::http::{
     App,
-    error::OAuthError,
+    error::{OAuthError, Stopped},
     form::{self, Form},
     visitor::Visitor,
 };
 use answer::Answered;
 use axum::{
     extract::{RawQuery, Request, State},
-    http::HeaderMap,
-    response::Response,
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse as _, Response},
 };
 
 pub async fn get(
@@ -59,6 +59,14 @@ pub async fn post(State(app): State<App>, request: Request) -> Response {
         Ok(form) => authorize(&app, &form, visitor).await,
         Err(error) => answer::unproven(&visitor, error),
     }
+}
+
+/// RFC 9110 §9.2.1: whoever only looks at what a link would answer gets no code by it.
+pub async fn refuse_method() -> Response {
+    let mut response = OAuthError::from(Stopped::MethodNotAllowed).into_response();
+    let allowed = HeaderValue::from_static("GET,POST");
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
 }
 
 async fn authorize(app: &App, form: &Form, visitor: Visitor) -> Response {
