@@ -123,6 +123,12 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     })
 }
 
+/// Tells whether a browser says that another site had it ask (Fetch Metadata).
+pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
+    let cross_site = |site: &HeaderValue| site.as_bytes().eq_ignore_ascii_case(b"cross-site");
+    headers.get_all("sec-fetch-site").iter().any(cross_site)
+}
+
 /// Lists where the pages that the links lead to come from.
 pub fn origins(links: &Links) -> Arc<[HeaderValue]> {
     let Links { sign_in, device, approval } = links;

@@ -1,8 +1,8 @@
 //! A flow belongs to the channel that began it.
 
 use crate::{
-    person::{PASSWORD, parameter, text},
-    support::{Door, Manner, form},
+    person::{PASSWORD, asking, parameter, text},
+    support::{Door, Manner, form, sealed},
 };
 use hyper::Method;
 use porteiro::http::Links;
@@ -67,6 +67,54 @@ async fn what_a_program_began_no_browser_goes_on_with() {
     let browser = [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")];
     let body = json!({ "identifier": "ana@acme.test" });
     door.post_json(&path, &body, &browser).await.problem(403, "wrong_channel");
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn what_another_site_posts_is_asked_again_as_a_link() {
+    let sign_in = Some("https://login.example.com/sign-in".parse().unwrap());
+    let manner = Manner { links: Links { sign_in, ..Links::default() }, ..Manner::default() };
+    let door = Door::open_in(manner).await;
+    let session = door.sign_in("ana@acme.test").await;
+    let post = async |asked: &str, headers: &[(&str, &str)]| {
+        let mut request = door
+            .request(Method::POST, "/connect/authorize")
+            .header("content-type", "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        door.send(request.body(asked.to_owned().into()).unwrap()).await
+    };
+    let foreign = ("sec-fetch-site", "cross-site");
+    let state = "a b+c&d=e#f\u{e9}";
+    let asked = asking("web", &[("state", state), ("x", "//a\r\nset-cookie: b=c")]);
+    let sent = post(&asked, &[foreign]).await;
+    assert_eq!((sent.status.as_u16(), sent.header("cache-control")), (303, Some("no-store")));
+    assert!(sent.header("set-cookie").is_none(), "other tabs rely on the key that is there");
+    sealed(&sent.headers);
+    let link = sent.header("location").unwrap();
+    assert_eq!(link, format!("/connect/authorize?{asked}"));
+    // To the link the cookies come.
+    let request = door.request(Method::GET, link).header("cookie", format!("porteiro={session}"));
+    let done = door.send(request.header(foreign.0, foreign.1).body(form(&[])).unwrap()).await;
+    let to = url::Url::parse(done.header("location").unwrap()).unwrap();
+    assert!(parameter(&to, "code").unwrap().starts_with("pac_"));
+    assert_eq!(parameter(&to, "state").as_deref(), Some(state));
+
+    // What is repeated stays so, and what cannot be read is refused at once.
+    let twice = asking("web", &[("nonce", "a"), ("nonce", "b")]);
+    let sent = post(&twice, &[foreign]).await;
+    assert_eq!(sent.header("location").unwrap(), format!("/connect/authorize?{twice}"));
+    assert_eq!(post("client_id=%zz", &[foreign]).await.status, 400);
+    // Programs, pages of our own site and what is too long for a link are answered where they are.
+    let json = post(&asked, &[foreign, ("accept", "application/json")]).await;
+    assert_eq!(json.json()["state"], "identify", "{json:?}");
+    let long = asking("web", &[("x", &"x".repeat(17_000))]);
+    for (asked, site) in [(&asked, "same-site"), (&asked, "same-origin"), (&long, "cross-site")] {
+        let answer = post(asked, &[("sec-fetch-site", site)]).await;
+        let to = answer.header("location").unwrap();
+        assert!(to.starts_with("https://login.example.com/sign-in?flow="), "{site}: {to}");
+    }
     door.stop().await;
 }
 

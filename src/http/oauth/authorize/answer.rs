@@ -148,7 +148,7 @@ async fn over(
 }
 
 /// 303, so that a form is not posted on (RFC 9700 §4.12).
-fn see_other(to: &str) -> Result<Response, OAuthError> {
+pub fn see_other(to: &str) -> Result<Response, OAuthError> {
     let mut location = HeaderValue::try_from(to).map_err(|_| OAuthError::unavailable())?;
     location.set_sensitive(true);
     let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();

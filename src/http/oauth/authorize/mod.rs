@@ -22,14 +22,19 @@ use crate::http::{
     App,
     error::{OAuthError, Stopped},
     form::{self, Form},
-    visitor::Visitor,
+    routes,
+    visitor::{Visitor, comes_from_another_site},
 };
 use answer::Answered;
 use axum::{
     extract::{RawQuery, Request, State},
     http::{HeaderMap, HeaderValue, header},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
+use url::form_urlencoded;
+
+/// Bytes; the head of a request has room for as many again.
+const LONGEST_LINK: usize = 16 * 1024;
 
 pub async fn get(
     State(app): State<App>,
@@ -56,9 +61,26 @@ pub async fn post(State(app): State<App>, request: Request) -> Response {
         Err(error) => return answer::unproven(&visitor, error),
     };
     match Form::parse_noting(&body) {
-        Ok(form) => authorize(&app, &form, visitor).await,
+        Ok(form) => match as_link(&head.headers, &visitor, &body) {
+            Some(link) => answer::see_other(&link).unwrap_or_else(IntoResponse::into_response),
+            None => authorize(&app, &form, visitor).await,
+        },
         Err(error) => answer::unproven(&visitor, error),
     }
+}
+
+/// Returns the link that asks the same, where a page of another site has a browser post: to that our
+/// cookies do not come (`SameSite=Lax`), so that neither session nor browser would be known again.
+fn as_link(headers: &HeaderMap, visitor: &Visitor, body: &[u8]) -> Option<String> {
+    if visitor.wants_json || !comes_from_another_site(headers) {
+        return None;
+    }
+    // From what was parsed, repetitions included: those are refused there as here.
+    let address = format!("{}?", routes::AUTHORIZE);
+    let begins = address.len();
+    let mut query = form_urlencoded::Serializer::for_suffix(address, begins);
+    let link = query.extend_pairs(form_urlencoded::parse(body)).finish();
+    (link.len() <= LONGEST_LINK).then_some(link)
 }
 
 /// RFC 9110 §9.2.1: whoever only looks at what a link would answer gets no code by it.
