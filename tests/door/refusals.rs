@@ -7,6 +7,7 @@ use crate::{
 use http_body_util::Full;
 use hyper::Method;
 use porteiro::http::Limits;
+use serde_json::json;
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -174,6 +175,26 @@ async fn what_is_not_there_is_404_and_says_nothing_of_what_was_asked() {
         assert_eq!(answer.json()["code"], "not_found");
         assert!(!answer.text().contains("nowhere") && !answer.text().contains("script"));
         sealed(&answer.headers);
+    }
+    door.stop().await;
+}
+
+#[tokio::test]
+async fn an_address_that_is_no_text_names_nothing() {
+    let door = Door::open().await;
+    for id in ["%ff", "%c3", "a%80b", "%00", "%zz", "%F0%28%8C%28"] {
+        let path = format!("/flows/{id}");
+        door.get(&path).await.problem(404, "flow_not_found");
+        for step in ["identifier", "password", "totp", "organization", "consent"] {
+            let answer = door.post_json(&format!("{path}/{step}"), &json!({}), &[]).await;
+            answer.problem(404, "flow_not_found");
+            sealed(&answer.headers);
+        }
+        let request = door
+            .request(Method::GET, &format!("/connect/register/{id}"))
+            .header("authorization", "Bearer prt_x");
+        let answer = door.send(request.body(Full::default()).unwrap()).await;
+        answer.refused(401, "invalid_token");
     }
     door.stop().await;
 }

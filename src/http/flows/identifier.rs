@@ -1,18 +1,23 @@
 //! `identifier`: who a person says they are. Nobody is looked up: there is nothing to be learnt here.
 
-use super::{document::Document, ending, opened::Opened, problems::invalid};
+use super::{
+    document::Document,
+    ending,
+    opened::{FlowId, Opened},
+    problems::invalid,
+};
 use crate::{
     domain::flow::Step,
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 /// The longest e-mail address has 254 characters; nobody is called anything longer.
 const LONGEST: usize = 254;
 
 pub async fn post(
     State(app): State<App>,
-    Path(id): Path<String>,
+    FlowId(id): FlowId,
     Origin(address): Origin,
     posted: ProblemPosted,
 ) -> Result<Document, Problem> {

@@ -13,7 +13,22 @@ use crate::{
         visitor::{Visitor, refuse_foreign_pages},
     },
 };
-use axum::http::HeaderMap;
+use axum::{
+    extract::{FromRequestParts, Path},
+    http::{HeaderMap, request::Parts},
+};
+
+/// The id of a flow, as an address has it; what is no text is the id of none.
+pub struct FlowId(pub String);
+
+impl FromRequestParts<App> for FlowId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let id = Path::from_request_parts(parts, app).await;
+        id.map(|Path(id)| Self(id)).map_err(|_| NOT_FOUND)
+    }
+}
 
 /// A flow and whoever holds it.
 pub struct Opened {

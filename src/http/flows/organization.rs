@@ -2,21 +2,18 @@
 
 use super::{
     ending::{self, Proved},
-    opened::Opened,
+    opened::{FlowId, Opened},
     problems::{NOT_NOW, invalid},
 };
 use crate::{
     domain::flow::{Stage, Step},
     http::{App, error::Problem, json::ProblemPosted},
 };
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 
 pub async fn post(
     State(app): State<App>,
-    Path(id): Path<String>,
+    FlowId(id): FlowId,
     posted: ProblemPosted,
 ) -> Result<Response, Problem> {
     let opened = Opened::of(&app, id, &posted.headers)?;

@@ -7,7 +7,7 @@
 
 use super::{
     ending::{self, Proved},
-    opened::Opened,
+    opened::{FlowId, Opened},
     problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
@@ -22,10 +22,7 @@ use crate::{
     },
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use serde_json::Value;
 
 const LONGEST: usize = 1_024;
@@ -35,7 +32,7 @@ const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 pub async fn post(
     State(app): State<App>,
-    Path(id): Path<String>,
+    FlowId(id): FlowId,
     Origin(address): Origin,
     mut posted: ProblemPosted,
 ) -> Result<Response, Problem> {

@@ -2,7 +2,7 @@
 
 use super::{
     document::{Document, Shown},
-    opened::read,
+    opened::{FlowId, read},
     problems::{EXPIRED, UNAVAILABLE},
     ticket::Ticket,
 };
@@ -10,14 +10,11 @@ use crate::{
     domain::{Machine as _, flow::Flow},
     http::{App, error::Problem, visitor::Visitor},
 };
-use axum::{
-    extract::{Path, State},
-    http::HeaderMap,
-};
+use axum::{extract::State, http::HeaderMap};
 
 pub async fn get(
     State(app): State<App>,
-    Path(id): Path<String>,
+    FlowId(id): FlowId,
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
     let _place = app.arrivals.work()?;

@@ -2,7 +2,7 @@
 
 use super::{
     ending::{self, Proved},
-    opened::Opened,
+    opened::{FlowId, Opened},
     problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
@@ -15,17 +15,14 @@ use crate::{
     },
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 
 /// What secrets of authenticator applications are sealed for.
 const PURPOSE: &str = "totp";
 
 pub async fn post(
     State(app): State<App>,
-    Path(id): Path<String>,
+    FlowId(id): FlowId,
     Origin(address): Origin,
     posted: ProblemPosted,
 ) -> Result<Response, Problem> {

@@ -30,7 +30,7 @@ use crate::{
     },
 };
 use axum::{
-    extract::{Path, State},
+    extract::{Path, State, rejection::PathRejection},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -114,7 +114,7 @@ fn own_address(app: &App, client_id: &str) -> String {
 /// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret: nobody knows it.
 pub async fn read(
     State(app): State<App>,
-    Path(client_id): Path<String>,
+    client_id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Registered, OAuthError> {
     // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
@@ -122,6 +122,7 @@ pub async fn read(
         OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
     let _place = app.arrivals.work()?;
     let token = bearer(&headers).map_err(|_| REFUSED)?;
+    let Path(client_id) = client_id.map_err(|_| REFUSED)?;
     if client_id.len() > LONGEST_ID || client_id.contains('\0') {
         return Err(REFUSED);
     }
