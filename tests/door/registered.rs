@@ -15,6 +15,24 @@ async fn read(door: &Door, client_id: &str, token: &str) -> Answer {
 }
 
 #[tokio::test]
+async fn whoever_declines_what_is_not_offered_may_register_and_sign_people_in() {
+    let door = Door::open().await;
+    let asked = json!({
+        "redirect_uris": ["https://web.example.com/cb"],
+        "dpop_bound_access_tokens": false,
+        "tls_client_certificate_bound_access_tokens": false,
+        "require_pushed_authorization_requests": false,
+        "require_signed_request_object": false,
+    });
+    let answer = door.post_json("/connect/register", &asked, &[]).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let told = answer.json();
+    let begun = door.authorize("web", &[("client_id", text(&told["client_id"]))]).await;
+    assert_eq!(begun.json()["state"], "identify", "{begun:?}");
+    door.stop().await;
+}
+
+#[tokio::test]
 async fn a_client_reads_what_it_is_registered_with_and_nobody_else_does() {
     let door = Door::open().await;
     let asked = json!({ "redirect_uris": ["https://rp.example/cb"], "client_name": "Ours" });

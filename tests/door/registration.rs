@@ -223,9 +223,13 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("default_max_age", json!(-1)),
         ("sector_identifier_uri", json!("https://a.example/sector")),
         ("post_logout_redirect_uris", json!(["http://a.example/out"])),
+        ("dpop_bound_access_tokens", json!(true)),
+        ("tls_client_certificate_bound_access_tokens", json!(true)),
+        ("require_pushed_authorization_requests", json!(true)),
+        ("require_signed_request_object", json!(true)),
     ] {
         let mut asked = json!({ "redirect_uris": ["https://a.example/cb"] });
-        if member == "token_endpoint_auth_method" {
+        if ["token_endpoint_auth_method", "require_signed_request_object"].contains(&member) {
             asked["jwks_uri"] = "https://a.example/jwks".into();
         }
         asked[member] = value;

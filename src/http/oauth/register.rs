@@ -168,6 +168,25 @@ fn check_served(
     if metadata.subject_type == Some(SubjectType::Pairwise) {
         return Err(unfit("pairwise subjects are not offered yet"));
     }
+    // The authorization endpoint would refuse whoever wants more than is offered, always.
+    let more = [
+        (metadata.dpop_bound_access_tokens, "dpop_bound_access_tokens is not offered yet"),
+        (
+            metadata.tls_client_certificate_bound_access_tokens,
+            "tls_client_certificate_bound_access_tokens is not offered yet",
+        ),
+        (
+            metadata.require_pushed_authorization_requests,
+            "require_pushed_authorization_requests is not offered yet",
+        ),
+        (
+            metadata.require_signed_request_object,
+            "require_signed_request_object is not offered yet",
+        ),
+    ];
+    if let Some((_, description)) = more.into_iter().find(|(wanted, _)| *wanted) {
+        return Err(unfit(description));
+    }
     let keys = app.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
     // Whoever has not named one may never want an ID token.
