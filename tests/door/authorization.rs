@@ -165,6 +165,23 @@ async fn a_state_comes_back_as_it_was_and_injects_nothing() {
 }
 
 #[tokio::test]
+async fn a_state_that_is_too_long_is_not_sent_on() {
+    let door = Door::open().await;
+    for long in ["s".repeat(2_049), "\u{e9}".repeat(1_025), "s".repeat(50_000)] {
+        let asked = asking("web", &[("state", &long)]);
+        let page = post(&door, asked.clone(), &[("accept", "text/html")]).await;
+        let location = page.header("location").unwrap();
+        assert_eq!((page.status.as_u16(), location.len() < 300), (303, true), "{location}");
+        let to = url::Url::parse(location).unwrap();
+        assert_eq!(parameter(&to, "error").as_deref(), Some("invalid_request"));
+        assert_eq!(parameter(&to, "state"), None);
+        let json = post(&door, asked, &[("accept", "application/json")]).await;
+        assert_eq!(redirect(&json), to);
+    }
+    door.stop().await;
+}
+
+#[tokio::test]
 async fn a_request_may_come_as_a_form() {
     let door = Door::open().await;
     let session = door.sign_in("ana@acme.test").await;

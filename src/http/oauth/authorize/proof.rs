@@ -1,5 +1,6 @@
 //! Who asks, and where the answer may go: before both are certain nobody is redirected.
 
+use super::checks::LONGEST_STATE;
 use crate::{
     actors::Seen,
     domain::client::{Client, KnownClient, LONGEST_ID, redirect_uri},
@@ -66,7 +67,9 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
         (None, _) => return Err(invalid("the parameter redirect_uri is missing")),
     };
     let redirect_uri = redirect_uri.to_owned();
-    let state = form.get("state").filter(|_| !form.is_repeated("state")).map(str::to_owned);
+    // RFC 6749 §4.1.2.1 has it sent back; one that is too long was never taken.
+    let short = |state: &&str| state.len() <= LONGEST_STATE && !form.is_repeated("state");
+    let state = form.get("state").filter(short).map(str::to_owned);
     let scope = form.get("scope").unwrap_or_default().to_owned();
     Ok(Proven { seen, redirect_uri, state, scope })
 }

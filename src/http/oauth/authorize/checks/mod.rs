@@ -19,6 +19,7 @@ mod scope;
 mod state;
 
 pub use client::may_ask;
+pub use state::LONGEST as LONGEST_STATE;
 
 use super::{AuthorizationError, proof::Proven};
 use crate::{

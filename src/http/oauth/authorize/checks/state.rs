@@ -3,7 +3,7 @@
 use super::{Asked, AuthorizationError, Draft};
 
 /// Bytes; it travels in addresses, and in the id of the flow.
-const LONGEST: usize = 2_048;
+pub const LONGEST: usize = 2_048;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(state) = asked.form.get("state") else { return Ok(()) };
