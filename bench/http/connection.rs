@@ -3,7 +3,7 @@
 //! The generator shares the machine with the server it measures, so requests are rendered
 //! beforehand and of an answer only the status and the extent are read.
 
-use crate::Outcome;
+use crate::{Outcome, request};
 use std::{io, net::SocketAddr, ops::Range};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -17,7 +17,36 @@ pub struct Connection {
 
 pub struct Answer<'a> {
     pub status: u16,
+    head: &'a [u8],
     pub body: &'a [u8],
+}
+
+impl<'a> Answer<'a> {
+    /// Lists the values of a field, named in lower case.
+    pub fn fields(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let lines = self.head.split(|byte| *byte == b'\n');
+        let name = format!("{name}:");
+        let values = lines.filter_map(move |line| field(line, name.as_bytes()));
+        values.filter_map(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// Where it sends a browser.
+    pub fn location(&self) -> Outcome<&'a str> {
+        match (self.status, self.fields("location").next()) {
+            (302 | 303, Some(to)) => Ok(to),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Fails unless the status is one of success.
+    pub fn success(&self) -> Outcome<()> {
+        if (200..300).contains(&self.status) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// Says what came instead of what was expected.
+    pub fn unexpected(&self) -> Box<dyn std::error::Error + Send + Sync> {
+        format!("answered {}: {}", self.status, String::from_utf8_lossy(self.body)).into()
+    }
 }
 
 impl Connection {
@@ -52,7 +81,8 @@ impl Connection {
                 self.fill().await?;
             },
         };
-        Ok(Answer { status: head.status, body: &self.buffer[body] })
+        let (status, fields) = (head.status, &self.buffer[..head.length]);
+        Ok(Answer { status, head: fields, body: &self.buffer[body] })
     }
 
     async fn fill(&mut self) -> Outcome<()> {
@@ -66,17 +96,11 @@ impl Connection {
 /// Gets a document over a connection of its own; anything but 200 is a failure.
 pub async fn fetch(address: SocketAddr, path: &str) -> Outcome<Vec<u8>> {
     let mut connection = Connection::open(address).await?;
-    let answer = connection.exchange(&get(address, path)).await?;
+    let answer = connection.exchange(&request::get(address, path, &[])).await?;
     match answer.status {
         200 => Ok(answer.body.to_vec()),
         status => Err(format!("GET {path} answered {status}").into()),
     }
-}
-
-/// Renders a request for a document.
-pub fn get(address: SocketAddr, path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json\r\n\r\n")
-        .into_bytes()
 }
 
 struct Head {

@@ -62,6 +62,17 @@ impl Bound {
     }
 }
 
+/// How slow the slowest of a hundred may be: against half of its kind, or against a bare commit.
+pub fn judge_tail(what: &str, (p50, p99): (f64, f64), bare: f64) -> Verdict {
+    let (own, others) = (p99 / p50, p99 / bare);
+    Verdict {
+        what: format!("{what}: p99 ÷ p50, or ÷ p99 of a bare commit"),
+        measured: format!("{own:.2}, {others:.2}"),
+        wanted: "≤ 10, or ≤ 3".to_owned(),
+        holds: own <= 10.0 || others <= 3.0,
+    }
+}
+
 /// Sets a comma between thousands.
 pub fn thousands(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));

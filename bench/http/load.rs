@@ -1,6 +1,11 @@
 //! The load: so many connections, each with one request under way at any time.
 
-use crate::{Outcome, connection::Connection, process::own_cpu, servers::Server};
+use crate::{
+    Outcome,
+    connection::{Answer, Connection},
+    process::own_cpu,
+    servers::Server,
+};
 use std::time::{Duration, Instant};
 use tokio::{task::JoinSet, time::sleep_until};
 
@@ -16,11 +21,19 @@ pub struct Plan {
 pub trait Script: Send {
     fn request(&mut self) -> &[u8];
 
-    /// Hears a successful answer before the next request, as a rotation of tokens must.
-    fn answered(&mut self, body: &[u8]) -> Outcome<()> {
-        let _ = body;
-        Ok(())
+    /// Hears an answer before the next request, as a rotation of tokens must; what is not the
+    /// answer that was expected fails the round.
+    fn answered(&mut self, answer: &Answer<'_>) -> Outcome<Turn> {
+        answer.success()?;
+        Ok(Turn::Done)
     }
+}
+
+/// Where an operation stands after an answer.
+pub enum Turn {
+    /// It takes another request.
+    GoesOn,
+    Done,
 }
 
 /// The same request over and over.
@@ -36,18 +49,20 @@ impl Script for Always {
 pub struct Round {
     /// Operations per second.
     pub rate: f64,
-    /// Seconds within which half of the answers had come.
+    /// Seconds within which half of the operations were done.
     pub p50: f64,
     pub p99: f64,
     /// Seconds of the server's CPU time an operation took.
     pub cpu: f64,
     /// Cores the generator itself was using.
     pub generator: f64,
-    /// Every so-manieth answer, to be looked at afterwards.
+    /// Every operation, whether or not it was measured.
+    pub operations: f64,
+    /// The last answer of every so-manieth operation, to be looked at afterwards.
     pub samples: Vec<Vec<u8>>,
 }
 
-/// The first answer of each connection is kept, and then every so-manieth.
+/// The first operation of each connection is kept, and then every so-manieth.
 const SAMPLE_EVERY: usize = 1_000;
 
 struct Window {
@@ -56,11 +71,12 @@ struct Window {
 }
 
 struct Heard {
+    operations: usize,
     latencies: Vec<Duration>,
     samples: Vec<Vec<u8>>,
 }
 
-/// Presses a server with one connection for each script; any answer but a 2xx fails the round.
+/// Presses a server with one connection for each script.
 pub async fn press(server: &Server, scripts: Vec<Box<dyn Script>>, plan: Plan) -> Outcome<Round> {
     let mut driven = JoinSet::new();
     let begin = Instant::now() + plan.warm_up;
@@ -73,27 +89,34 @@ pub async fn press(server: &Server, scripts: Vec<Box<dyn Script>>, plan: Plan) -
     let (cpu_before, own_before) = (server.process.cpu()?, own_cpu()?);
     sleep_until(end.into()).await;
     let (cpu_after, own_after) = (server.process.cpu()?, own_cpu()?);
-    let mut latencies = Vec::new();
-    let mut samples = Vec::new();
+    let (mut latencies, mut samples, mut all) = (Vec::new(), Vec::new(), 0);
     while let Some(heard) = driven.join_next().await {
         let heard = heard??;
         latencies.extend(heard.latencies);
         samples.extend(heard.samples);
+        all += heard.operations;
     }
     if latencies.is_empty() {
-        return Err("no answer came within the round".into());
+        return Err("nothing was done within the round".into());
     }
-    latencies.sort_unstable();
-    let operations = latencies.len() as f64;
-    let within = |part: usize| latencies[(latencies.len() - 1) * part / 100].as_secs_f64();
+    let measured = latencies.len() as f64;
+    let (p50, p99) = percentiles(&mut latencies);
     Ok(Round {
-        rate: operations / plan.measured.as_secs_f64(),
-        p50: within(50),
-        p99: within(99),
-        cpu: (cpu_after - cpu_before) / operations,
+        rate: measured / plan.measured.as_secs_f64(),
+        p50,
+        p99,
+        cpu: (cpu_after - cpu_before) / measured,
+        operations: all as f64,
         generator: (own_after - own_before) / plan.measured.as_secs_f64(),
         samples,
     })
+}
+
+/// Seconds within which half of them, and all but one of a hundred, were over.
+pub fn percentiles(latencies: &mut [Duration]) -> (f64, f64) {
+    latencies.sort_unstable();
+    let within = |part: usize| latencies[(latencies.len() - 1) * part / 100].as_secs_f64();
+    (within(50), within(99))
 }
 
 async fn drive(
@@ -101,25 +124,27 @@ async fn drive(
     mut script: Box<dyn Script>,
     window: Window,
 ) -> Outcome<Heard> {
-    let mut heard = Heard { latencies: Vec::with_capacity(64 * 1024), samples: Vec::new() };
-    for number in 0.. {
-        let sent = Instant::now();
-        if sent >= window.end {
+    let latencies = Vec::with_capacity(64 * 1024);
+    let mut heard = Heard { operations: 0, latencies, samples: Vec::new() };
+    loop {
+        let begun = Instant::now();
+        if begun >= window.end {
+            return Ok(heard);
+        }
+        loop {
+            let answer = connection.exchange(script.request()).await?;
+            let came = Instant::now();
+            if let Turn::GoesOn = script.answered(&answer)? {
+                continue;
+            }
+            if heard.operations.is_multiple_of(SAMPLE_EVERY) {
+                heard.samples.push(answer.body.to_vec());
+            }
+            if begun >= window.begin && came <= window.end {
+                heard.latencies.push(came - begun);
+            }
             break;
         }
-        let answer = connection.exchange(script.request()).await?;
-        let came = Instant::now();
-        if !(200..300).contains(&answer.status) {
-            let body = String::from_utf8_lossy(answer.body);
-            return Err(format!("answered {}: {body}", answer.status).into());
-        }
-        if number % SAMPLE_EVERY == 0 {
-            heard.samples.push(answer.body.to_vec());
-        }
-        script.answered(answer.body)?;
-        if sent >= window.begin && came <= window.end {
-            heard.latencies.push(came - sent);
-        }
+        heard.operations += 1;
     }
-    Ok(heard)
 }

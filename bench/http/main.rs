@@ -4,7 +4,7 @@
 //! processes of their own and pressed in alternating rounds; the medians are compared.
 //!
 //! 1. `porteiro`: the release binary, as an operator runs it ([`servers::porteiro`]);
-//! 2. `limit`: a bare server that only signs the same token ([`limit`]);
+//! 2. `limit`: a bare server that only signs, and commits, the same ([`limit`]);
 //! 3. `peer`: the npm package `oidc-provider` with its in-memory store (`bench/peer`).
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
@@ -13,14 +13,18 @@
 #![expect(clippy::print_stderr, reason = "whoever waits for minutes is told what goes on")]
 #![expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 
+mod bare;
 mod connection;
+mod families;
 mod figures;
 mod limit;
 mod load;
 mod options;
 mod plot;
+mod portal;
 mod process;
 mod report;
+mod request;
 mod rounds;
 mod scenarios;
 mod scene;
@@ -80,7 +84,7 @@ async fn measure(options: Options) -> Outcome<()> {
     let circumstances =
         Circumstances { plan: options.plan, rounds: options.rounds, load: report::load_now() };
     let stage = Stage {
-        scene: Scene::new(),
+        scene: Scene::new(options.plan.connections),
         folder: folder.path().to_owned(),
         binary: options.binary.clone(),
         peer: options.peer.clone(),
@@ -92,7 +96,7 @@ async fn measure(options: Options) -> Outcome<()> {
         let servers = stage.raise().await?;
         for load in loads {
             let effort = (options.plan, options.rounds);
-            let (section, drawn) = rounds::measure(load, (&stage.scene, &servers), effort).await?;
+            let (section, drawn) = rounds::measure(load, (&stage, &servers), effort).await?;
             sections.push(section);
             panels.extend(drawn);
         }
@@ -111,7 +115,7 @@ async fn measure(options: Options) -> Outcome<()> {
         return Ok(());
     };
     let preface = report::preface(&stage, &circumstances)?;
-    let plot = "![Requests per second and CPU time per request](http.svg)";
+    let plot = "![Operations per second and CPU time per operation](http.svg)";
     let text = format!("{preface}\n{plot}\n\n{body}{}", report::READING);
     std::fs::create_dir_all(into)?;
     std::fs::write(into.join("http.md"), &text)?;

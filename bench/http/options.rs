@@ -21,8 +21,8 @@ pub struct Options {
     only: Option<String>,
 }
 
-const USAGE: &str = "[--quick] [--connections N] [--without SERVER]… [--binary FILE] [--peer FOLDER] \
-                     [--into FOLDER] [SCENARIO]";
+const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--without SERVER]… [--binary FILE] \
+                     [--peer FOLDER] [--into FOLDER] [SCENARIO]";
 
 impl Options {
     pub fn read(arguments: &[PathBuf]) -> Outcome<Self> {
@@ -45,6 +45,10 @@ impl Options {
                 // What cargo adds for harnesses of its own.
                 "--bench" => {}
                 "--quick" => options.hurry(),
+                "--seconds" => {
+                    let seconds = value()?.to_str().ok_or(USAGE)?.parse()?;
+                    options.plan.measured = Duration::from_secs(seconds);
+                }
                 "--connections" => {
                     options.plan.connections = value()?.to_str().ok_or(USAGE)?.parse()?;
                 }

@@ -31,7 +31,7 @@ pub fn draw(panels: &[Panel]) -> String {
     let width = PANEL.0 * COLUMNS as f64 + 2.0 * MARGIN;
     let height = PANEL.1 * rows as f64 + 2.0 * MARGIN + HEAD;
     let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="Requests per second and CPU time per request of Porteiro, the limit and the peer" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12" fill="#1f2328">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="Operations per second and CPU time per operation of Porteiro, the limit and the peer" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12" fill="#1f2328">
 <rect width="{width}" height="{height}" fill="#ffffff"/>
 <text x="{MARGIN}" y="{title}" font-size="16" font-weight="600">Porteiro over HTTP: medians of rounds; thin lines from the least round to the most</text>
 "##,

@@ -94,9 +94,9 @@ pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> 
          {connections} connections, each with one request under way; {rounds} rounds of \
          {measured:?} for each server in turn, each after {warm_up:?} of the same load unmeasured, \
          and all after one round that counts for nothing. \
-         Figures are medians of rounds, in brackets the least and the most. Every answer was a 2xx, \
-         or there would be no report; of the answers a sample was looked at, and its tokens verified \
-         with the published keys.\n\n\
+         Figures are medians of rounds, in brackets the least and the most. Every answer was the one \
+         that was asked for, or there would be no report; of the answers a sample was looked at, and \
+         its tokens verified with the published keys.\n\n\
          | server | what it does |\n|---|---|"
     );
     for who in &stage.cast {
@@ -115,13 +115,15 @@ pub const READING: &str = "\
 - Ratios within this run are what counts; absolute rates say little about other machines.
 - How far the rounds of one server lie apart says how much a small difference between two means.
 - The generator runs on the same cores as the server. Where it needs most of one core (last column), a
-  fast server waits for it, and ratios of requests per second come out closer to 1 than they are.
-  CPU time a request is free of that, but counted in steps of 10 ms a round.
+  fast server waits for it, and ratios of operations per second come out closer to 1 than they are.
+  CPU time an operation is free of that, but counted in steps of 10 ms a round.
 - The limit is not a server anyone could run: it believes everyone. What lies between it and Porteiro
   is the price of reading, checking and looking up; of request ids, security headers and metrics.
-- Node runs JavaScript in one thread. On more cores one would run several of the peer; CPU time a
-  request is the fairer comparison.
-- client_credentials writes nothing in any of the three. Rate limits of Porteiro's are off.
+- Node runs JavaScript in one thread. On more cores one would run several of the peer; CPU time an
+  operation is the fairer comparison.
+- client_credentials writes nothing in any of the three. In code and refresh Porteiro and the limit
+  wait until each of their commits is on the disk (SQLite, WAL, `synchronous=FULL`); the peer keeps
+  everything in memory, and loses it with the process. Rate limits of Porteiro's are off.
 - All of it is plain HTTP/1.1 on loopback: no TLS, no network, no proxy.
 ";
 
@@ -131,8 +133,8 @@ fn described(who: Who) -> &'static str {
             "the release binary under `serve`, SQLite, everything that stands around an endpoint in place"
         }
         Who::Limit => {
-            "bare axum: validates nothing, reads the request, signs the same claims with the same library \
-             and key, answers; documents are Porteiro's, from memory"
+            "bare axum: validates nothing, reads the request, commits a row where Porteiro commits, signs \
+             the same claims with the same library and key, answers; documents are Porteiro's, from memory"
         }
         Who::Peer => {
             "the npm package `oidc-provider`, certified, with its in-memory adapter; the same client, \

@@ -2,13 +2,14 @@
 
 use crate::{
     Outcome,
-    figures::{Spread, Verdict},
+    bare::Bare,
+    figures::{Bound, Spread, Verdict, judge_tail},
     load::{Plan, Round, press},
     plot::{Bar, Panel},
     report::Section,
     scenarios::{Compared, Load},
     scene::Scene,
-    servers::{Server, Who},
+    servers::{Server, Stage, Who},
 };
 
 /// What all rounds showed of one server.
@@ -19,45 +20,77 @@ struct Summary {
     p99: Spread,
     cpu: Spread,
     generator: Spread,
+    /// Commits waited for in an operation, of whoever tells.
+    commits: Option<Spread>,
+    /// Bytes by which an operation made the process grow.
+    growth: Spread,
+}
+
+/// A round and what was asked of the server before and after it.
+struct Looked {
+    round: Round,
+    commits: Option<f64>,
+    growth: f64,
 }
 
 /// Measures one scenario: its section of the report, and its panels of the plot.
 pub async fn measure(
     load: &dyn Load,
-    (scene, servers): (&Scene, &[Server]),
+    (stage, servers): (&Stage, &[Server]),
     (plan, rounds): (Plan, usize),
 ) -> Outcome<(Section, Vec<Panel>)> {
-    let mut shown: Vec<Vec<Round>> = servers.iter().map(|_| Vec::new()).collect();
+    let mut shown: Vec<Vec<Looked>> = servers.iter().map(|_| Vec::new()).collect();
+    let mut bare = match load.most_commits() {
+        Some(_) => Some(Bare::open(&stage.folder, load.name(), &stage.scene).await?),
+        None => None,
+    };
     // The first round counts for nothing: what compiles itself while it runs has by then done so.
     for number in 0..=rounds {
         for (server, shown) in servers.iter().zip(&mut shown) {
             let who = server.who.name();
-            let round = one(load, scene, server, plan)
+            let looked = one(load, &stage.scene, server, plan)
                 .await
                 .map_err(|error| format!("{}, {who}, round {number}: {error}", load.name()))?;
-            eprintln!("{} {number}/{rounds} {who:8} {:9.0}/s", load.name(), round.rate);
+            eprintln!("{} {number}/{rounds} {who:8} {:9.0}/s", load.name(), looked.round.rate);
             if number > 0 {
-                shown.push(round);
+                shown.push(looked);
+            }
+        }
+        if let Some(bare) = &mut bare {
+            bare.press(plan).await?;
+            if number == 0 {
+                bare.forget();
             }
         }
     }
-    let of = |(server, rounds): (&Server, &Vec<Round>)| Summary::of(server.who, rounds);
+    let of = |(server, rounds): (&Server, &Vec<Looked>)| Summary::of(server.who, rounds);
     let summaries: Vec<Summary> = servers.iter().zip(&shown).map(of).collect();
-    Ok((section(load, &summaries), panels(load, &summaries)))
+    let mut section = section(load, &summaries);
+    if let (Some(bare), Some(most)) = (bare, load.most_commits()) {
+        let ours = summaries.iter().find(|summary| summary.who == Who::Porteiro);
+        add_commits(&mut section, (load.name(), most), ours, bare.close().await);
+    }
+    Ok((section, panels(load, &summaries)))
 }
 
-async fn one(load: &dyn Load, scene: &Scene, server: &Server, plan: Plan) -> Outcome<Round> {
+async fn one(load: &dyn Load, scene: &Scene, server: &Server, plan: Plan) -> Outcome<Looked> {
     let scripts = load.scripts(scene, server, plan.connections).await?;
+    let (commits, resident) = (server.commits().await?, server.process.resident()?);
     let round = press(server, scripts, plan).await?;
+    let grown = server.process.resident()? - resident;
+    let committed = server.commits().await?.zip(commits).map(|(after, before)| after - before);
     for body in &round.samples {
         load.check(scene, server, body)?;
     }
-    Ok(round)
+    let commits = committed.map(|commits| commits / round.operations);
+    Ok(Looked { commits, growth: grown / round.operations, round })
 }
 
 impl Summary {
-    fn of(who: Who, rounds: &[Round]) -> Self {
-        let spread = |figure: fn(&Round) -> f64| Spread::of(rounds.iter().map(figure));
+    fn of(who: Who, rounds: &[Looked]) -> Self {
+        let spread =
+            |figure: fn(&Round) -> f64| Spread::of(rounds.iter().map(|it| figure(&it.round)));
+        let commits: Vec<f64> = rounds.iter().filter_map(|it| it.commits).collect();
         Self {
             who,
             rate: spread(|round| round.rate),
@@ -65,6 +98,8 @@ impl Summary {
             p99: spread(|round| round.p99),
             cpu: spread(|round| round.cpu),
             generator: spread(|round| round.generator),
+            commits: (!commits.is_empty()).then(|| Spread::of(commits)),
+            growth: Spread::of(rounds.iter().map(|it| it.growth)),
         }
     }
 }
@@ -74,10 +109,10 @@ fn section(load: &dyn Load, summaries: &[Summary]) -> Section {
     section.line(load.about());
     section.table(&[
         "server",
-        "requests/s",
+        "operations/s",
         "p50, ms",
         "p99, ms",
-        "server CPU a request, µs",
+        "server CPU an operation, µs",
         "generator, cores",
     ]);
     for summary in summaries {
@@ -95,7 +130,7 @@ fn section(load: &dyn Load, summaries: &[Summary]) -> Section {
     for (ours, other) in ours.into_iter().flat_map(|ours| others.clone().map(move |it| (ours, it)))
     {
         section.line(&format!(
-            "Porteiro ÷ {}: {:.2} in requests a second, {:.2} in CPU time a request.",
+            "Porteiro ÷ {}: {:.2} in operations a second, {:.2} in CPU time an operation.",
             other.who.name(),
             ours.rate.median / other.rate.median,
             ours.cpu.median / other.cpu.median,
@@ -105,12 +140,38 @@ fn section(load: &dyn Load, summaries: &[Summary]) -> Section {
     section
 }
 
+/// Adds how often, and for how long, Porteiro waited for commits.
+fn add_commits(
+    section: &mut Section,
+    (name, most): (&str, f64),
+    ours: Option<&Summary>,
+    (p50, p99): (Spread, Spread),
+) {
+    section.line(&format!(
+        "A bare durable commit, as many at a time, in rounds between those: p50 {} ms, p99 {} ms.",
+        p50.times(1e3).text(2),
+        p99.times(1e3).text(2),
+    ));
+    let Some(ours) = ours else { return };
+    if let Some(commits) = ours.commits {
+        section.line(&format!(
+            "Porteiro waited for {} commits in an operation, and its resident memory grew by {} \
+             bytes in each: whoever was asked for something stays awake for two minutes.",
+            commits.text(3),
+            ours.growth.text(0),
+        ));
+        let what = format!("{name}: commits awaited in an operation");
+        section.verdicts.push(Bound::Ceiling(most).judge(what, commits.median, ""));
+    }
+    section.verdicts.push(judge_tail(name, (ours.p50.median, ours.p99.median), p99.median));
+}
+
 fn verdicts(load: &dyn Load, ours: &Summary, other: &Summary) -> Vec<Verdict> {
     let wanted = load.wanted().iter().filter(|(_, who, _)| *who == other.who);
-    let judge = |(compared, who, bound): &(Compared, Who, crate::figures::Bound)| {
+    let judge = |(compared, who, bound): &(Compared, Who, Bound)| {
         let (what, figure) = match compared {
-            Compared::Rate => ("requests/s", ours.rate.median / other.rate.median),
-            Compared::Cpu => ("CPU a request", ours.cpu.median / other.cpu.median),
+            Compared::Rate => ("operations/s", ours.rate.median / other.rate.median),
+            Compared::Cpu => ("CPU an operation", ours.cpu.median / other.cpu.median),
         };
         bound.judge(format!("{}: {what} ÷ {}", load.name(), who.name()), figure, "")
     };
@@ -124,12 +185,12 @@ fn panels(load: &dyn Load, summaries: &[Summary]) -> Vec<Panel> {
     vec![
         Panel {
             title: load.name().to_owned(),
-            unit: "requests per second (more is better)",
+            unit: "operations per second (more is better)",
             bars: bars(|summary| summary.rate),
         },
         Panel {
             title: load.name().to_owned(),
-            unit: "server CPU per request, µs (less is better)",
+            unit: "server CPU per operation, µs (less is better)",
             bars: bars(|summary| summary.cpu.times(1e6)),
         },
     ]

@@ -1,6 +1,7 @@
-//! What all three servers are set up to issue: the same client, resource, role and lifetime.
+//! What all three servers are set up to issue: the same clients, people, resource, role and lifetime.
 
 use crate::Outcome;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use porteiro::crypto::{SystemDice, draw_text};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -8,8 +9,16 @@ use std::path::Path;
 /// Handed to the limit and to the peer as a file; Porteiro is provisioned with the same.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Scene {
+    /// The client that acts in its own name.
     pub client_id: String,
+    /// Of both clients.
     pub client_secret: String,
+    /// The client that people sign in to; they are asked for their consent.
+    pub portal: String,
+    pub redirect_uri: String,
+    /// The address of one person for each connection, all of whom are members.
+    pub people: Vec<String>,
+    pub password: String,
     pub resource: String,
     pub scopes: Vec<String>,
     pub organization: String,
@@ -28,10 +37,14 @@ pub struct Placed {
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub fn new(connections: usize) -> Self {
         Self {
             client_id: "billing".to_owned(),
             client_secret: draw_text(&SystemDice, 32),
+            portal: "portal".to_owned(),
+            redirect_uri: "https://portal.bench.test/cb".to_owned(),
+            people: (0..connections).map(|one| format!("person-{one}@bench.test")).collect(),
+            password: draw_text(&SystemDice, 16),
             resource: "https://api.bench.test/invoices".to_owned(),
             scopes: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
             organization: "acme".to_owned(),
@@ -42,6 +55,16 @@ impl Scene {
 
     pub fn scope(&self) -> String {
         self.scopes.join(" ")
+    }
+
+    /// What people are asked for, too.
+    pub fn personal_scope(&self) -> String {
+        format!("openid {}", self.scope())
+    }
+
+    /// How a client of it authenticates (`client_secret_basic`).
+    pub fn credentials(&self, client_id: &str) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{client_id}:{}", self.client_secret)))
     }
 
     /// Writes what a server at this port is to issue.

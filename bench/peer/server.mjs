@@ -2,7 +2,7 @@
 //
 //   node server.mjs SCENE      SCENE is a JSON file that bench/http/scene.rs writes
 
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 // Its advice for production (https, an adapter that stores) is not for a benchmark's log.
@@ -19,6 +19,8 @@ const key = (kind, options, alg) => ({
   alg,
 });
 
+const membership = randomUUID();
+
 const provider = new Provider(scene.issuer, {
   clients: [{
     client_id: scene.client_id,
@@ -27,6 +29,14 @@ const provider = new Provider(scene.issuer, {
     grant_types: ['client_credentials'],
     response_types: [],
     redirect_uris: [],
+  }, {
+    client_id: scene.portal,
+    client_secret: scene.client_secret,
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: [scene.redirect_uri],
+    id_token_signed_response_alg: 'RS256',
   }],
   jwks: {
     keys: [
@@ -36,7 +46,27 @@ const provider = new Provider(scene.issuer, {
     ],
   },
   cookies: { keys: [scene.client_secret] },
-  extraTokenClaims: () => ({ org: scene.organization, role: scene.role }),
+  // What Porteiro says of a person, beside what both say anyway.
+  findAccount: (_, id) => ({
+    accountId: id,
+    claims: () => ({ sub: id, org: scene.organization, sid: membership }),
+  }),
+  claims: { openid: ['sub', 'org', 'acr', 'amr', 'auth_time', 'sid'] },
+  extraTokenClaims: (ctx, token) => ({
+    org: scene.organization,
+    role: scene.role,
+    ...(token.accountId && {
+      membership,
+      sid: token.sessionUid,
+      acr: 'aal1',
+      auth_time: (ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken).authTime,
+    }),
+  }),
+  pkce: { required: () => true },
+  // Its default would not be to rotate those of a client with a secret before they are old.
+  rotateRefreshToken: true,
+  issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
+  interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
@@ -46,6 +76,7 @@ const provider = new Provider(scene.issuer, {
       enabled: true,
       // Porteiro finds the audience by the scopes; here it is said once.
       defaultResource: () => scene.resource,
+      useGrantedResource: () => true,
       getResourceServerInfo: () => ({
         audience: scene.resource,
         scope: scene.scopes.join(' '),
@@ -55,9 +86,41 @@ const provider = new Provider(scene.issuer, {
       }),
     },
   },
-  routes: { token: '/connect/token', jwks: '/connect/jwks' },
-  ttl: { ClientCredentials: scene.lifetime },
+  routes: {
+    authorization: '/connect/authorize',
+    token: '/connect/token',
+    jwks: '/connect/jwks',
+  },
+  // Porteiro's, in seconds.
+  ttl: {
+    AccessToken: scene.lifetime,
+    ClientCredentials: scene.lifetime,
+    AuthorizationCode: 60,
+    IdToken: 300,
+    Interaction: 900,
+    RefreshToken: 14 * 24 * 3600,
+    Grant: 30 * 24 * 3600,
+    Session: 7 * 24 * 3600,
+  },
+});
+
+// Whoever is named is signed in and has consented. Each time this makes a new grant, and so does the
+// benchmark for each round: the store walks through all tokens of a grant whenever it adds one.
+provider.use(async (ctx, next) => {
+  if (!ctx.path.startsWith('/interaction/')) return next();
+  const { params } = await provider.interactionDetails(ctx.req, ctx.res);
+  const accountId = ctx.get('x-account');
+  const grant = new provider.Grant({ accountId, clientId: params.client_id });
+  grant.addOIDCScope('openid');
+  grant.addResourceScope(scene.resource, scene.scopes.join(' '));
+  const grantId = await grant.save();
+  const login = { accountId, acr: 'aal1', amr: ['pwd'] };
+  await provider.interactionFinished(ctx.req, ctx.res, { login, consent: { grantId } });
+  ctx.respond = false;
+  return undefined;
 });
 
 provider.on('server_error', (_, error) => console.error(error));
+provider.on('grant.error', (_, error) => console.error(error));
+provider.on('authorization.error', (_, error) => console.error(error));
 provider.listen(scene.port, '127.0.0.1');

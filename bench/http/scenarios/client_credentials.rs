@@ -5,11 +5,11 @@ use crate::{
     Outcome,
     figures::Bound,
     load::{Always, Script},
+    request::{parameters, post_form},
     scene::Scene,
     servers::{Server, TOKEN, Who},
     token,
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 pub struct ClientCredentials;
 
@@ -43,17 +43,7 @@ impl Load for ClientCredentials {
 }
 
 fn request(scene: &Scene, server: &Server) -> Vec<u8> {
-    let credentials = STANDARD.encode(format!("{}:{}", scene.client_id, scene.client_secret));
-    let body = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("grant_type", "client_credentials")
-        .append_pair("scope", &scene.scope())
-        .finish();
-    format!(
-        "POST {TOKEN} HTTP/1.1\r\nHost: {}\r\nAuthorization: Basic {credentials}\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\nAccept: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        server.address,
-        body.len()
-    )
-    .into_bytes()
+    let form = parameters(&[("grant_type", "client_credentials"), ("scope", &scene.scope())]);
+    let credentials = scene.credentials(&scene.client_id);
+    post_form(server.address, TOKEN, &[("Authorization", &credentials)], &form)
 }

@@ -3,9 +3,9 @@
 use super::{Compared, Load, Scripts};
 use crate::{
     Outcome,
-    connection::get,
     figures::Bound,
     load::{Always, Script},
+    request::get,
     scene::Scene,
     servers::{JWKS, Server, Who},
 };
@@ -23,7 +23,7 @@ impl Load for Jwks {
     }
 
     fn scripts<'a>(&'a self, _scene: &'a Scene, server: &'a Server, number: usize) -> Scripts<'a> {
-        let script = |_| Box::new(Always(get(server.address, JWKS))) as Box<dyn Script>;
+        let script = |_| Box::new(Always(get(server.address, JWKS, &[]))) as Box<dyn Script>;
         Box::pin(async move { Ok((0..number).map(script).collect()) })
     }
 

@@ -4,9 +4,11 @@
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
 mod client_credentials;
+mod code;
 mod discovery;
 mod jwks;
 pub mod memory;
+mod refresh;
 pub mod start;
 
 use crate::{
@@ -21,7 +23,8 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 3] = [&ClientCredentials, &discovery::Discovery, &jwks::Jwks];
+pub const LOADS: [&dyn Load; 5] =
+    [&ClientCredentials, &code::Code, &refresh::Refresh, &discovery::Discovery, &jwks::Jwks];
 
 /// One script for each connection.
 pub type Scripts<'a> = Pin<Box<dyn Future<Output = Outcome<Vec<Box<dyn Script>>>> + 'a>>;
@@ -40,6 +43,11 @@ pub trait Load {
 
     /// What Porteiro is held to, against whom.
     fn wanted(&self) -> &'static [(Compared, Who, Bound)];
+
+    /// How many commits Porteiro may wait for in one operation; `None` where it makes none.
+    fn most_commits(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// What of Porteiro's is divided by another's.

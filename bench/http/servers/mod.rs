@@ -14,6 +14,7 @@ use std::{
 
 pub const DISCOVERY: &str = "/.well-known/openid-configuration";
 pub const JWKS: &str = "/connect/jwks";
+pub const AUTHORIZE: &str = "/connect/authorize";
 pub const TOKEN: &str = "/connect/token";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,24 @@ pub struct Server {
     /// The keys it publishes.
     pub keys: JwkSet,
     pub process: Process,
+    /// Where Porteiro tells what it has done.
+    pub operator: Option<SocketAddr>,
+}
+
+impl Server {
+    /// Returns how many commits somebody has waited for since the start, if it tells.
+    pub async fn commits(&self) -> Outcome<Option<f64>> {
+        let Some(operator) = self.operator else { return Ok(None) };
+        let metrics = String::from_utf8(fetch(operator, "/metrics").await?)?;
+        let counts = metrics.lines().filter(|line| line.starts_with("porteiro_commits_total{"));
+        let mut total = None;
+        // Each is counted when its caller is answered, whatever became of it.
+        for line in counts {
+            let (_, count) = line.rsplit_once(' ').ok_or("a count is missing")?;
+            total = Some(total.unwrap_or(0.0) + count.parse::<f64>()?);
+        }
+        Ok(Some(total.ok_or("no commits are told")?))
+    }
 }
 
 /// From what servers are started.
@@ -116,5 +135,6 @@ async fn greet(who: Who, mut process: Process, port: u16) -> Outcome<Server> {
     let address = loopback(port);
     until_ready(&mut process, address, DISCOVERY).await?;
     let keys = serde_json::from_slice(&fetch(address, JWKS).await?)?;
-    Ok(Server { who, address, issuer: format!("http://{address}"), keys, process })
+    let issuer = format!("http://{address}");
+    Ok(Server { who, address, issuer, keys, process, operator: None })
 }

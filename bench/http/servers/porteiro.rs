@@ -1,12 +1,13 @@
 //! Porteiro as an operator sets it up: keys, a configuration, a provisioning file, `serve`.
 
-use super::{DISCOVERY, JWKS, Server, Stage, Who, greet};
+use super::{DISCOVERY, JWKS, Server, Stage, Who, greet, loopback};
 use crate::{
     Outcome,
     connection::fetch,
     process::{Process, free_port, run},
 };
 use std::{
+    fmt::Write as _,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -17,6 +18,7 @@ pub struct Installation<'a> {
     stage: &'a Stage,
     folder: PathBuf,
     pub port: u16,
+    pub operator: u16,
 }
 
 impl<'a> Installation<'a> {
@@ -25,8 +27,9 @@ impl<'a> Installation<'a> {
         let folder = stage.file(name);
         fs::create_dir(&folder)?;
         make_keys(stage)?;
-        let installation = Self { stage, folder, port: free_port()? };
-        fs::write(installation.file("porteiro.toml"), installation.configuration()?)?;
+        let (port, operator) = (free_port()?, free_port()?);
+        let installation = Self { stage, folder, port, operator };
+        fs::write(installation.file("porteiro.toml"), installation.configuration())?;
         Ok(installation)
     }
 
@@ -66,11 +69,11 @@ impl<'a> Installation<'a> {
         command
     }
 
-    fn configuration(&self) -> Outcome<String> {
-        let (port, operator, lifetime) = (self.port, free_port()?, self.stage.scene.lifetime);
+    fn configuration(&self) -> String {
+        let (port, operator, lifetime) = (self.port, self.operator, self.stage.scene.lifetime);
         let (database, keys) = (self.file("porteiro.db"), self.stage.keys());
         let (database, keys) = (database.display(), keys.display());
-        Ok(format!(
+        format!(
             r#"issuer = "http://127.0.0.1:{port}"
 listen = "127.0.0.1:{port}"
 [store]
@@ -85,13 +88,13 @@ access_token = {lifetime}
 [limits]
 enabled = false
 "#
-        ))
+        )
     }
 
     fn provisioning(&self) -> String {
         let scene = &self.stage.scene;
         let scopes = format!("{:?}", scene.scopes);
-        format!(
+        let mut text = format!(
             r#"[[resource]]
 identifier = "{resource}"
 name = "Invoices"
@@ -112,13 +115,38 @@ grant_types = ["client_credentials"]
 token_endpoint_auth_method = "client_secret_basic"
 organization = "{organization}"
 roles = ["{role}"]
+
+[[client]]
+client_id = "{portal}"
+client_secret = "{client_secret}"
+client_name = "Portal"
+redirect_uris = ["{redirect_uri}"]
+grant_types = ["authorization_code", "refresh_token"]
+token_endpoint_auth_method = "client_secret_basic"
 "#,
             resource = scene.resource,
             organization = scene.organization,
             role = scene.role,
             client_id = scene.client_id,
+            portal = scene.portal,
+            redirect_uri = scene.redirect_uri,
             client_secret = scene.client_secret,
-        )
+        );
+        for email in &scene.people {
+            let _ = write!(
+                text,
+                r#"
+[[account]]
+email = "{email}"
+password = "{password}"
+memberships = [{{ organization = "{organization}", roles = ["{role}"] }}]
+"#,
+                password = scene.password,
+                organization = scene.organization,
+                role = scene.role,
+            );
+        }
+        text
     }
 }
 
@@ -145,7 +173,8 @@ pub async fn start(stage: &Stage) -> Outcome<Server> {
     let name = format!("porteiro-{}", free_port()?);
     let installation = Installation::prepare(stage, &name)?;
     installation.apply()?;
-    let server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
+    let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
+    server.operator = Some(loopback(installation.operator));
     for (name, path) in [("discovery", DISCOVERY), ("jwks", JWKS)] {
         fs::write(stage.published(name), fetch(server.address, path).await?)?;
     }

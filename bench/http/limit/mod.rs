@@ -1,22 +1,25 @@
 //! The limit: what no server that signs the same token over the same stack can pass.
 //!
 //! It validates nothing, looks nothing up and remembers nothing: it reads the request, signs, and
-//! answers. Where a grant of Porteiro's commits nothing, neither does the limit; a scenario whose
-//! grant does adds a route here that makes the same grouped commits through `porteiro::store`.
+//! answers. Where a grant of Porteiro's commits nothing, neither does the limit; where it does
+//! ([`person`]), the limit commits a row of the same size as often, through `porteiro::store` and so
+//! in the same groups, but without the requirements and the log entries that go with Porteiro's.
 //!
 //! axum is compiled without its own `serve` in this crate; hyper-util's automatic builder with its
 //! default settings is what that function is made of.
 
+mod person;
+
 use crate::{
     Outcome,
     scene::Placed,
-    servers::{DISCOVERY, JWKS, TOKEN, loopback},
+    servers::{AUTHORIZE, DISCOVERY, JWKS, TOKEN, loopback},
 };
 use axum::{
     Json, Router,
     extract::State,
     http::header,
-    response::IntoResponse,
+    response::{IntoResponse as _, Response},
     routing::{get, post},
 };
 use bytes::Bytes;
@@ -25,6 +28,7 @@ use hyper_util::{
     server::conn::auto::Builder,
     service::TowerToHyperService,
 };
+use person::Person;
 use porteiro::{
     clock::SystemClock,
     crypto::{
@@ -41,41 +45,49 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Takes the scene, the keys folder, and the documents that Porteiro published.
+/// Takes the scene, the keys folder, the documents that Porteiro published, and a database file.
 pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
-    let [scene, keys, discovery, jwks] = arguments else {
-        return Err("limit SCENE KEYS DISCOVERY JWKS".into());
+    let [scene, keys, discovery, jwks, database] = arguments else {
+        return Err("limit SCENE KEYS DISCOVERY JWKS DATABASE".into());
     };
     let placed = Placed::read(scene)?;
     let folder = Folder::load(keys, DevKeys::Refused).map_err(|faults| format!("{faults:?}"))?;
     let documents = Documents::read(discovery, jwks, &placed, &folder)?;
-    let port = placed.port;
-    let router = router(Arc::new(Limit::new(&placed, &folder)?), documents);
     // The same runtime as Porteiro's: a worker for every core.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(port, router))
+    runtime.block_on(async {
+        let limit = Limit::new(&placed, &folder, database).await?;
+        serve(placed.port, router(Arc::new(limit), documents)).await
+    })
 }
 
 struct Limit {
     signer: Arc<Signer>,
     claims: Claims<'static>,
     lifetime: u32,
+    person: Person,
 }
 
 impl Limit {
-    fn new(placed: &Placed, folder: &Folder) -> Outcome<Self> {
+    async fn new(placed: &Placed, folder: &Folder, database: &Path) -> Outcome<Self> {
         let scene = &placed.scene;
-        let mut signers = folder.signing().iter().map(|file| file.signer.clone());
-        let signer = signers.find(|signer| signer.algorithm() == SigningAlgorithm::Es256);
+        let signer = |algorithm: SigningAlgorithm| {
+            let mut signers = folder.signing().iter().map(|file| file.signer.clone());
+            let found = signers.find(|signer| signer.algorithm() == algorithm);
+            found.ok_or(format!("there is no key for {algorithm}"))
+        };
+        let access = signer(SigningAlgorithm::Es256)?;
+        let signers = (access.clone(), signer(SigningAlgorithm::Rs256)?);
         let claims = json!({
             "iss": placed.issuer, "sub": scene.client_id, "aud": scene.resource,
             "exp": 0, "iat": 0, "jti": "", "client_id": scene.client_id,
             "scope": scene.scope(), "org": scene.organization, "role": scene.role,
         });
         Ok(Self {
-            signer: signer.ok_or("there is no key for ES256")?,
+            signer: access,
             claims: serde_json::from_value(claims)?,
             lifetime: scene.lifetime,
+            person: Person::new(placed, database, signers).await?,
         })
     }
 }
@@ -89,10 +101,16 @@ struct Issued {
     scope: String,
 }
 
+/// Reads the form to its end, and of it only what says which row to write.
+async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
+    match std::str::from_utf8(&body).ok().and_then(person::presented) {
+        Some((named, nonce)) => limit.person.issue(named, nonce).await,
+        None => client_credentials(&limit),
+    }
+}
+
 /// Signs what a client in its own name would get.
-async fn client_credentials(State(limit): State<Arc<Limit>>, body: Bytes) -> impl IntoResponse {
-    // Read to its end, and that is all.
-    drop(body);
+fn client_credentials(limit: &Limit) -> Response {
     let iat = SystemClock.now().seconds();
     let claims = Claims {
         iat,
@@ -103,7 +121,7 @@ async fn client_credentials(State(limit): State<Arc<Limit>>, body: Bytes) -> imp
     let access_token = limit.signer.sign("at+jwt", &claims).unwrap();
     let expires_in = limit.lifetime;
     let issued = Issued { access_token, token_type: "Bearer", expires_in, scope: claims.scope };
-    ([(header::CACHE_CONTROL, "no-store")], Json(issued))
+    ([(header::CACHE_CONTROL, "no-store")], Json(issued)).into_response()
 }
 
 /// Bytes of exactly the size of Porteiro's.
@@ -131,7 +149,8 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         get(async move || ([(header::CONTENT_TYPE, "application/json")], bytes.clone()))
     };
     Router::new()
-        .route(TOKEN, post(client_credentials))
+        .route(AUTHORIZE, get(person::authorize))
+        .route(TOKEN, post(token))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
         .with_state(limit)
