@@ -34,7 +34,7 @@ mod token;
 use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use scenarios::{LOADS, memory, start};
+use scenarios::{LOADS, identifiers, memory, start};
 use scene::Scene;
 use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
@@ -100,6 +100,10 @@ async fn measure(options: Options) -> Outcome<()> {
             sections.push(section);
             panels.extend(drawn);
         }
+    }
+    if options.wants(identifiers::NAME) && stage.cast.contains(&Who::Porteiro) {
+        eprintln!("identifiers");
+        sections.push(identifiers::measure(&stage, options.pairs).await?);
     }
     if options.wants(memory::NAME) {
         eprintln!("memory");

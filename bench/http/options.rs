@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     load::Plan,
-    scenarios::{LOADS, Load, memory, start},
+    scenarios::{LOADS, Load, identifiers, memory, start},
     servers::Who,
 };
 use std::{path::PathBuf, time::Duration};
@@ -16,6 +16,8 @@ pub struct Options {
     pub rounds: usize,
     /// How often what needs a new process is measured.
     pub times: usize,
+    /// How many attempts for known and unknown identifiers are compared.
+    pub pairs: usize,
     /// Where the report is kept; otherwise it is printed only.
     pub into: Option<PathBuf>,
     only: Option<String>,
@@ -34,6 +36,7 @@ impl Options {
             plan: Plan { connections: 16, warm_up, measured },
             rounds: 5,
             times: 5,
+            pairs: 600,
             into: None,
             only: None,
         };
@@ -78,10 +81,10 @@ impl Options {
     fn hurry(&mut self) {
         self.plan.warm_up = Duration::from_millis(300);
         self.plan.measured = Duration::from_secs(1);
-        (self.rounds, self.times) = (3, 2);
+        (self.rounds, self.times, self.pairs) = (3, 2, 60);
     }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    LOADS.into_iter().map(Load::name).chain([memory::NAME, start::NAME])
+    LOADS.into_iter().map(Load::name).chain([identifiers::NAME, memory::NAME, start::NAME])
 }

@@ -6,6 +6,7 @@
 mod client_credentials;
 mod code;
 mod discovery;
+pub mod identifiers;
 mod jwks;
 pub mod memory;
 mod refresh;

@@ -35,8 +35,13 @@ impl<'a> Installation<'a> {
 
     /// Applies the scene to the database.
     pub fn apply(&self) -> Outcome<()> {
+        self.apply_with("")
+    }
+
+    /// Applies the scene and what is said beside it.
+    pub fn apply_with(&self, more: &str) -> Outcome<()> {
         let file = self.file("scene.toml");
-        fs::write(&file, self.provisioning())?;
+        fs::write(&file, self.provisioning() + more)?;
         let mut command = self.porteiro("apply");
         run(command.arg(&file).arg("--config").arg(self.file("porteiro.toml")))?;
         Ok(())

@@ -1,0 +1,213 @@
+//! Whether time tells who has an account: wrong passwords for known and for unknown identifiers.
+//!
+//! Attempts are made in pairs, one of each in random order, so that what the machine does meanwhile
+//! falls on both alike; the medians are compared. That a difference would be seen is shown by
+//! planting two, as they come about in earnest: accounts whose hashes were made at another cost take
+//! another time than the decoy does. Nothing in the server is changed for it.
+
+use crate::{
+    Outcome,
+    connection::Connection,
+    figures::{Spread, Verdict},
+    report::Section,
+    request::post_json,
+    servers::{DISCOVERY, Stage, loopback, porteiro::Installation, until_ready},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
+use porteiro::crypto::{SystemDice, draw, password::PasswordCost};
+use serde_json::{Value, json};
+use std::{
+    fmt::Write as _,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+pub const NAME: &str = "identifiers";
+
+/// How many accounts of a sort there are; no throttle bears a hundred failures.
+const MANY: usize = 50;
+
+/// How much the medians may differ.
+const MOST: f64 = 0.02;
+
+/// Of an identifier step there are more pairs: it is short, and so more disturbed.
+const MORE: usize = 5;
+
+/// A leak that was planted is large, and so is seen sooner.
+const PAIRS_OF_A_LEAK: usize = 150;
+
+/// Accounts of one sort, all of whose hashes cost the same.
+struct Sort {
+    name: &'static str,
+    cost: PasswordCost,
+}
+
+/// The two sides of a comparison, in seconds.
+struct Compared {
+    known: Spread,
+    unknown: Spread,
+    /// Every other attempt for an unknown identifier, against the rest of them: what is no
+    /// difference at all.
+    noise: f64,
+}
+
+impl Compared {
+    /// By how much a known identifier takes longer.
+    fn difference(&self) -> f64 {
+        self.known.median / self.unknown.median - 1.0
+    }
+
+    fn row(&self, section: &mut Section, what: &str) {
+        section.row(&[
+            what,
+            &format!("{:.3}", self.known.median * 1e3),
+            &format!("{:.3}", self.unknown.median * 1e3),
+            &format!("{:+.2} %", self.difference() * 100.0),
+            &format!("{:+.2} %", self.noise * 100.0),
+        ]);
+    }
+
+    fn judge(&self, what: &str, leaks: bool) -> Verdict {
+        let sign = if leaks { ">" } else { "≤" };
+        Verdict {
+            what: format!("{NAME}: {what}"),
+            measured: format!("{:+.2} %", self.difference() * 100.0),
+            wanted: format!("{sign} {} % either way", MOST * 100.0),
+            holds: (self.difference().abs() > MOST) == leaks,
+        }
+    }
+}
+
+pub async fn measure(stage: &Stage, pairs: usize) -> Outcome<Section> {
+    let usual = PasswordCost::default();
+    let sound = Sort { name: "known", cost: usual };
+    let planted = [
+        (Sort { name: "quick", cost: PasswordCost { passes: 1, ..usual } }, "one pass of two"),
+        (
+            Sort { name: "small", cost: PasswordCost { memory: usual.memory / 20 * 19, ..usual } },
+            "a twentieth less memory",
+        ),
+    ];
+    let installation = Installation::prepare(stage, NAME)?;
+    let sorts = [&sound, &planted[0].0, &planted[1].0];
+    installation.apply_with(&sorts.map(Sort::provisioning).concat())?;
+    let (mut process, address) = (installation.serve()?, loopback(installation.port));
+    until_ready(&mut process, address, DISCOVERY).await?;
+    let mut visitor = Visitor { connection: Connection::open(address).await?, address };
+
+    let mut section = Section::new("Known and unknown identifiers");
+    section.line(&format!(
+        "One connection tries wrong passwords for {MANY} known and {MANY} unknown identifiers, in pairs \
+         and each in a flow of its own; medians of {pairs} pairs, of the identifier step of {}. In the \
+         last rows a leak is planted ({} pairs): accounts whose hashes were made at another cost.",
+        pairs * MORE,
+        pairs.min(PAIRS_OF_A_LEAK),
+    ));
+    section.table(&[
+        "step",
+        "known, ms",
+        "unknown, ms",
+        "difference",
+        "of every other unknown to the rest",
+    ]);
+    let identifier = visitor.compare(&sound, pairs * MORE, Step::Identifier).await?;
+    identifier.row(&mut section, "identifier");
+    section.verdicts.push(identifier.judge("identifier step, known against unknown", false));
+    let password = visitor.compare(&sound, pairs, Step::Password).await?;
+    password.row(&mut section, "password");
+    section.verdicts.push(password.judge("password step, known against unknown", false));
+    for (sort, what) in &planted {
+        let pairs = pairs.min(PAIRS_OF_A_LEAK);
+        let leaking = visitor.compare(sort, pairs, Step::Password).await?;
+        leaking.row(&mut section, &format!("password, leak planted: {what}"));
+        section.verdicts.push(leaking.judge(&format!("a planted leak ({what}) is seen"), true));
+    }
+    process.stop().await?;
+    Ok(section)
+}
+
+impl Sort {
+    /// Nobody knows these passwords: the hashes are drawn.
+    fn provisioning(&self) -> String {
+        let PasswordCost { memory, passes, lanes } = self.cost;
+        let mut text = String::new();
+        for number in 0..MANY {
+            let salt = BASE64_STANDARD_NO_PAD.encode(draw::<16>(&SystemDice));
+            let output = BASE64_STANDARD_NO_PAD.encode(draw::<32>(&SystemDice));
+            let _ = write!(
+                text,
+                "\n[[account]]\nemail = \"{}\"\n\
+                 password = \"$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${output}\"\n",
+                address_of(self.name, number),
+            );
+        }
+        text
+    }
+}
+
+/// All of the same length, known or not.
+fn address_of(sort: &str, number: usize) -> String {
+    format!("{sort}-{:02}@bench.test", number % MANY)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Identifier,
+    Password,
+}
+
+struct Visitor {
+    connection: Connection,
+    address: SocketAddr,
+}
+
+impl Visitor {
+    /// Takes a step in pairs; a round of all accounts counts for nothing.
+    async fn compare(&mut self, sort: &Sort, pairs: usize, step: Step) -> Outcome<Compared> {
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for number in 0..MANY + pairs {
+            let known_first = draw::<1>(&SystemDice)[0].is_multiple_of(2);
+            for is_known in [known_first, !known_first] {
+                let sort = if is_known { sort.name } else { "other" };
+                let took = self.attempt(&address_of(sort, number), step).await?;
+                if number >= MANY {
+                    let side = if is_known { &mut known } else { &mut unknown };
+                    side.push(took.as_secs_f64());
+                }
+            }
+        }
+        let half = |first: usize| Spread::of(unknown.iter().skip(first).step_by(2).copied());
+        let noise = half(0).median / half(1).median - 1.0;
+        Ok(Compared { known: Spread::of(known), unknown: Spread::of(unknown), noise })
+    }
+
+    /// Begins a flow, goes as far as the step that is measured, and says how long that took.
+    async fn attempt(&mut self, identifier: &str, step: Step) -> Outcome<Duration> {
+        let (begun, _) = self.post("/flows", &json!({ "kind": "sign_in" }), 201).await?;
+        let id = begun["id"].as_str().ok_or("a flow has no id")?;
+        let body = json!({ "identifier": identifier });
+        let (_, took) = self.post(&format!("/flows/{id}/identifier"), &body, 200).await?;
+        if step == Step::Identifier {
+            return Ok(took);
+        }
+        let body = json!({ "password": "not the password of anybody" });
+        let (_, took) = self.post(&format!("/flows/{id}/password"), &body, 401).await?;
+        Ok(took)
+    }
+
+    async fn post(
+        &mut self,
+        path: &str,
+        document: &Value,
+        status: u16,
+    ) -> Outcome<(Value, Duration)> {
+        let request = post_json(self.address, path, &[], document);
+        let sent = Instant::now();
+        let answer = self.connection.exchange(&request).await?;
+        let took = sent.elapsed();
+        if answer.status != status {
+            return Err(answer.unexpected());
+        }
+        Ok((serde_json::from_slice(answer.body)?, took))
+    }
+}
