@@ -192,17 +192,16 @@ async fn a_code_is_not_spent_where_nothing_could_be_signed() {
 #[tokio::test]
 async fn many_organizations_fit_into_a_flow() {
     let door = Door::open().await;
-    let mut file = String::new();
-    let mut memberships = Vec::new();
-    for number in 0..90 {
-        let slug = format!("organization-with-a-rather-long-slug-{number}");
-        file.push_str(&format!("[[organization]]\nslug = \"{slug}\"\n"));
-        memberships.push(format!("{{ organization = \"{slug}\", roles = [] }}"));
-    }
-    file.push_str(&format!(
+    let slugs: Vec<String> =
+        (0..90).map(|number| format!("organization-with-a-rather-long-slug-{number}")).collect();
+    let organizations = slugs.iter().map(|slug| format!("[[organization]]\nslug = \"{slug}\"\n"));
+    let place = |slug: &String| format!("{{ organization = \"{slug}\", roles = [] }}");
+    let memberships: Vec<String> = slugs.iter().map(place).collect();
+    let account = format!(
         "[[account]]\nemail = \"ana@acme.test\"\nmemberships = [{}]\n",
         memberships.join(", ")
-    ));
+    );
+    let file: String = organizations.chain([account]).collect();
     door.apply(&file).await;
     let session = door.sign_in("ana@acme.test").await;
     let asked = door.authorize_in(&session, "web", &[]).await.json();
