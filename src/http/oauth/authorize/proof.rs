@@ -70,6 +70,8 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
     // RFC 6749 §4.1.2.1 has it sent back; one that is too long was never taken.
     let short = |state: &&str| state.len() <= LONGEST_STATE && !form.is_repeated("state");
     let state = form.get("state").filter(short).map(str::to_owned);
-    let scope = form.get("scope").unwrap_or_default().to_owned();
+    // For showing alone; what is asked for is checked later, and bounded.
+    let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);
+    let scope = scope.unwrap_or_default().to_owned();
     Ok(Proven { seen, redirect_uri, state, scope })
 }
