@@ -10,9 +10,10 @@
 //! | consent | decide | whatever comes next, or failed | |
 //! | done, failed | anything | | always |
 //!
-//! What comes next is [`Request::settle`]'s to say: the person chooses an organization, consents, or
-//! the flow is over. A flow that is done has borne a session, unless it went on from one, and the token
-//! family whose code its client gets, in the same commit.
+//! What comes next is for [`Request::settle`](super::authorization::Request::settle) to say: the
+//! person chooses an organization, consents, or the flow is over. A flow that is done has borne a
+//! session, unless it went on from one, and the token family whose code its client gets, in the same
+//! commit.
 //!
 //! A flow begins as a [`Seed`] that is written nowhere but, sealed, into its own id: looking at a
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
