@@ -12,12 +12,8 @@ mod claims;
 
 pub use claims::{Claims, Mint};
 
-use super::{Decision, Machine, Record, Timestamp};
+use super::{CLOCK_SKEW, Decision, Machine, Record, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
-
-/// Nodes' clocks may differ by this much; a revocation outlives its token at every one of them.
-const SKEW: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessToken {
@@ -79,7 +75,7 @@ impl Machine for AccessToken {
     fn forget_at(&self) -> Option<Timestamp> {
         match self {
             Self::Unseen => None,
-            Self::Revoked { expires_at } => Some(*expires_at + SKEW),
+            Self::Revoked { expires_at } => Some(*expires_at + CLOCK_SKEW),
         }
     }
 }
@@ -87,6 +83,7 @@ impl Machine for AccessToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_revoked_token_stays_revoked_until_it_would_have_expired() {

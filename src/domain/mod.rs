@@ -44,6 +44,7 @@ pub use provisioned::Provisioned;
 pub use rate::Rate;
 pub use record::Record;
 pub use secret::Secret;
+use time::CLOCK_SKEW;
 pub use time::{Clock, Timestamp};
 
 use serde::{Serialize, de::DeserializeOwned};

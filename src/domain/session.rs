@@ -13,8 +13,8 @@
 //! therefore expire that much early, and never late.
 
 use super::{
-    Birth, Decision, Fingerprint, Listing, Machine, Record, Timestamp, assurance::Evidence,
-    grant::Person,
+    Birth, CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Record, Timestamp,
+    assurance::Evidence, grant::Person,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -24,8 +24,6 @@ pub const SESSIONS: &str = "sessions";
 
 /// How long use may go unwritten.
 const LONGEST_GRAIN: Duration = Duration::from_mins(5);
-
-const SKEW: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Session {
@@ -164,7 +162,8 @@ impl Machine for Session {
                 open.person.evidence = evidence.clone();
             }
             Event::Ended => {
-                let (account, forget_at) = (open.person.account.clone(), open.over_at() + SKEW);
+                let (account, forget_at) =
+                    (open.person.account.clone(), open.over_at() + CLOCK_SKEW);
                 *self = Self::Ended { account, forget_at };
             }
         }
@@ -180,7 +179,7 @@ impl Machine for Session {
     fn forget_at(&self) -> Option<Timestamp> {
         match self {
             Self::Unborn => None,
-            Self::Open(open) => Some(open.over_at() + SKEW),
+            Self::Open(open) => Some(open.over_at() + CLOCK_SKEW),
             Self::Ended { forget_at, .. } => Some(*forget_at),
         }
     }

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// Nodes' clocks may differ by this much: nothing is forgotten before it is over for all of them.
+pub(super) const CLOCK_SKEW: Duration = Duration::from_mins(5);
+
 /// A point in time; the only form in which time enters a rule.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

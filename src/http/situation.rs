@@ -5,8 +5,7 @@ use crate::{
     actors::ViewError,
     domain::{
         Requirement,
-        authority::Audience,
-        authorization::{Choice, ConsentRule, Place, Request, Situation},
+        authorization::{Choice, ConsentRule, Place, Request, Situation, choices},
         client::{AuthMethod, Client, KnownClient, redirect_uri},
         consent::{Consent, Parties},
         membership::{MEMBERSHIPS, Membership},
@@ -51,15 +50,7 @@ pub struct Gathering<'a> {
 
 impl Gathering<'_> {
     pub async fn gather(&self) -> Result<Situation, Unread> {
-        let offered = match &self.request.audience {
-            Audience::Issuer => Vec::new(),
-            Audience::Resource(identifier) => {
-                let seen = self.app.resources.look_if(self.anew, identifier).await?;
-                let known = seen.machine.known();
-                let scopes = known.map(|known| target::scopes_of(known).map(str::to_owned));
-                scopes.map(Iterator::collect).unwrap_or_default()
-            }
-        };
+        let offered = target::offered(self.app, &self.request.audience, self.anew).await?;
         let mut situation = Situation {
             ceiling: self.client.ceiling(),
             offered,
@@ -79,7 +70,7 @@ impl Gathering<'_> {
 
     /// Lists the organizations that the person can choose from.
     pub async fn choices(&self) -> Result<Vec<Choice>, Unread> {
-        Ok(self.gather().await?.choices())
+        Ok(choices(&self.places().await?))
     }
 
     /// The memberships that are enabled, with what they confer.

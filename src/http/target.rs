@@ -27,6 +27,14 @@ impl Target {
     }
 }
 
+/// Lists the scopes of the API that a grant or a request is for.
+pub async fn offered(app: &App, audience: &Audience, anew: bool) -> Result<Vec<String>, ViewError> {
+    let Audience::Resource(identifier) = audience else { return Ok(Vec::new()) };
+    let seen = app.resources.look_if(anew, identifier).await?;
+    let known = seen.machine.known();
+    Ok(known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default())
+}
+
 pub fn scopes_of(resource: &resource::Known) -> impl Iterator<Item = &str> {
     resource.scopes.iter().map(Permission::as_str)
 }

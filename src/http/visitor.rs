@@ -5,7 +5,10 @@ use crate::{
     crypto::{Dice, draw_text},
     domain::{Fingerprint, flow::Channel},
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -129,6 +132,15 @@ pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all("sec-fetch-site").iter().any(cross_site)
 }
 
+/// Has a browser keep what it was given, if anything was.
+pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
+    let mut response = response.into_response();
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
 /// Lists where the pages that the links lead to come from.
 pub fn origins(links: &Links) -> Arc<[HeaderValue]> {
     let Links { sign_in, device, approval } = links;
@@ -155,11 +167,7 @@ pub fn refuse_foreign_pages(app: &App, headers: &HeaderMap) -> Result<(), Proble
         (Some(origin), None) if ours(origin) => return Ok(()),
         _ => return Err(FOREIGN),
     }
-    let cross_site = |site: &HeaderValue| site.as_bytes().eq_ignore_ascii_case(b"cross-site");
-    if headers.get_all("sec-fetch-site").iter().any(cross_site) {
-        return Err(FOREIGN);
-    }
-    Ok(())
+    if comes_from_another_site(headers) { Err(FOREIGN) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod request;
 mod situation;
 
 pub use request::{Prompt, Request};
-pub use situation::{Choice, ConsentRule, Place, Situation};
+pub use situation::{Choice, ConsentRule, Place, Situation, choices};
 
 use super::{
     Requirement,

@@ -78,12 +78,12 @@ impl Place {
     }
 }
 
-impl Situation {
-    /// Lists the organizations that a person can choose from.
-    pub fn choices(&self) -> Vec<Choice> {
-        self.places.iter().filter(|place| place.enabled).map(Place::choice).collect()
-    }
+/// Lists the organizations that a person with these memberships can choose from.
+pub fn choices(places: &[Place]) -> Vec<Choice> {
+    places.iter().filter(|place| place.enabled).map(Place::choice).collect()
+}
 
+impl Situation {
     /// Returns the slug of the organization that will be spoken for, as far as nobody must be asked.
     pub fn organization(&self, wanted: Option<&str>) -> Option<&str> {
         self.place(wanted).ok().flatten().map(|place| place.organization.as_str())
@@ -102,7 +102,7 @@ impl Situation {
             (None, _) if self.places.is_empty() => Ok(None),
             (None, _) => Err(denied()),
             (Some(only), None) => Ok(Some(only)),
-            (Some(_), Some(_)) => Err(Settled::ChooseOrganization(self.choices())),
+            (Some(_), Some(_)) => Err(Settled::ChooseOrganization(choices(&self.places))),
         }
     }
 }

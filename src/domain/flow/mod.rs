@@ -26,20 +26,17 @@ pub use seed::{Channel, Kind, Seed, SignedIn};
 pub use step::{Command, Finished, Fresh, Reply, Step};
 
 use super::{
-    Decision, Machine, Record, Requirement, Timestamp,
+    CLOCK_SKEW, Decision, Machine, Record, Requirement, Timestamp,
     account::Account,
-    authorization::{Allowed, Choice, Denial, Said, Settled, Situation},
+    authorization::{Allowed, Choice, Denial, Said, Settled, Situation, choices},
     grant::Person,
     session::{self, Session},
     token_family::{self, TokenFamily},
 };
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// How many wrong credentials end a flow.
 pub const MOST_ATTEMPTS: u32 = 10;
-
-const SKEW: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Flow {
@@ -160,7 +157,7 @@ impl Open {
                 next.settle(situation.as_deref(), fresh, false, now)
             }
             (Step::Choose { organization, situation, fresh }, Stage::Organization) => {
-                if !situation.choices().iter().any(|choice| choice.slug == *organization) {
+                if !choices(&situation.places).iter().any(|choice| choice.slug == *organization) {
                     return Decision::refuse(Refusal::NotAChoice);
                 }
                 next.chosen = Some(organization.clone());
@@ -308,7 +305,7 @@ impl Machine for Flow {
     }
 
     fn forget_at(&self) -> Option<Timestamp> {
-        self.expires_at().map(|at| at + SKEW)
+        self.expires_at().map(|at| at + CLOCK_SKEW)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::domain::{
     authority::{Audience, Scopes},
     authorization::{ConsentRule, Place, Prompt, Request},
 };
+use std::time::Duration;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const LATER: Timestamp = Timestamp::from_millis(1_800_000_900_000);

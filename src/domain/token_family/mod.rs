@@ -23,15 +23,11 @@ pub use command::{Begin, Command, Lifetimes, Nonsense, Redeem, Refresh, Repeated
 pub use outcome::{Issue, Refusal, Reply, Shown};
 
 use super::{
-    Birth, Decision, Fingerprint, Machine, Record, Requirement, Timestamp,
+    Birth, CLOCK_SKEW, Decision, Fingerprint, Machine, Record, Requirement, Timestamp,
     authority::Granted,
     grant::{Grant, Limits},
 };
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
-
-/// Nodes' clocks may differ by this much: nothing is forgotten before it is over for all of them.
-const SKEW: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenFamily {
@@ -341,7 +337,7 @@ impl Machine for TokenFamily {
                 alive.refresh = Some(token(*refresh));
             }
             (_, Event::Ended { why }) => {
-                let forget_at = self.over_at() + SKEW;
+                let forget_at = self.over_at() + CLOCK_SKEW;
                 *self =
                     Self::Ended { why: *why, client_id: self.client_id().to_owned(), forget_at };
             }
@@ -359,7 +355,7 @@ impl Machine for TokenFamily {
         match self {
             Self::Unborn => None,
             Self::Ended { forget_at, .. } => Some(*forget_at),
-            Self::Pending(_) | Self::Alive(_) => Some(self.over_at() + SKEW),
+            Self::Pending(_) | Self::Alive(_) => Some(self.over_at() + CLOCK_SKEW),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::domain::{
     authority::{Audience, Permission, Permissions, Scopes, Widening},
     grant::{Held, Limits, Seat},
 };
+use std::time::Duration;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const DAY: Duration = Duration::from_hours(24);

@@ -13,14 +13,10 @@ use crate::{
         json::ProblemPosted,
         origin::Origin,
         pace::Purpose,
-        visitor::{Visitor, refuse_foreign_pages},
+        visitor::{Visitor, refuse_foreign_pages, with_cookie},
     },
 };
-use axum::{
-    extract::State,
-    http::{StatusCode, header},
-    response::{IntoResponse as _, Response},
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 
 pub async fn post(
     State(app): State<App>,
@@ -41,9 +37,5 @@ pub async fn post(
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let document = Document::of(&app, shown).await?;
-    let mut response = (StatusCode::CREATED, document).into_response();
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+    Ok(with_cookie((StatusCode::CREATED, document), cookie))
 }

@@ -6,6 +6,7 @@ use crate::{
         Timestamp,
         assurance::{Level, Method},
         authorization::{Choice, Request},
+        client::ClientMetadata,
         flow::{Flow, Kind, Seed, Stage},
         grant::Person,
     },
@@ -204,13 +205,15 @@ fn scopes(request: &Request) -> Vec<String> {
 async fn client(app: &App, client_id: &str) -> Client {
     let seen = app.clients.look(client_id).await.ok();
     let known = seen.as_ref().and_then(|seen| seen.machine.known());
-    let metadata = known.map(|known| known.metadata.clone()).unwrap_or_default();
+    let metadata = known.map(|known| &known.metadata);
+    let told =
+        |member: fn(&ClientMetadata) -> &Option<String>| metadata.and_then(|m| member(m).clone());
     Client {
         client_id: client_id.to_owned(),
-        client_name: metadata.client_name,
-        logo_uri: metadata.logo_uri,
-        policy_uri: metadata.policy_uri,
-        tos_uri: metadata.tos_uri,
+        client_name: told(|metadata| &metadata.client_name),
+        logo_uri: told(|metadata| &metadata.logo_uri),
+        policy_uri: told(|metadata| &metadata.policy_uri),
+        tos_uri: told(|metadata| &metadata.tos_uri),
     }
 }
 

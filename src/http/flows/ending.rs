@@ -22,12 +22,10 @@ use crate::{
         oauth::authorize,
         sessions,
         situation::{Gathering, can_be_posed_as},
+        visitor::with_cookie,
     },
 };
-use axum::{
-    http::header,
-    response::{IntoResponse as _, Response},
-};
+use axum::response::{IntoResponse as _, Response};
 
 /// How often a flow tries to go on while what it rests on changes.
 const TRIES: usize = 4;
@@ -157,17 +155,7 @@ async fn answer(
     }
     let mut cookie = None;
     if proved_here {
-        // A change of privilege changes the token; the former one opens nothing any more.
-        let renewed = match (&flow, new_session) {
-            (Flow::Over(over), false) => match over.person.clone() {
-                Some(person) => {
-                    let renew = Command::Renew { person, token: drawn.session.fingerprint };
-                    app.sessions.ask(&session, renew).await.is_ok()
-                }
-                None => false,
-            },
-            _ => true,
-        };
+        let renewed = new_session || renew(app, &session, &flow, &drawn.session).await;
         // The code is good all the same; the session, if it is still there, has its former token.
         if renewed {
             let seconds = app.lifetimes.session_ceiling.as_secs();
@@ -180,11 +168,16 @@ async fn answer(
         }
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
-    let mut response = Document::of(app, shown).await?.into_response();
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+    Ok(with_cookie(Document::of(app, shown).await?, cookie))
+}
+
+/// Gives a session that goes on its new token: a change of privilege changes it, and the former one
+/// opens nothing any more.
+async fn renew(app: &App, session: &str, flow: &Flow, minted: &Minted) -> bool {
+    let Flow::Over(over) = flow else { return false };
+    let Some(person) = over.person.clone() else { return false };
+    let renew = Command::Renew { person, token: minted.fingerprint };
+    app.sessions.ask(session, renew).await.is_ok()
 }
 
 /// Remembers what a person has consented to, where memory counts; else they are asked again.

@@ -24,7 +24,7 @@ mod totp;
 
 pub use begin::post as begin;
 pub use consent::post as consent;
-pub use document::{Document, Shown};
+pub use document::{Document, Shown, expiry};
 pub use identifier::post as identifier;
 pub use organization::post as organization;
 pub use password::post as password;

@@ -11,10 +11,10 @@ use super::{
     problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
-    actors::hashing::HashingError,
+    actors::{Seen, hashing::HashingError},
     crypto::draw,
     domain::{
-        Machine as _, Secret,
+        Secret,
         account::{Account, Command, EMAIL_ADDRESSES, PasswordHash, normalise_email},
         assurance::{Evidence, Method},
         flow::{Stage, Step},
@@ -24,6 +24,7 @@ use crate::{
 };
 use axum::{extract::State, response::Response};
 use serde_json::Value;
+use std::sync::Arc;
 
 const LONGEST: usize = 1_024;
 
@@ -49,7 +50,7 @@ pub async fn post(
     let address = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
     let attempt = app.attempts.charge("password", &address).await?;
     let account = find(&app, &address).await?;
-    let known = account.known();
+    let known = account.machine.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
     let verdict = match app.hashing.verify_or_decoy(password.clone(), phc).await {
         Ok(verdict) => verdict,
@@ -94,17 +95,8 @@ async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) 
 }
 
 /// Finds the account of an address, with as many readings where there is none.
-async fn find(app: &App, address: &str) -> Result<Account, Problem> {
+async fn find(app: &App, address: &str) -> Result<Arc<Seen<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, address).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
-    let Some(row) = app.store.load(Account::KIND, &id).await? else {
-        return Ok(Account::default());
-    };
-    if row.revision > Account::REVISION.into() {
-        return Err(UNAVAILABLE);
-    }
-    serde_json::from_str(&row.state).map_err(|_| {
-        tracing::error!("an account's row makes no sense");
-        UNAVAILABLE
-    })
+    Ok(app.accounts.peek(&id).await?)
 }

@@ -3,13 +3,10 @@
 use super::{
     document::{Document, Shown},
     opened::{FlowId, read},
-    problems::{EXPIRED, UNAVAILABLE},
+    problems::EXPIRED,
     ticket::Ticket,
 };
-use crate::{
-    domain::{Machine as _, flow::Flow},
-    http::{App, error::Problem, visitor::Visitor},
-};
+use crate::http::{App, error::Problem, visitor::Visitor};
 use axum::{extract::State, http::HeaderMap};
 
 pub async fn get(
@@ -28,12 +25,7 @@ pub async fn get(
         return Err(EXPIRED);
     }
     // Nobody is woken to be looked at, least of all for a flow that nothing was done in.
-    let row = app.store.load(Flow::KIND, &name).await?;
-    let flow = match row {
-        None => Flow::Unborn,
-        Some(row) if row.revision > Flow::REVISION.into() => return Err(UNAVAILABLE),
-        Some(row) => serde_json::from_str(&row.state).map_err(|_| UNAVAILABLE)?,
-    };
-    let shown = Shown { id: &id, seed: &seed, flow: &flow, outcome: None };
+    let seen = app.flow_views.peek(&name).await?;
+    let shown = Shown { id: &id, seed: &seed, flow: &seen.machine, outcome: None };
     Ok(Document::of(&app, shown).await?)
 }

@@ -4,6 +4,7 @@
 //! learns nothing but `{"active": false}`. What is answered is fresh ([`standing`]).
 
 use crate::{
+    actors::Failure,
     crypto::OpaqueKind,
     domain::{
         access_token::Claims,
@@ -91,7 +92,7 @@ async fn refresh_token(
     };
     let shown = match app.families.ask(&token.id, Command::ShowNow).await {
         Ok(Reply::Shown(shown)) => shown,
-        Ok(_) | Err(crate::actors::Failure::Refused(_) | crate::actors::Failure::Unmet { .. }) => {
+        Ok(_) | Err(Failure::Refused(_) | Failure::Unmet { .. }) => {
             return Ok(INACTIVE);
         }
         Err(failure) => return Err(OAuthError::unavailable().because(failure.to_string())),

@@ -12,10 +12,10 @@ use crate::{
         answer::never_stored,
         error::{OAuthError, Refused},
         flows::{
-            Document, Shown,
+            Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
         },
-        visitor::Visitor,
+        visitor::{Visitor, with_cookie},
     },
 };
 use axum::{
@@ -69,12 +69,12 @@ pub async fn give(app: &App, proven: &Proven, answered: Answered, visitor: Visit
         Answered::Begin { request, signed_in } => {
             begin(app, *request, signed_in.map(|one| *one), visitor).await
         }
-        Answered::Code(to) if wants_json => over(app, proven, visitor, Some(to), None).await,
+        Answered::Code(to) if wants_json => Ok(over(app, proven, visitor, Some(to), None).await),
         Answered::Code(to) => see_other(&to),
         Answered::Refused(error) => {
             let to = error.redirect_to(&proven.redirect_uri, proven.state.as_deref(), &app.issuer);
             let response = if wants_json {
-                over(app, proven, visitor, None, Some(to)).await
+                Ok(over(app, proven, visitor, None, Some(to)).await)
             } else {
                 see_other(&to)
             };
@@ -98,11 +98,10 @@ async fn begin(
     mut visitor: Visitor,
 ) -> Result<Response, OAuthError> {
     let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
-    let expires_at = app.clock.now() + app.lifetimes.flow;
-    let kind = Kind::SignIn;
+    let (kind, expires_at) = (Kind::SignIn, expiry(app));
     let seed = Seed { kind, channel, expires_at, request: Some(request), signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
-    let mut response = if visitor.wants_json {
+    let response = if visitor.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         Document::of(app, shown).await?.into_response()
     } else {
@@ -115,10 +114,7 @@ async fn begin(
         link.query_pairs_mut().append_pair("flow", &id);
         see_other(link.as_str())?
     };
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+    Ok(with_cookie(response, cookie))
 }
 
 /// Shows a program what a browser would be redirected to.
@@ -128,23 +124,18 @@ async fn over(
     mut visitor: Visitor,
     code_to: Option<Zeroizing<String>>,
     failed_to: Option<String>,
-) -> Result<Response, OAuthError> {
+) -> Response {
     let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
     let over = OverAtOnce {
         kind: Kind::SignIn,
         channel,
-        expires_at: app.clock.now() + app.lifetimes.flow,
+        expires_at: expiry(app),
         client_id: proven.client().client_id.clone(),
         scope: proven.scope.clone(),
         failed_to,
     };
     let id = Ticket::Over(over.clone()).seal(&app.vault.now(), &*app.dice);
-    let document = Document::over(app, &id, &over, code_to).await;
-    let mut response = document.into_response();
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+    with_cookie(Document::over(app, &id, &over, code_to).await, cookie)
 }
 
 /// 303, so that a form is not posted on (RFC 9700 §4.12).

@@ -5,10 +5,8 @@ use crate::{
     actors::Failure,
     crypto::{OpaqueKind, draw_id},
     domain::{
-        Machine as _,
         authorization::{Choice, Request, Said, Settled},
         flow::{SignedIn, Stage},
-        session::Session,
         token_family::{Begin, Command},
     },
     http::{
@@ -24,10 +22,7 @@ use crate::{
 const TRIES: usize = 4;
 
 pub async fn settle(app: &App, proven: &Proven, request: Request, visitor: &Visitor) -> Answered {
-    match try_to_settle(app, proven, request, visitor).await {
-        Ok(answered) => answered,
-        Err(error) => Answered::Refused(error),
-    }
+    try_to_settle(app, proven, request, visitor).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
@@ -120,7 +115,7 @@ fn ask(
 
 impl From<Unread> for AuthorizationError {
     fn from(error: Unread) -> Self {
-        tracing::warn!(%error, kind = Session::KIND, "a situation could not be gathered");
+        tracing::warn!(%error, "a situation could not be gathered");
         Self::unavailable()
     }
 }

@@ -195,16 +195,7 @@ async fn gather(
     grant: &Grant,
     anew: bool,
 ) -> Result<Gathered, ViewError> {
-    let offered = match &grant.audience {
-        Audience::Issuer => Vec::new(),
-        Audience::Resource(identifier) => {
-            let seen = app.resources.look_if(anew, identifier).await?;
-            let known = seen.machine.known();
-            known
-                .map(|known| target::scopes_of(known).map(str::to_owned).collect())
-                .unwrap_or_default()
-        }
-    };
+    let offered = target::offered(app, &grant.audience, anew).await?;
     let mut gathered = Gathered {
         limits: Limits { ceiling: client.ceiling(), held: None, offered },
         roles: Vec::new(),

@@ -60,7 +60,8 @@ pub async fn post(
         let why = "the client is not registered for this grant type";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
-    let client_id = caller.client().client_id.clone();
+    let client = caller.client();
+    let awaited = client.is_awaited().then(|| client.client_id.clone());
     let issued = match grant {
         GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
         GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
@@ -68,7 +69,9 @@ pub async fn post(
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    app.note_use_of(&client_id).await;
+    if let Some(client_id) = awaited {
+        app.note_use_of(&client_id).await;
+    }
     app.vitals.issued(grant);
     Ok(issued)
 }
