@@ -6,8 +6,9 @@
 
 use super::value::Value;
 
-/// How many rows the prepared forms of a batch take; any number is a sum of these.
-const SIZES: [usize; 11] = [64, 56, 48, 40, 32, 24, 16, 8, 4, 2, 1];
+/// How many rows the prepared forms of a batch take; any number is a sum of these, and as a rule of
+/// one or two: each statement is a trip to the database.
+const SIZES: [usize; 17] = [64, 48, 40, 32, 24, 20, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /// A statement over a list of rows, prepared for a few lengths of that list.
 pub(super) struct Batch {
@@ -119,6 +120,6 @@ mod tests {
             assert_eq!(batch.cover(rows).len(), rows.div_ceil(64));
         }
         assert_eq!(batch.split(1)[0].1, "VALUES ($1, $2) ");
-        assert!(batch.cover(3)[0].1.ends_with("($7, $8) "));
+        assert!(batch.cover(9)[0].1.ends_with("($19, $20) "));
     }
 }

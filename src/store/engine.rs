@@ -62,6 +62,7 @@ impl Engine {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let options = PgConnectOptions::from_str(url)?
                 .application_name("porteiro")
+                .statement_cache_capacity(256)
                 .options([
                     ("lock_timeout", "5000"),
                     ("statement_timeout", "10000"),

@@ -21,6 +21,7 @@ use super::{
     engine::Connection,
     sql,
     value::Value,
+    views::Standing,
 };
 use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
@@ -100,7 +101,7 @@ impl<'a> Group<'a> {
         }
         asked.sort_unstable();
         asked.dedup();
-        let mut found = HashMap::new();
+        let mut found: HashMap<Place<'a>, Standing> = HashMap::with_capacity(asked.len());
         let mut changed_are_known = false;
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
             let places: Vec<Place<'_>> = run.iter().map(|(place, _)| *place).collect();
@@ -112,20 +113,19 @@ impl<'a> Group<'a> {
             } else {
                 connection.hold(&places).await?
             };
-            for row in rows {
-                found.insert((row.text(0)?, row.text(1)?), (row.int(2)?, row.int(3)?));
-            }
+            let standings = Standing::of_each(places.len(), &rows)?;
+            found.extend(
+                places.into_iter().zip(standings).filter_map(|(at, seen)| Some((at, seen?))),
+            );
         }
-        let look_up = |kind: &str, id: &str| found.get(&(kind.to_owned(), id.to_owned()));
         for (fate, commit) in self.fates.iter_mut().zip(self.commits) {
             let moved_on = |change: &Change| {
-                let version = look_up(change.kind, &change.id).map(|(version, _)| *version);
+                let version = found.get(&(change.kind, &*change.id)).map(|seen| seen.version);
                 version_of(change).is_some_and(|expected| version != Some(expected))
             };
             let unmet = |fact: &&Requirement| {
-                !look_up(fact.kind(), fact.id()).is_some_and(|(version, live_until)| {
-                    fact.holds(*version, Timestamp::from_millis(*live_until), commit.at)
-                })
+                let seen = found.get(&(fact.kind(), fact.id()));
+                !seen.is_some_and(|seen| fact.holds(seen.version, seen.live_until, commit.at))
             };
             if changed_are_known && commit.changes.iter().any(moved_on) {
                 *fate = Err(CommitError::Conflict);

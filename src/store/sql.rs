@@ -12,13 +12,14 @@ pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 A
 
 const STANDING_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
 const STANDING_TAIL: &str = "\
-) SELECT e.kind, e.id, e.version, e.live_until \
+) SELECT asked.place, e.version, e.live_until \
   FROM asked CROSS JOIN entities e \
  WHERE e.kind = asked.kind AND e.id = asked.id \
  ORDER BY asked.place";
 
-/// Versions and ends of life of several entities, in the order in which they are asked for: it is
-/// the order in which rows get locked, and must not depend on a database's idea of the alphabet.
+/// Versions and ends of life of several entities, by their places in the order in which they are
+/// asked for: it is the order in which rows get locked, and must not depend on a database's idea of
+/// the alphabet.
 pub(super) static STANDING: LazyLock<Batch> =
     LazyLock::new(|| Batch::new(STANDING_HEAD, 3, STANDING_TAIL));
 

@@ -28,6 +28,18 @@ impl Standing {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.live_until > now
     }
+
+    /// Puts what a query for standing returned in the places that were asked for.
+    pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> sqlx::Result<Vec<Option<Self>>> {
+        let mut found = vec![None; asked];
+        for row in rows {
+            let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
+            let live_until = Timestamp::from_millis(row.int(2)?);
+            let standing = Self { version: row.int(1)?, live_until };
+            *place.ok_or(sqlx::Error::RowNotFound)? = Some(standing);
+        }
+        Ok(found)
+    }
 }
 
 /// An entry of a list.
@@ -86,17 +98,7 @@ impl Store {
         if self.inner.rehearsal.fails(Moment::Read) {
             return Err(ReadError(sqlx::Error::WorkerCrashed));
         }
-        let mut found = vec![None; asked.len()];
-        for row in self.inner.readers.standing(asked).await? {
-            let (kind, id) = (row.text(0)?, row.text(1)?);
-            let live_until = Timestamp::from_millis(row.int(3)?);
-            let standing = Standing { version: row.int(2)?, live_until };
-            let same = |place: &usize| asked[*place] == (kind.as_str(), id.as_str());
-            for place in (0..asked.len()).filter(same) {
-                found[place] = Some(standing);
-            }
-        }
-        Ok(found)
+        Ok(Standing::of_each(asked.len(), &self.inner.readers.standing(asked).await?)?)
     }
 
     /// Returns the kind and id of whoever holds `name` in `space`.
