@@ -3,7 +3,7 @@
 use crate::{
     actors::{
         Couriers, Entities, Habits, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, Lent,
-        ReadFolder, StartError, Together, Tree, View,
+        ReadFolder, Roll, StartError, Together, Tree, View,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
@@ -134,6 +134,11 @@ impl System {
     /// Looks at the entities of a kind as they were less than a second ago.
     pub fn view<M: Machine>(&self) -> View<M> {
         self.tree.view()
+    }
+
+    /// Looks at the lists called `list` as they were less than a second ago.
+    pub fn roll<M: Machine>(&self, list: &'static str) -> Roll<M> {
+        self.tree.roll(list)
     }
 
     /// Looks up who held the names of a space less than a second ago.

@@ -1,7 +1,7 @@
 //! The door to all entities of one kind; the only thing other rooms hold.
 
 use super::{
-    envelope::{Content, Delivered, Envelope},
+    envelope::{Content, Delivered, Envelope, Letter, Presumed},
     failure::{Answer, Failure},
     gate::{Gate, Place},
     guests::NotAdmitted,
@@ -43,14 +43,31 @@ impl<M: Machine> Entities<M> {
         self.ask_within(self.patience, id, command).await
     }
 
+    /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it before it
+    /// commits, and if something was there after all, the commit finds it.
+    pub async fn ask_new(&self, id: &str, command: M::Command) -> Answer<M> {
+        self.ask_presuming(Presumed::Unborn, self.patience, id, command).await
+    }
+
     /// Asks with a deadline of its own.
     pub async fn ask_within(&self, patience: Duration, id: &str, command: M::Command) -> Answer<M> {
+        self.ask_presuming(Presumed::Nothing, patience, id, command).await
+    }
+
+    async fn ask_presuming(
+        &self,
+        presumed: Presumed,
+        patience: Duration,
+        id: &str,
+        command: M::Command,
+    ) -> Answer<M> {
         self.room.vitals.ask();
         let Some(place) = self.gate.enter() else {
             self.room.vitals.shed();
             return Err(Failure::Busy);
         };
-        timeout(patience, self.carry(id, command, place)).await.unwrap_or(Err(Failure::Late))
+        let letter = Letter { command, presumed };
+        timeout(patience, self.carry(id, letter, place)).await.unwrap_or(Err(Failure::Late))
     }
 
     /// Asks for what must not be abandoned: a revocation is carried out though nobody waits.
@@ -67,7 +84,7 @@ impl<M: Machine> Entities<M> {
         self.room.report()
     }
 
-    async fn carry(&self, id: &str, mut command: M::Command, mut place: Place) -> Answer<M> {
+    async fn carry(&self, id: &str, mut letter: Letter<M>, mut place: Place) -> Answer<M> {
         // Only at the door: what was let in does not suffer for a neighbour in the queue.
         if self.room.troubles.is_barred(id, self.room.lent.clock.now()) {
             return Err(Failure::Unavailable);
@@ -83,14 +100,14 @@ impl<M: Machine> Entities<M> {
                 }
             };
             let (port, answer) = oneshot::channel();
-            let envelope = Envelope::new(Content { command, place, port }, guest.load.clone());
+            let envelope = Envelope::new(Content { letter, place, port }, guest.load.clone());
             // An envelope that cannot be sent is dropped, and so comes back like any other.
             drop(guest.actor.send_message(envelope));
             let actor = guest.actor.get_cell();
             drop(guest);
             match answer.await {
                 Ok(Delivered::Answered(answer)) => return answer,
-                Ok(Delivered::Returned(unbegun, kept)) => (command, place) = (unbegun, kept),
+                Ok(Delivered::Returned(unbegun, kept)) => (letter, place) = (unbegun, kept),
                 Err(_closed) => return Err(Failure::Unknown),
             }
             // It came back unopened, so that actor takes no more commands.

@@ -10,7 +10,7 @@
 //!   that the command tolerates less.
 
 use super::{
-    envelope::Envelope,
+    envelope::{Envelope, Letter, Presumed},
     failure::{Answer, Failure},
     room::Room,
     staging::{add_effects, nothing_yet, step},
@@ -53,6 +53,12 @@ struct Held<M> {
     seen_at: Timestamp,
 }
 
+impl<M: Machine> Held<M> {
+    fn unborn(seen_at: Timestamp) -> Self {
+        Self { machine: M::default(), version: 0, seen_at }
+    }
+}
+
 /// How a command ended.
 enum Settled<M: Machine> {
     Answered(Answer<M>),
@@ -85,10 +91,10 @@ impl<M: Machine> Actor for Entity<M> {
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         state.room.vitals.waited(envelope.waited());
-        let Some((command, port)) = envelope.open() else { return Ok(()) };
+        let Some((letter, port)) = envelope.open() else { return Ok(()) };
         state.busy = true;
         // Boxed: an actor that waits for work should not carry the working set of a commit.
-        match Box::pin(state.settle(&command)).await {
+        match Box::pin(state.settle(&letter)).await {
             Settled::Answered(answer) => port.answer(answer),
             Settled::Unknown => {
                 state.room.vitals.unknown();
@@ -119,11 +125,17 @@ impl<M: Machine> Drop for State<M> {
 }
 
 impl<M: Machine> State<M> {
-    async fn settle(&mut self, command: &M::Command) -> Settled<M> {
-        for _ in 0..ATTEMPTS {
+    async fn settle(&mut self, letter: &Letter<M>) -> Settled<M> {
+        let Letter { command, presumed } = letter;
+        for attempt in 0..ATTEMPTS {
             let now = self.room.lent.clock.now();
             let (fresh, held) = match self.held.take() {
                 Some(held) => (false, held),
+                // A commit that finds a row has lost, and an answer without a commit is checked: what
+                // is presumed was never seen.
+                None if attempt == 0 && *presumed == Presumed::Unborn => {
+                    (false, Held::unborn(Timestamp::from_millis(0)))
+                }
                 None => match self.read(now).await {
                     Ok(held) => (true, held),
                     Err(settled) => return settled,
@@ -182,7 +194,7 @@ impl<M: Machine> State<M> {
 
     async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
         match self.room.lent.store.load(M::KIND, &self.id).await {
-            Ok(None) => Ok(Held { machine: M::default(), version: 0, seen_at }),
+            Ok(None) => Ok(Held::unborn(seen_at)),
             Ok(Some(row)) if row.revision > M::REVISION.into() => {
                 // To decide on what we cannot keep would erase it.
                 tracing::warn!(kind = M::KIND, "an entity was written by a newer binary");

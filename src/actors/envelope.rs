@@ -13,7 +13,21 @@ use tokio::sync::oneshot;
 pub(super) enum Delivered<M: Machine> {
     Answered(Answer<M>),
     /// It was not begun.
-    Returned(M::Command, Place),
+    Returned(Letter<M>, Place),
+}
+
+/// A command, and what its asker knows of the entity.
+pub(super) struct Letter<M: Machine> {
+    pub(super) command: M::Command,
+    pub(super) presumed: Presumed,
+}
+
+/// What an entity may presume of itself before it has read anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presumed {
+    Nothing,
+    /// Its id was drawn a moment ago, so that there is no row.
+    Unborn,
 }
 
 pub(super) struct Envelope<M: Machine> {
@@ -24,7 +38,7 @@ pub(super) struct Envelope<M: Machine> {
 
 /// What an unopened envelope holds.
 pub(super) struct Content<M: Machine> {
-    pub(super) command: M::Command,
+    pub(super) letter: Letter<M>,
     pub(super) place: Place,
     pub(super) port: oneshot::Sender<Delivered<M>>,
 }
@@ -40,20 +54,20 @@ impl<M: Machine> Envelope<M> {
     }
 
     /// Takes out the command to begin it, unless its asker has gone.
-    pub(super) fn open(mut self) -> Option<(M::Command, Port<M>)> {
-        let Content { command, place, port } = self.content.take()?;
+    pub(super) fn open(mut self) -> Option<(Letter<M>, Port<M>)> {
+        let Content { letter, place, port } = self.content.take()?;
         if port.is_closed() {
             return None;
         }
         self.load.hold();
-        Some((command, Port { asker: Some(port), _place: place, load: self.load.clone() }))
+        Some((letter, Port { asker: Some(port), _place: place, load: self.load.clone() }))
     }
 }
 
 impl<M: Machine> Drop for Envelope<M> {
     fn drop(&mut self) {
-        if let Some(Content { command, place, port }) = self.content.take() {
-            let _ = port.send(Delivered::Returned(command, place));
+        if let Some(Content { letter, place, port }) = self.content.take() {
+            let _ = port.send(Delivered::Returned(letter, place));
         }
         self.load.release();
     }

@@ -8,6 +8,7 @@ use super::{
     key_keeper::{KeeperArguments, KeyHabits, KeyKeeper, KeySnapshot, ReadFolder},
     lent::Lent,
     outbox::{Couriers, Outbox, OutboxArguments},
+    roll::Roll,
     room::Room,
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     together::Together,
@@ -155,6 +156,11 @@ impl Tree {
     /// Looks at the entities of a kind without waking them.
     pub fn view<M: Machine>(&self) -> View<M> {
         View::new(self.lent.clone())
+    }
+
+    /// Looks at the lists called `list`, all of entities of one kind.
+    pub fn roll<M: Machine>(&self, list: &'static str) -> Roll<M> {
+        Roll::new(self.lent.clone(), list)
     }
 
     /// Looks up who holds the names of a space.

@@ -14,10 +14,10 @@ use moka::future::Cache;
 use std::{sync::Arc, time::Duration};
 
 /// How old a look may be: under the second within which changes take effect.
-const FRESH: Duration = Duration::from_millis(900);
+pub(super) const FRESH: Duration = Duration::from_millis(900);
 
 /// How many are kept; whoever asks for more at once reads the store more often.
-const MOST: u64 = 10_000;
+pub(super) const MOST: u64 = 10_000;
 
 /// An entity as it was seen; version 0 and the machine's default where there was no row.
 pub struct Seen<M> {

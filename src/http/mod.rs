@@ -35,7 +35,7 @@ pub use layers::host::Hosts;
 pub use options::{AppOptions, Lifetimes, Limits, Links};
 
 use crate::{
-    actors::{Entities, Holders, KeySnapshot, StartError, View, hashing::HashingPool},
+    actors::{Entities, Holders, KeySnapshot, Roll, StartError, View, hashing::HashingPool},
     crypto::{Dice, SharedVault},
     domain::{
         Clock,
@@ -45,7 +45,7 @@ use crate::{
         consent::Consent,
         flow::Flow,
         id_token::IdToken,
-        membership::Membership,
+        membership::{MEMBERSHIPS, Membership},
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
         session::Session,
@@ -100,6 +100,8 @@ pub struct Inner {
     accounts: View<Account>,
     account_entities: Entities<Account>,
     memberships: View<Membership>,
+    /// The memberships of each account, ended ones too.
+    memberships_of: Roll<Membership>,
     sessions: Entities<Session>,
     session_views: View<Session>,
     consents: Entities<Consent>,
@@ -166,6 +168,7 @@ impl App {
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
+            memberships_of: system.roll(MEMBERSHIPS),
             sessions: system.host().await?,
             session_views: system.view(),
             consents: system.host().await?,

@@ -1,6 +1,6 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::{App, error::OAuthError, target};
+use super::{App, target};
 use crate::{
     actors::ViewError,
     domain::{
@@ -8,31 +8,10 @@ use crate::{
         authorization::{Choice, ConsentRule, Place, Request, Situation, choices},
         client::{AuthMethod, Client, KnownClient, redirect_uri},
         consent::{Consent, Parties},
-        membership::{MEMBERSHIPS, Membership},
+        membership::Membership,
         organization::Organization,
     },
-    store::ReadError,
 };
-
-/// How many memberships are read at once.
-const PAGE: u32 = 100;
-
-/// Something could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Unread {
-    #[error(transparent)]
-    View(#[from] ViewError),
-    #[error(transparent)]
-    Store(#[from] ReadError),
-    #[error("what is stored makes no sense to this binary")]
-    Senseless,
-}
-
-impl From<Unread> for OAuthError {
-    fn from(error: Unread) -> Self {
-        Self::unavailable().because(error.to_string())
-    }
-}
 
 /// For whom, and how, a situation is gathered.
 pub struct Gathering<'a> {
@@ -49,7 +28,7 @@ pub struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    pub async fn gather(&self) -> Result<Situation, Unread> {
+    pub async fn gather(&self) -> Result<Situation, ViewError> {
         let offered = target::offered(self.app, &self.request.audience, self.anew).await?;
         let mut situation = Situation {
             ceiling: self.client.ceiling(),
@@ -69,45 +48,33 @@ impl Gathering<'_> {
     }
 
     /// Lists the organizations that the person can choose from.
-    pub async fn choices(&self) -> Result<Vec<Choice>, Unread> {
+    pub async fn choices(&self) -> Result<Vec<Choice>, ViewError> {
         Ok(choices(&self.places().await?))
     }
 
     /// The memberships that are enabled, with what they confer.
-    async fn places(&self) -> Result<Vec<Place>, Unread> {
+    async fn places(&self) -> Result<Vec<Place>, ViewError> {
         let mut places = Vec::new();
-        let mut after = (String::new(), String::new());
-        loop {
-            let from = (after.0.as_str(), after.1.as_str());
-            let page = self.app.store.list(MEMBERSHIPS, self.account, from, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(places) };
-            after = (last.rank.clone(), last.id.clone());
-            let whole = page.len() == PAGE as usize;
-            for listed in page {
-                let read = serde_json::from_str(&listed.state);
-                let membership: Membership = read.map_err(|_| Unread::Senseless)?;
-                let Some(known) = membership.known().filter(|known| known.enabled) else {
-                    continue;
-                };
-                let slug = &known.organization;
-                let home = self.app.organizations.look_if(self.anew, slug).await?;
-                let Some(organization) = home.machine.known() else { continue };
-                places.push(Place {
-                    membership: listed.id.clone(),
-                    organization: slug.clone(),
-                    name: organization.name.clone(),
-                    enabled: organization.enabled,
-                    permissions: organization.confers(&known.roles),
-                    requirements: vec![
-                        Requirement::unchanged::<Membership>(&*listed.id, listed.version),
-                        Requirement::unchanged::<Organization>(&**slug, home.version),
-                    ],
-                });
-            }
-            if !whole {
-                return Ok(places);
-            }
+        for entry in &*self.app.memberships_of.look_if(self.anew, self.account).await? {
+            let Some(known) = entry.machine.known().filter(|known| known.enabled) else {
+                continue;
+            };
+            let slug = &known.organization;
+            let home = self.app.organizations.look_if(self.anew, slug).await?;
+            let Some(organization) = home.machine.known() else { continue };
+            places.push(Place {
+                membership: entry.id.clone(),
+                organization: slug.clone(),
+                name: organization.name.clone(),
+                enabled: organization.enabled,
+                permissions: organization.confers(&known.roles),
+                requirements: vec![
+                    Requirement::unchanged::<Membership>(&*entry.id, entry.version),
+                    Requirement::unchanged::<Organization>(&**slug, home.version),
+                ],
+            });
         }
+        Ok(places)
     }
 
     async fn consent(

@@ -338,3 +338,62 @@ async fn one_entity_cannot_hoard_all_places() {
     assert!(answers.iter().all(|answer| matches!(answer, Ok(_) | Err(Failure::Busy))));
     node.stop().await;
 }
+
+#[tokio::test]
+async fn a_new_entity_is_not_looked_for() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let reads = node.store.report().reads;
+    assert_eq!(node.ledgers.ask_new("a", Command::Append(1)).await.unwrap(), [1]);
+    assert_eq!(node.store.report().reads, reads);
+    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_thought_new_and_is_not_is_found_by_the_commit() {
+    let world = World::new().await;
+    let (node, other) = (world.node().await, world.node().await);
+    node.append("a", 1).await.unwrap();
+    assert_eq!(other.ledgers.ask_new("a", Command::Append(2)).await.unwrap(), [1, 2]);
+    node.append("b", 1).await.unwrap();
+    let answer = other.ledgers.ask_new("b", Command::Append(1)).await;
+    assert_eq!(refused(&answer), Some(Refusal::AlreadyThere));
+    node.append("c", 1).await.unwrap();
+    assert_eq!(other.ledgers.ask_new("c", Command::Read).await.unwrap(), [1]);
+    node.append("d", 1).await.unwrap();
+    let glanced = other.ledgers.ask_new("d", Command::Glance).await.unwrap();
+    assert_eq!(glanced, [1], "what is only presumed is not shown to whoever takes old answers");
+    node.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn a_roll_shows_a_whole_list_and_keeps_it_for_less_than_a_second() {
+    let world = World::new().await;
+    let node = world.node().await;
+    for number in 0..250u64 {
+        let id = format!("{number:03}");
+        node.append(&id, number).await.unwrap();
+        node.ledgers.ask(&id, Command::Join("ana".to_owned())).await.unwrap();
+    }
+    let roll = node.tree.roll::<Ledger>("ledgers");
+    let listed = roll.look_if(false, "ana").await.unwrap();
+    assert_eq!(listed.len(), 250);
+    let first: Vec<u64> = listed.iter().map(|entry| entry.machine.entries[0]).collect();
+    assert_eq!(first, (0..250).collect::<Vec<_>>());
+    assert!(roll.look_if(false, "bea").await.unwrap().is_empty());
+
+    node.append("000", 1_000).await.unwrap();
+    let reads = node.store.report().reads;
+    let again = roll.look_if(false, "ana").await.unwrap();
+    assert_eq!((&*again[0].id, again[0].version), ("000", listed[0].version));
+    assert_eq!(node.store.report().reads, reads, "it was seen a moment ago");
+    let anew = roll.look_if(true, "ana").await.unwrap();
+    assert_eq!((anew.len(), &*anew[249].id), (250, "000"), "it has moved to the end");
+    node.append("001", 1_000).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let listed = roll.look_if(false, "ana").await.unwrap();
+    assert_eq!(listed[249].machine.entries, [1, 1_000]);
+    node.stop().await;
+}

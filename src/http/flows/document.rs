@@ -2,6 +2,7 @@
 
 use super::ticket::OverAtOnce;
 use crate::{
+    actors::ViewError,
     domain::{
         Timestamp,
         assurance::{Level, Method},
@@ -10,13 +11,7 @@ use crate::{
         flow::{Flow, Kind, Seed, Stage},
         grant::Person,
     },
-    http::{
-        App,
-        answer::private_json,
-        oauth::authorize,
-        situation::{Gathering, Unread},
-        time::rfc3339,
-    },
+    http::{App, answer::private_json, oauth::authorize, situation::Gathering, time::rfc3339},
 };
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -91,7 +86,7 @@ impl IntoResponse for Document {
 }
 
 impl Document {
-    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, Unread> {
+    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, ViewError> {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
         let client = match request {
@@ -218,7 +213,7 @@ async fn client(app: &App, client_id: &str) -> Client {
 }
 
 /// The organizations that a person can choose from now.
-async fn choices(app: &App, request: &Request, person: &Person) -> Result<Vec<Choice>, Unread> {
+async fn choices(app: &App, request: &Request, person: &Person) -> Result<Vec<Choice>, ViewError> {
     let seen = app.clients.look(&request.client_id).await?;
     let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
     let (client_version, account) = (seen.version, person.account.as_str());

@@ -3,7 +3,7 @@
 use crate::{
     actors::{Failure, ViewError},
     domain::flow::Refusal,
-    http::{error::Problem, situation::Unread},
+    http::error::Problem,
     store::ReadError,
 };
 use axum::http::StatusCode;
@@ -77,13 +77,6 @@ impl From<ViewError> for Problem {
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         tracing::warn!(%error, "the store could not be read");
-        UNAVAILABLE
-    }
-}
-
-impl From<Unread> for Problem {
-    fn from(error: Unread) -> Self {
-        tracing::warn!(%error, "a situation could not be gathered");
         UNAVAILABLE
     }
 }

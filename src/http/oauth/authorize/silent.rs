@@ -2,7 +2,7 @@
 
 use super::{AuthorizationError, answer::Answered, proof::Proven, redirect_with_code, refusal_of};
 use crate::{
-    actors::Failure,
+    actors::{Failure, ViewError},
     crypto::{OpaqueKind, draw_id},
     domain::{
         authorization::{Choice, Request, Said, Settled},
@@ -13,7 +13,7 @@ use crate::{
         App,
         error::Code,
         sessions::{self, Present},
-        situation::{Gathering, Unread},
+        situation::Gathering,
         visitor::Visitor,
     },
 };
@@ -33,7 +33,7 @@ async fn try_to_settle(
 ) -> Result<Answered, AuthorizationError> {
     for number in 0..TRIES {
         let anew = number > 0;
-        let present = sessions::find(app, visitor, anew).await.map_err(Unread::from)?;
+        let present = sessions::find(app, visitor, anew).await?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
@@ -70,7 +70,7 @@ async fn try_to_settle(
             nonce: request.nonce.clone(),
             requirements,
         };
-        match app.families.ask(&id, Command::Begin(Box::new(begin))).await {
+        match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
                 app.note_use_of(&request.client_id).await;
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
@@ -113,8 +113,8 @@ fn ask(
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 
-impl From<Unread> for AuthorizationError {
-    fn from(error: Unread) -> Self {
+impl From<ViewError> for AuthorizationError {
+    fn from(error: ViewError) -> Self {
         tracing::warn!(%error, "a situation could not be gathered");
         Self::unavailable()
     }
