@@ -53,8 +53,11 @@ impl OpaqueKind {
     pub fn mint(self, id: &str, vault: &Vault, dice: &dyn Dice) -> Minted {
         debug_assert_eq!(id.len(), ID);
         let random = Zeroizing::new(draw_text(dice, 32));
-        let key = vault.mac_key("opaque token");
-        let tag = key.tag(&[self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()]);
+        let tag = vault.opaque_keys()[0].tag(&[
+            self.prefix().as_bytes(),
+            id.as_bytes(),
+            random.as_bytes(),
+        ]);
         let tag = URL_SAFE_NO_PAD.encode(&tag[..TAG_BYTES]);
         let text = Zeroizing::new([self.prefix(), id, &random, &tag].concat());
         Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) }
@@ -70,7 +73,7 @@ impl OpaqueKind {
         let (random, tag) = rest.split_at(RANDOM);
         let tag = URL_SAFE_NO_PAD.decode(tag).ok()?;
         let parts = [self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()];
-        let genuine = vault.mac_keys("opaque token").any(|key| key.begins(&parts, &tag));
+        let genuine = vault.opaque_keys().iter().any(|key| key.begins(&parts, &tag));
         let fingerprint = Fingerprint::of(random.as_bytes());
         genuine.then(|| Genuine { id: id.to_owned(), fingerprint })
     }

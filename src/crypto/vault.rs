@@ -33,6 +33,8 @@ pub struct Vault {
 struct Keys {
     current: SecretKey,
     former: Vec<SecretKey>,
+    /// Derived once, for nearly every request needs them; the current secret key's first.
+    opaque: Vec<MacKey>,
 }
 
 /// Why a sealed message stays closed.
@@ -49,7 +51,9 @@ pub enum Unsealable {
 impl Vault {
     /// Seals under `current`; `former` keys only open.
     pub fn new(current: SecretKey, former: Vec<SecretKey>) -> Self {
-        Self { keys: Arc::new(Keys { current, former }) }
+        let all = std::iter::once(&current).chain(&former);
+        let opaque = all.map(|key| MacKey::derive(key, "opaque token")).collect();
+        Self { keys: Arc::new(Keys { current, former, opaque }) }
     }
 
     /// Encrypts `plaintext` for `purpose`, to be opened in the same `context` only.
@@ -116,9 +120,9 @@ impl Vault {
         self.all().find(|key| key.kid() == kid).map(|key| MacKey::derive(key, purpose))
     }
 
-    /// Derives the keys for `purpose` from every secret key that is kept, the current one first.
-    pub fn mac_keys(&self, purpose: &'static str) -> impl Iterator<Item = MacKey> {
-        self.all().map(move |key| MacKey::derive(key, purpose))
+    /// The keys of opaque tokens, one of each secret key that is kept, the current one first.
+    pub(super) fn opaque_keys(&self) -> &[MacKey] {
+        &self.keys.opaque
     }
 
     fn all(&self) -> impl Iterator<Item = &SecretKey> {

@@ -1,22 +1,33 @@
 //! Answers that are for one caller alone.
 
 use axum::{
-    http::{HeaderName, HeaderValue, header},
-    response::{IntoResponse as _, Response},
+    body::Body,
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::Response,
 };
 use serde::Serialize;
 
-/// Room for a token and what stands around it.
-const USUAL: usize = 1_024;
+/// Bytes: room for tokens and what stands around them.
+const USUAL: usize = 2_560;
+
+/// How many headers an answer has when it leaves: those of the layers as well.
+const HEADERS: usize = 12;
 
 /// Answers with plain data as JSON that nobody keeps.
 pub fn private_json(body: &impl Serialize) -> Response {
     let mut bytes = Vec::with_capacity(USUAL);
     serde_json::to_writer(&mut bytes, body).expect("plain data with text keys is JSON");
-    let mut response = bytes.into_response();
+    let mut response = roomy(Body::from(bytes));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     never_stored(&mut response);
+    response
+}
+
+/// Makes an answer with room for the headers it will get.
+pub fn roomy(body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.headers_mut() = HeaderMap::with_capacity(HEADERS);
     response
 }
 

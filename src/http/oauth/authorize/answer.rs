@@ -9,7 +9,7 @@ use crate::{
     },
     http::{
         App,
-        answer::never_stored,
+        answer::{never_stored, roomy},
         error::{OAuthError, Refused},
         flows::{
             Document, Shown, expiry,
@@ -19,6 +19,7 @@ use crate::{
     },
 };
 use axum::{
+    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -142,7 +143,9 @@ async fn over(
 pub fn see_other(to: &str) -> Result<Response, OAuthError> {
     let mut location = HeaderValue::try_from(to).map_err(|_| OAuthError::unavailable())?;
     location.set_sensitive(true);
-    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
+    let mut response = roomy(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(header::LOCATION, location);
     never_stored(&mut response);
     Ok(response)
 }
