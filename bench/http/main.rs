@@ -40,6 +40,11 @@ use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
 use tokio::signal::unix::{SignalKind, signal};
 
+/// The limit allocates as Porteiro does.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {
