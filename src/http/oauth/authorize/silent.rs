@@ -72,7 +72,9 @@ async fn try_to_settle(
         };
         match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
-                app.note_use_of(&request.client_id).await;
+                if proven.client().is_awaited() {
+                    app.note_use_of(&request.client_id).await;
+                }
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
             Err(Failure::Unmet { .. }) => {}
