@@ -255,6 +255,24 @@ async fn lost_roles_are_refused_at_once_and_not_trimmed() {
 }
 
 #[tokio::test]
+async fn what_a_role_no_longer_confers_is_refused_at_once() {
+    let door = Door::open().await;
+    let tokens = door.tokens("ana@acme.test", "web", SCOPE).await;
+    let access = text(&tokens["access_token"]);
+    assert_eq!(door.introspect("invoices-api", access).await["active"], true);
+    door.apply(
+        "[[organization]]\nslug = \"acme\"\n\
+         [[organization.role]]\nname = \"manager\"\npermissions = [\"invoices:read\"]\n",
+    )
+    .await;
+    assert_eq!(door.introspect("invoices-api", access).await["active"], false);
+    door.userinfo(access).await.refused(401, "invalid_token");
+    let refused = door.refresh("web", text(&tokens["refresh_token"])).await;
+    refused.refused(400, "invalid_scope");
+    door.stop().await;
+}
+
+#[tokio::test]
 async fn whoever_leaves_or_is_suspended_loses_everything_at_once() {
     for change in [
         "[[account]]\nemail = \"ana@acme.test\"\nmemberships = []\n",

@@ -19,6 +19,8 @@
 //! command is one that is asked later), *unavailable* (a command that did nothing), an answer's
 //! way (heard at once, it obliges more and tells more), passivation's race (`rest` needs an actor
 //! without work; `tests/kernel/entities.rs` has the rest), names, listings, births, log and outbox.
+//! So is what `ask_new` presumes: worlds begin when the family has, and its commit expected no row
+//! either way.
 //! An answer that tolerates staleness may here be of any age. Clocks of nodes lag behind each other
 //! (an instant is taken long before its commit), but none runs ahead.
 
