@@ -53,11 +53,8 @@ impl OpaqueKind {
     pub fn mint(self, id: &str, vault: &Vault, dice: &dyn Dice) -> Minted {
         debug_assert_eq!(id.len(), ID);
         let random = Zeroizing::new(draw_text(dice, 32));
-        let tag = vault.opaque_keys()[0].tag(&[
-            self.prefix().as_bytes(),
-            id.as_bytes(),
-            random.as_bytes(),
-        ]);
+        let parts = [self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()];
+        let tag = vault.opaque_keys()[0].tag(&parts);
         let tag = URL_SAFE_NO_PAD.encode(&tag[..TAG_BYTES]);
         let text = Zeroizing::new([self.prefix(), id, &random, &tag].concat());
         Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) }

@@ -4,7 +4,7 @@ use super::{
     Requirement, Timestamp,
     account::Account,
     assurance::{Evidence, Level, Method},
-    authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Source, Widening, narrow},
+    authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     session::Session,
 };
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl Limits {
     ) -> Result<Granted, Widening> {
         let mut bounds = Vec::with_capacity(2);
         if let Some(scopes) = &self.ceiling {
-            bounds.push(Bound::Scopes { source: Source::Registration, scopes });
+            bounds.push(Bound::Registered(scopes));
         }
         bounds.push(match &self.held {
             None => Bound::NoMembership,

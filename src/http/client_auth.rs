@@ -34,8 +34,8 @@ impl Caller {
     }
 
     /// Insists on a client that has proved who it is.
-    pub fn confidential(self) -> Result<Self, OAuthError> {
-        if self.confidential { Ok(self) } else { Err(FAILED) }
+    pub fn confidential(&self) -> Result<&KnownClient, OAuthError> {
+        if self.confidential { Ok(self.client()) } else { Err(FAILED) }
     }
 }
 

@@ -241,13 +241,10 @@ impl App {
     }
 
     /// Notes that a client which registered itself is used, so that it is not forgotten.
-    async fn note_use_of(&self, client_id: &str) {
-        let seen = self.clients.look(client_id).await;
-        let awaited =
-            seen.is_ok_and(|seen| seen.machine.known().is_some_and(KnownClient::is_awaited));
-        if awaited {
+    async fn note_use_of(&self, client: &KnownClient) {
+        if client.is_awaited() {
             // If this fails there are thirty days to come back in.
-            self.registry.ask(client_id, client::Command::Use).await.ok();
+            self.registry.ask(&client.client_id, client::Command::Use).await.ok();
         }
     }
 

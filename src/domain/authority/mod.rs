@@ -11,6 +11,6 @@ mod permission;
 mod scope;
 
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
-pub use narrow::{Asked, Bound, Granted, Source, Widening, narrow};
+pub use narrow::{Asked, Bound, Granted, Widening, narrow};
 pub use permission::{MalformedPermission, Permission, Permissions, RESERVED_RESOURCES};
 pub use scope::{MalformedScope, OIDC_SCOPES, Scopes};

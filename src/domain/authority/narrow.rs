@@ -16,21 +16,14 @@ pub struct Asked {
 /// Something that limits the asker; all of them must cover all that is asked.
 #[derive(Clone, Copy, Debug)]
 pub enum Bound<'a> {
-    /// These scopes and no others may be passed on.
-    Scopes { source: Source, scopes: &'a Scopes },
+    /// The `scope` a client was registered with: these and no others may be passed on.
+    Registered(&'a Scopes),
     /// What roles confer in one organization; the scopes of OpenID Connect need no role.
     Roles { organization: &'a str, permissions: &'a Permissions },
     /// There is no organization to speak for, hence no API scope to hold.
     NoMembership,
     /// There is no person of whom the scopes of OpenID Connect could speak.
     NoPerson,
-}
-
-/// Whose list of scopes it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The `scope` a client was registered with.
-    Registration,
 }
 
 /// Authority that passed; nothing but [`narrow`] makes one.
@@ -119,7 +112,7 @@ impl Bound<'_> {
         let admitted = match self {
             Self::Roles { organization, .. } => asked == Some(organization),
             Self::NoMembership => asked.is_none(),
-            Self::Scopes { .. } | Self::NoPerson => true,
+            Self::Registered(_) | Self::NoPerson => true,
         };
         if admitted { Ok(()) } else { Err(Widening::OtherOrganization) }
     }
@@ -127,7 +120,7 @@ impl Bound<'_> {
     fn admits(&self, scope: &str) -> Result<(), Widening> {
         let is_oidc = OIDC_SCOPES.contains(&scope);
         let refusal: fn(String) -> Widening = match self {
-            Self::Scopes { source: Source::Registration, scopes } if !scopes.contains(scope) => {
+            Self::Registered(scopes) if !scopes.contains(scope) => {
                 |scope| Widening::BeyondRegistration { scope }
             }
             Self::Roles { permissions, .. } if !is_oidc && !permissions.covers(scope) => {
@@ -135,7 +128,7 @@ impl Bound<'_> {
             }
             Self::NoMembership if !is_oidc => |scope| Widening::NeedsMembership { scope },
             Self::NoPerson if is_oidc => |scope| Widening::NeedsPerson { scope },
-            Self::Scopes { .. } | Self::Roles { .. } | Self::NoMembership | Self::NoPerson => {
+            Self::Registered(_) | Self::Roles { .. } | Self::NoMembership | Self::NoPerson => {
                 return Ok(());
             }
         };

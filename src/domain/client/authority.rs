@@ -2,7 +2,7 @@
 
 use super::KnownClient;
 use crate::domain::{
-    authority::{Asked, Bound, Granted, Permissions, Source, Widening, narrow},
+    authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
 };
 
@@ -17,7 +17,7 @@ impl KnownClient {
         let held: Permissions;
         let mut bounds = vec![Bound::NoPerson];
         if let Some(scopes) = &ceiling {
-            bounds.push(Bound::Scopes { source: Source::Registration, scopes });
+            bounds.push(Bound::Registered(scopes));
         }
         bounds.push(match home {
             None => Bound::NoMembership,

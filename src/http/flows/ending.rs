@@ -148,9 +148,12 @@ async fn answer(
     if let (Some(grant), Some(request)) = (granted, &seed.request) {
         let to = authorize::redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
-        app.note_use_of(&request.client_id).await;
-        if consented {
-            remember(app, &grant, &request.redirect_uri).await;
+        let seen = app.clients.look(&request.client_id).await.ok();
+        if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
+            app.note_use_of(client).await;
+            if consented && !can_be_posed_as(client, &request.redirect_uri) {
+                remember(app, &grant).await;
+            }
         }
     }
     let mut cookie = None;
@@ -180,15 +183,8 @@ async fn renew(app: &App, session: &str, flow: &Flow, minted: &Minted) -> bool {
     app.sessions.ask(session, renew).await.is_ok()
 }
 
-/// Remembers what a person has consented to, where memory counts; else they are asked again.
-async fn remember(app: &App, grant: &Grant, redirect_uri: &str) {
-    let seen = app.clients.look(&grant.client_id).await;
-    let counts = seen.is_ok_and(|seen| {
-        seen.machine.known().is_some_and(|client| !can_be_posed_as(client, redirect_uri))
-    });
-    if !counts {
-        return;
-    }
+/// Remembers what a person has consented to; else they are asked again.
+async fn remember(app: &App, grant: &Grant) {
     let parties = Parties {
         account: grant.account.clone(),
         client_id: grant.client_id.clone(),

@@ -57,9 +57,9 @@ pub async fn post(
     Posted { headers, form, .. }: Posted,
 ) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
-    let caller = client_auth::authenticate(&app, &headers, &form).await?.confidential()?;
+    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let caller = caller.confidential()?;
     let token = form.token()?;
-    let caller = caller.client();
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(&app, caller, token).await;
     }

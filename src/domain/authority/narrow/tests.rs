@@ -40,7 +40,7 @@ fn every_bound_must_cover_what_is_asked() {
     let held = permissions(&["invoices:*"]);
     let roles = Bound::Roles { organization: "acme", permissions: &held };
     let registered = Scopes::parse("invoices:read").unwrap();
-    let ceiling = Bound::Scopes { source: Source::Registration, scopes: &registered };
+    let ceiling = Bound::Registered(&registered);
     assert!(narrow(asked(Some("acme"), "invoices:read"), &[ceiling, roles]).is_ok());
     let beyond = narrow(asked(Some("acme"), "invoices:write"), &[ceiling, roles]).unwrap_err();
     assert_eq!(beyond, Widening::BeyondRegistration { scope: "invoices:write".to_owned() });
@@ -70,7 +70,7 @@ fn an_api_scope_needs_a_membership_and_a_person_for_the_others() {
 #[test]
 fn without_roles_nothing_of_an_api_is_granted() {
     let registered = Scopes::parse("invoices:read").unwrap();
-    let ceiling = Bound::Scopes { source: Source::Registration, scopes: &registered };
+    let ceiling = Bound::Registered(&registered);
     for bounds in [&[][..], &[ceiling], &[Bound::NoPerson]] {
         assert!(narrow(asked(None, "invoices:read"), bounds).is_err());
     }
@@ -90,7 +90,7 @@ fn nobody_is_let_in_where_nothing_is_held() {
         assert_eq!(narrow(to(offered), &[roles]), Err(Widening::OutOfReach), "{offered:?}");
     }
     let registered = Scopes::parse("orders:read").unwrap();
-    let ceiling = Bound::Scopes { source: Source::Registration, scopes: &registered };
+    let ceiling = Bound::Registered(&registered);
     let refused = narrow(to(&["invoices:read", "orders:read"]), &[roles, ceiling]);
     assert_eq!(refused, Err(Widening::OutOfReach), "one alone is not enough");
 }
@@ -126,9 +126,9 @@ proptest! {
             let asked = Asked { organization, audience, offered, scopes };
             let above = parent.as_ref().map(|granted| granted.scopes().clone());
             let mut bounds = vec![roles];
-            bounds.push(Bound::Scopes { source: Source::Registration, scopes: ceiling });
+            bounds.push(Bound::Registered(ceiling));
             if let Some(above) = &above {
-                bounds.push(Bound::Scopes { source: Source::Registration, scopes: above });
+                bounds.push(Bound::Registered(above));
             }
             let covered = asked.organization.as_deref() == Some(first.1.as_str())
                 && asked.scopes.iter().all(|scope| {

@@ -72,9 +72,7 @@ async fn try_to_settle(
         };
         match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
-                if proven.client().is_awaited() {
-                    app.note_use_of(&request.client_id).await;
-                }
+                app.note_use_of(proven.client()).await;
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
             Err(Failure::Unmet { .. }) => {}

@@ -29,9 +29,8 @@ use std::sync::Arc;
 const WRONG_ORGANIZATION: OAuthError =
     OAuthError::new(Code::InvalidTarget, "the client does not speak for this organization");
 
-pub async fn grant(app: &App, caller: Caller, form: &Form) -> Result<Issued, OAuthError> {
-    let caller = caller.confidential()?;
-    let client = caller.client();
+pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+    let client = caller.confidential()?;
     // A token that anyone could use is not what such a client has asked for.
     if client.demands_bound_tokens() {
         let why = "the client wants bound tokens, which are not offered yet";

@@ -60,18 +60,14 @@ pub async fn post(
         let why = "the client is not registered for this grant type";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
-    let client = caller.client();
-    let awaited = client.is_awaited().then(|| client.client_id.clone());
     let issued = match grant {
         GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
         GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
-        GrantType::ClientCredentials => client_credentials::grant(&app, caller, &form).await?,
+        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, &form).await?,
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    if let Some(client_id) = awaited {
-        app.note_use_of(&client_id).await;
-    }
+    app.note_use_of(caller.client()).await;
     app.vitals.issued(grant);
     Ok(issued)
 }
