@@ -12,7 +12,7 @@
 mod raw;
 
 use porteiro::{
-    actors::{Entities, Habits, Lent, Tree},
+    actors::{Entities, Services, Tree, TreeOptions},
     clock::SystemClock,
     crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
     domain::{Clock as _, Decision, Machine, Timestamp},
@@ -78,12 +78,12 @@ impl Node {
             url,
             node: draw_text(&SystemDice, 16),
             chainer: log_chain(vault.clone()),
-            rehearsal: Arc::new(NothingFails),
+            fault_injection: Arc::new(NothingFails),
         };
         let store = Store::open(options, SystemClock.now()).await.unwrap();
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-        let lent = Arc::new(Lent { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(lent, Habits { idle, ..Habits::default() }).await.unwrap();
+        let lent = Arc::new(Services { store: store.clone(), clock, dice, vault });
+        let tree = Tree::plant(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
         let families = tree.host().await.unwrap();
         // The whole tree, as a server runs it.
         tree.deliver_by(std::collections::HashMap::new()).await.unwrap();

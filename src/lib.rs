@@ -33,3 +33,4 @@ pub mod server;
 pub mod store;
 pub mod system;
 pub mod telemetry;
+pub mod transport;

@@ -1,16 +1,16 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{Couriers, Habits, ReadFolder, StartError, hashing::HashingOptions},
+    actors::{Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::SystemDice,
     domain::Clock,
     http::{
         App, AppOptions, Hosts, Lifetimes, Limits, Links,
         operator::{Leaving, Operator},
-        transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
     },
     system::{System, SystemError, SystemOptions},
+    transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
 };
 use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -41,24 +41,24 @@ pub struct Plan {
     pub registration: bool,
     /// Whether addresses and identifiers have a pace.
     pub limits_enabled: bool,
-    pub manners: Manners,
+    pub runtime_options: RuntimeOptions,
 }
 
 /// How the server goes about things; the defaults are for production.
-pub struct Manners {
+pub struct RuntimeOptions {
     pub clock: Arc<dyn Clock>,
-    pub habits: Habits,
+    pub tree: TreeOptions,
     pub hashing: HashingOptions,
     pub limits: Limits,
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
 }
 
-impl Default for Manners {
+impl Default for RuntimeOptions {
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock),
-            habits: Habits::default(),
+            tree: TreeOptions::default(),
             hashing: HashingOptions::default(),
             limits: Limits::default(),
             connections: ConnectionLimits::default(),
@@ -113,13 +113,14 @@ pub struct Running {
 impl Running {
     /// Starts the system, then binds: nothing listens before everything behind it stands.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
-        let Manners { clock, habits, hashing, limits, connections, drain } = plan.manners;
+        let RuntimeOptions { clock, tree, hashing, limits, connections, drain } =
+            plan.runtime_options;
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
             clock,
             dice: Arc::new(SystemDice),
-            habits,
+            tree,
             hashing,
             couriers: Couriers::new(),
         });
@@ -135,7 +136,7 @@ impl Running {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
             hosts: plan.hosts,
-            key_set_age: habits.keys.published_for,
+            key_set_age: tree.keys.published_for,
             limits,
             proxies: plan.proxies,
             links: plan.links,
@@ -196,7 +197,7 @@ impl Running {
         drop(self.private);
         let orderly = self.system.stop(PATIENCE).await;
         if let Drained::CutOff(connections) = drained {
-            tracing::warn!(connections, "patience ran out: connections were cut off");
+            tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
         orderly && drained == Drained::InOrder
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Habits, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, Lent,
-        ReadFolder, Roll, StartError, Together, Tree, View,
+        Couriers, Entities, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, ListView,
+        MultiCommit, ReadFolder, Services, StartError, Tree, TreeOptions, View,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
@@ -27,7 +27,7 @@ pub struct SystemOptions {
     pub read_folder: ReadFolder,
     pub clock: Arc<dyn Clock>,
     pub dice: Arc<dyn Dice>,
-    pub habits: Habits,
+    pub tree: TreeOptions,
     pub hashing: HashingOptions,
     pub couriers: Couriers,
 }
@@ -84,7 +84,7 @@ const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm
 
 /// The whole house, running.
 pub struct System {
-    lent: Arc<Lent>,
+    services: Arc<Services>,
     tree: Tree,
     keys: KeyDoors,
     hashing: Arc<HashingPool>,
@@ -94,17 +94,17 @@ impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let folder = (options.read_folder)().map_err(SystemError::Keys)?;
-        let SystemOptions { clock, dice, habits, .. } = options;
-        let lent = lend(&options.store, &folder, clock, dice).await?;
-        let states = key_states(&lent.store).await?.unwrap_or_default();
+        let SystemOptions { clock, dice, tree: tree_options, .. } = options;
+        let services = lend(&options.store, &folder, clock, dice).await?;
+        let states = key_states(&services.store).await?.unwrap_or_default();
         let mut missing = KeyWithoutFile::all(&states, &folder);
         missing.retain(|key| NEEDED.contains(&key.algorithm));
         if !missing.is_empty() {
-            lent.store.close().await;
+            services.store.close().await;
             return Err(SystemError::KeysWithoutFiles(missing));
         }
         let hashing = Arc::new(HashingPool::start(options.hashing)?);
-        let tree = Tree::plant(lent.clone(), habits).await?;
+        let tree = Tree::plant(services.clone(), tree_options).await?;
         let mut keys = tree.keep_keys(options.read_folder).await?;
         tree.deliver_by(options.couriers).await?;
         tree.keep_tidy().await?;
@@ -113,12 +113,12 @@ impl System {
                 NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
             };
             let first = keys.snapshots.wait_for(can_sign);
-            matches!(tokio::time::timeout(habits.patience, first).await, Ok(Ok(_)))
+            matches!(tokio::time::timeout(tree_options.timeout, first).await, Ok(Ok(_)))
         };
         if !published {
             return Err(SystemError::NoKeys);
         }
-        Ok(Self { lent, tree, keys, hashing })
+        Ok(Self { services, tree, keys, hashing })
     }
 
     /// Hosts the entities of a kind and returns the door to them.
@@ -127,8 +127,8 @@ impl System {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn together(&self) -> Together {
-        self.tree.together()
+    pub fn multi_commit(&self) -> MultiCommit {
+        self.tree.multi_commit()
     }
 
     /// Looks at the entities of a kind as they were less than a second ago.
@@ -137,8 +137,8 @@ impl System {
     }
 
     /// Looks at the lists called `list` as they were less than a second ago.
-    pub fn roll<M: Machine>(&self, list: &'static str) -> Roll<M> {
-        self.tree.roll(list)
+    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
+        self.tree.list_view(list)
     }
 
     /// Looks up who held the names of a space less than a second ago.
@@ -162,21 +162,21 @@ impl System {
     }
 
     pub fn clock(&self) -> Arc<dyn Clock> {
-        self.lent.clock.clone()
+        self.services.clock.clone()
     }
 
     pub fn dice(&self) -> Arc<dyn Dice> {
-        self.lent.dice.clone()
+        self.services.dice.clone()
     }
 
     /// What seals, and proves what was issued.
     pub fn vault(&self) -> SharedVault {
-        self.lent.vault.clone()
+        self.services.vault.clone()
     }
 
     /// Names under which to keep what must not be recognised.
     pub fn pseudonyms(&self) -> Pseudonyms {
-        Pseudonyms::new(self.lent.vault.clone())
+        Pseudonyms::new(self.services.vault.clone())
     }
 
     pub fn hashing(&self) -> &Arc<HashingPool> {
@@ -184,7 +184,7 @@ impl System {
     }
 
     pub fn store(&self) -> &Store {
-        &self.lent.store
+        &self.services.store
     }
 
     /// Says how the entities of each hosted kind are.
@@ -204,11 +204,11 @@ impl System {
 
     /// Lets nobody in, finishes what is under way, and closes the store last.
     ///
-    /// Returns false where something was still under way when patience ran out.
-    pub async fn stop(&self, patience: Duration) -> bool {
-        let orderly = self.tree.take_down(patience).await;
+    /// Returns false where something was still under way when the time was up.
+    pub async fn stop(&self, timeout: Duration) -> bool {
+        let orderly = self.tree.take_down(timeout).await;
         self.hashing.stop().await;
-        let closed = tokio::time::timeout(patience, self.lent.store.close()).await.is_ok();
+        let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();
         orderly && closed
     }
 }
@@ -216,7 +216,7 @@ impl System {
 /// What a command works with beside a server, or without one: the store and the keys, and nobody
 /// who acts by himself.
 pub struct Workbench {
-    lent: Arc<Lent>,
+    services: Arc<Services>,
     password_cost: PasswordCost,
 }
 
@@ -228,8 +228,8 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        let lent = lend(store_url, folder, clock, dice).await?;
-        Ok(Self { lent, password_cost: PasswordCost::default() })
+        let services = lend(store_url, folder, clock, dice).await?;
+        Ok(Self { services, password_cost: PasswordCost::default() })
     }
 
     /// Has passwords hashed at another cost than usual.
@@ -242,30 +242,30 @@ impl Workbench {
     }
 
     pub fn clock(&self) -> &dyn Clock {
-        &*self.lent.clock
+        &*self.services.clock
     }
 
     pub fn dice(&self) -> &dyn Dice {
-        &*self.lent.dice
+        &*self.services.dice
     }
 
     /// Returns the vault of the installation.
     pub fn vault(&self) -> Vault {
-        self.lent.vault.now()
+        self.services.vault.now()
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn together(&self) -> Together {
-        Together::new(self.lent.clone())
+    pub fn multi_commit(&self) -> MultiCommit {
+        MultiCommit::new(self.services.clone())
     }
 
     pub fn store(&self) -> &Store {
-        &self.lent.store
+        &self.services.store
     }
 
     /// Finishes every commit that was handed over, then closes the store.
     pub async fn close(self) {
-        self.lent.store.close().await;
+        self.services.store.close().await;
     }
 }
 
@@ -275,13 +275,13 @@ async fn lend(
     folder: &Folder,
     clock: Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
-) -> Result<Arc<Lent>, SystemError> {
+) -> Result<Arc<Services>, SystemError> {
     let vault = SharedVault::new(folder.vault());
     let options = StoreOptions {
         url: store_url.to_owned(),
         node: draw_text(&*dice, 16),
         chainer: log_chain(vault.clone()),
-        rehearsal: Arc::new(NothingFails),
+        fault_injection: Arc::new(NothingFails),
     };
     let store = Store::open(options, clock.now()).await?;
     // A node with other keys would publish keys nobody else can sign with, and write what
@@ -290,7 +290,7 @@ async fn lend(
         store.close().await;
         return Err(SystemError::ForeignKeys);
     }
-    Ok(Arc::new(Lent { store, clock, dice, vault }))
+    Ok(Arc::new(Services { store, clock, dice, vault }))
 }
 
 /// Chains the security log with a key derived from the keys folder.

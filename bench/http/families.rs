@@ -40,7 +40,7 @@ impl Families {
             url: format!("sqlite://{}", file.display()),
             node: draw_text(&SystemDice, 16),
             chainer: log_chain(vault),
-            rehearsal: Arc::new(NothingFails),
+            fault_injection: Arc::new(NothingFails),
         };
         let store = Store::open(options, SystemClock.now()).await?;
         Ok(Self { store, state: state(scene)? })

@@ -10,10 +10,10 @@
 //!   that the command tolerates less.
 
 use super::{
+    commit_builder::{add_effects, nothing_yet, step},
     envelope::{Envelope, Letter, Presumed},
     failure::{Answer, Failure},
-    room::Room,
-    staging::{add_effects, nothing_yet, step},
+    kind_shared::KindShared,
 };
 use crate::{
     domain::{Decision, Machine, Requirement, Timestamp},
@@ -39,7 +39,7 @@ impl<M> Entity<M> {
 /// What the actor holds: the machine as of a version, once it has been read.
 pub(super) struct State<M: Machine> {
     id: Arc<str>,
-    room: Arc<Room<M>>,
+    shared: Arc<KindShared<M>>,
     myself: ActorCell,
     held: Option<Held<M>>,
     /// A command has been begun and not finished: seen when the state is dropped, this is a failure.
@@ -74,14 +74,14 @@ struct Stale;
 impl<M: Machine> Actor for Entity<M> {
     type Msg = Envelope<M>;
     type State = State<M>;
-    type Arguments = (Arc<str>, Arc<Room<M>>);
+    type Arguments = (Arc<str>, Arc<KindShared<M>>);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Self::Msg>,
-        (id, room): Self::Arguments,
+        (id, shared): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(State { id, room, myself: myself.get_cell(), held: None, busy: false })
+        Ok(State { id, shared, myself: myself.get_cell(), held: None, busy: false })
     }
 
     async fn handle(
@@ -90,14 +90,14 @@ impl<M: Machine> Actor for Entity<M> {
         envelope: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        state.room.vitals.waited(envelope.waited());
+        state.shared.vitals.waited(envelope.waited());
         let Some((letter, port)) = envelope.open() else { return Ok(()) };
         state.busy = true;
         // Boxed: an actor that waits for work should not carry the working set of a commit.
         match Box::pin(state.settle(&letter)).await {
             Settled::Answered(answer) => port.answer(answer),
             Settled::Unknown => {
-                state.room.vitals.unknown();
+                state.shared.vitals.unknown();
                 myself.stop(Some("the fate of a commit is unknown".to_owned()));
                 port.answer(Err(Failure::Unknown));
             }
@@ -109,18 +109,18 @@ impl<M: Machine> Actor for Entity<M> {
             }
         }
         state.busy = false;
-        state.room.troubles.recovered(&state.id);
+        state.shared.quarantine.recovered(&state.id);
         Ok(())
     }
 }
 
 impl<M: Machine> Drop for State<M> {
-    /// However the actor ended, its place is free; if in the middle of a command, that is noted.
+    /// However the actor ended, its id is free; if in the middle of a command, that is noted.
     fn drop(&mut self) {
         if self.busy {
-            self.room.failed(&self.id);
+            self.shared.failed(&self.id);
         }
-        self.room.guests.evict(&self.id, &self.myself);
+        self.shared.directory.evict(&self.id, &self.myself);
     }
 }
 
@@ -128,7 +128,7 @@ impl<M: Machine> State<M> {
     async fn settle(&mut self, letter: &Letter<M>) -> Settled<M> {
         let Letter { command, presumed } = letter;
         for attempt in 0..ATTEMPTS {
-            let now = self.room.lent.clock.now();
+            let now = self.shared.services.clock.now();
             let (fresh, held) = match self.held.take() {
                 Some(held) => (false, held),
                 // A commit that finds a row has lost, and an answer without a commit is checked: what
@@ -165,15 +165,15 @@ impl<M: Machine> State<M> {
             }
             let mut commit = nothing_yet(now);
             commit.changes.push(step(&self.id, &machine, &next, version));
-            add_effects::<M>(&mut commit, &self.id, effects, &self.room.lent);
-            let failure = match self.room.lent.store.commit(commit).await {
+            add_effects::<M>(&mut commit, &self.id, effects, &self.shared.services);
+            let failure = match self.shared.services.store.commit(commit).await {
                 Ok(version) => {
                     self.held = Some(Held { machine: next, version, seen_at: now });
                     return Settled::Answered(answer);
                 }
                 Err(CommitError::Unknown) => return Settled::Unknown,
                 Err(CommitError::Conflict) => {
-                    self.room.vitals.conflict();
+                    self.shared.vitals.conflict();
                     continue;
                 }
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
@@ -193,7 +193,7 @@ impl<M: Machine> State<M> {
     }
 
     async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
-        match self.room.lent.store.load(M::KIND, &self.id).await {
+        match self.shared.services.store.load(M::KIND, &self.id).await {
             Ok(None) => Ok(Held::unborn(seen_at)),
             Ok(Some(row)) if row.revision > M::REVISION.into() => {
                 // To decide on what we cannot keep would erase it.
@@ -221,7 +221,7 @@ impl<M: Machine> State<M> {
     ) -> Result<Option<&'static str>, Stale> {
         let mut asked = vec![(M::KIND, &*self.id)];
         asked.extend(requirements.iter().map(|fact| (fact.kind(), fact.id())));
-        let found = self.room.lent.store.standing(&asked).await.map_err(|_| Stale)?;
+        let found = self.shared.services.store.standing(&asked).await.map_err(|_| Stale)?;
         if found[0].map_or(0, |standing| standing.version) != version {
             return Err(Stale);
         }

@@ -4,7 +4,7 @@
 //! envelope then returns its command to the asker, who carries it to the next actor. So a command is
 //! begun once or not at all, and nobody fails for what a neighbour in the queue has done.
 
-use super::{failure::Answer, gate::Place, guests::Load};
+use super::{directory::Load, failure::Answer, gate::Permit};
 use crate::{clock::Stopwatch, domain::Machine};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 pub(super) enum Delivered<M: Machine> {
     Answered(Answer<M>),
     /// It was not begun.
-    Returned(Letter<M>, Place),
+    Returned(Letter<M>, Permit),
 }
 
 /// A command, and what its asker knows of the entity.
@@ -39,7 +39,7 @@ pub(super) struct Envelope<M: Machine> {
 /// What an unopened envelope holds.
 pub(super) struct Content<M: Machine> {
     pub(super) letter: Letter<M>,
-    pub(super) place: Place,
+    pub(super) permit: Permit,
     pub(super) port: oneshot::Sender<Delivered<M>>,
 }
 
@@ -55,19 +55,19 @@ impl<M: Machine> Envelope<M> {
 
     /// Takes out the command to begin it, unless its asker has gone.
     pub(super) fn open(mut self) -> Option<(Letter<M>, Port<M>)> {
-        let Content { letter, place, port } = self.content.take()?;
+        let Content { letter, permit, port } = self.content.take()?;
         if port.is_closed() {
             return None;
         }
         self.load.hold();
-        Some((letter, Port { asker: Some(port), _place: place, load: self.load.clone() }))
+        Some((letter, Port { asker: Some(port), _permit: permit, load: self.load.clone() }))
     }
 }
 
 impl<M: Machine> Drop for Envelope<M> {
     fn drop(&mut self) {
-        if let Some(Content { letter, place, port }) = self.content.take() {
-            let _ = port.send(Delivered::Returned(letter, place));
+        if let Some(Content { letter, permit, port }) = self.content.take() {
+            let _ = port.send(Delivered::Returned(letter, permit));
         }
         self.load.release();
     }
@@ -79,7 +79,7 @@ impl<M: Machine> Drop for Envelope<M> {
 pub(super) struct Port<M: Machine> {
     asker: Option<oneshot::Sender<Delivered<M>>>,
     /// Given back when the command has ended, however it ended.
-    _place: Place,
+    _permit: Permit,
     load: Arc<Load>,
 }
 

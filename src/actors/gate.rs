@@ -8,16 +8,16 @@ use std::{
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
-    time::timeout,
+    time,
 };
 
-/// A place inside; it belongs to the command and not to the asker, who may leave before it is done.
-pub(super) type Place = OwnedSemaphorePermit;
+/// A permit to be under way; it belongs to the command and not to the asker, who may leave before it is done.
+pub(super) type Permit = OwnedSemaphorePermit;
 
 /// Counts the commands under way in one system; closes for good when the system stops.
 #[derive(Clone)]
 pub(super) struct Gate {
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     most: u32,
     /// What is carried out though nobody may be waiting for it any more.
     errands: Arc<Mutex<JoinSet<()>>>,
@@ -25,13 +25,13 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(most: u32) -> Self {
-        let places = Arc::new(Semaphore::new(most as usize));
-        Self { places, most, errands: Arc::default() }
+        let permits = Arc::new(Semaphore::new(most as usize));
+        Self { permits, most, errands: Arc::default() }
     }
 
-    /// Enters if there is room.
-    pub(super) fn enter(&self) -> Option<Place> {
-        self.places.clone().try_acquire_owned().ok()
+    /// Enters if a permit is left.
+    pub(super) fn enter(&self) -> Option<Permit> {
+        self.permits.clone().try_acquire_owned().ok()
     }
 
     /// Runs `errand` to its end, whether or not the caller waits for it.
@@ -42,10 +42,10 @@ impl Gate {
     }
 
     /// Lets nobody in any more and waits for what is inside; false where it did not end in time.
-    pub(super) async fn close(&self, patience: Duration) -> bool {
-        // A waiter for all places is served before anybody who comes later.
-        let all_left = timeout(patience, self.places.acquire_many(self.most)).await;
-        self.places.close();
+    pub(super) async fn close(&self, timeout: Duration) -> bool {
+        // A waiter for all permits is served before anybody who comes later.
+        let all_left = time::timeout(timeout, self.permits.acquire_many(self.most)).await;
+        self.permits.close();
         matches!(all_left, Ok(Ok(_)))
     }
 }

@@ -1,6 +1,6 @@
 //! The host of one kind: supervises its entities and lets the idle ones rest.
 
-use super::room::Room;
+use super::kind_shared::KindShared;
 use crate::domain::Machine;
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::{marker::PhantomData, sync::Arc, time::Duration};
@@ -14,61 +14,61 @@ impl<M> Host<M> {
 }
 
 pub(super) struct HostState<M: Machine> {
-    room: Arc<Room<M>>,
-    hospitality: Hospitality,
+    shared: Arc<KindShared<M>>,
+    idle_policy: IdlePolicy,
     myself: ActorCell,
 }
 
-/// How long guests may stay.
+/// How long entities stay awake.
 #[derive(Clone, Copy)]
-pub(super) struct Hospitality {
+pub(super) struct IdlePolicy {
     /// After how long without a command an entity rests.
     pub(super) idle: Duration,
     /// How many may stay for so long.
-    pub(super) crowd: usize,
+    pub(super) max_awake: usize,
 }
 
-/// How long an entity stays in a crowd: as long as somebody who comes back at once would need.
+/// How long an entity stays awake when too many are: long enough for a client that asks again at once.
 const IN_A_CROWD: Duration = Duration::from_secs(1);
 
-impl Hospitality {
+impl IdlePolicy {
     /// How often to look round.
     fn every(&self) -> Duration {
         (self.idle / 4).min(IN_A_CROWD)
     }
 }
 
-/// Look for guests that may rest.
-pub(super) struct LookRound;
+/// Look for entities that may rest.
+pub(super) struct Sweep;
 
 impl<M: Machine> Actor for Host<M> {
-    type Msg = LookRound;
+    type Msg = Sweep;
     type State = HostState<M>;
-    type Arguments = (Arc<Room<M>>, Hospitality);
+    type Arguments = (Arc<KindShared<M>>, IdlePolicy);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Self::Msg>,
-        (room, hospitality): Self::Arguments,
+        (shared, idle_policy): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        room.welcome_host(myself.get_cell());
-        drop(myself.send_after(hospitality.every(), || LookRound));
-        Ok(HostState { room, hospitality, myself: myself.get_cell() })
+        shared.welcome_host(myself.get_cell());
+        drop(myself.send_after(idle_policy.every(), || Sweep));
+        Ok(HostState { shared, idle_policy, myself: myself.get_cell() })
     }
 
     async fn handle(
         &self,
         myself: ActorRef<Self::Msg>,
-        LookRound: Self::Msg,
+        Sweep: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        let now = state.room.lent.clock.now();
-        let Hospitality { idle, crowd } = state.hospitality;
-        let crowded = state.room.guests.count() > crowd;
+        let now = state.shared.services.clock.now();
+        let IdlePolicy { idle, max_awake } = state.idle_policy;
+        let crowded = state.shared.directory.count() > max_awake;
         let idle = if crowded { idle.min(IN_A_CROWD) } else { idle };
-        state.room.vitals.rested(state.room.guests.rest(now, idle));
-        state.room.troubles.tidy(now);
-        drop(myself.send_after(state.hospitality.every(), || LookRound));
+        state.shared.vitals.rested(state.shared.directory.rest(now, idle));
+        state.shared.quarantine.tidy(now);
+        drop(myself.send_after(state.idle_policy.every(), || Sweep));
         Ok(())
     }
 
@@ -89,6 +89,6 @@ impl<M: Machine> Actor for Host<M> {
 impl<M: Machine> Drop for HostState<M> {
     /// Nobody is woken under a host that is gone.
     fn drop(&mut self) {
-        self.room.miss_host(&self.myself);
+        self.shared.miss_host(&self.myself);
     }
 }

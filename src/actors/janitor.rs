@@ -1,6 +1,6 @@
 //! Forgets what has expired, in small bites, and keeps the security log provable.
 
-use super::lent::Lent;
+use super::services::Services;
 use crate::{domain::Timestamp, store::Head};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -23,7 +23,7 @@ const PROVEN: u32 = 10_000;
 
 /// How the janitor works.
 #[derive(Clone, Copy, Debug)]
-pub struct JanitorHabits {
+pub struct JanitorOptions {
     /// How often it looks round.
     pub every: Duration,
     /// How often it names every head of the security log, if anything was written since; and how
@@ -36,8 +36,8 @@ pub struct JanitorHabits {
 pub(super) struct Janitor;
 
 pub(super) struct JanitorState {
-    lent: Arc<Lent>,
-    habits: JanitorHabits,
+    services: Arc<Services>,
+    options: JanitorOptions,
     anchored_at: Timestamp,
     /// The heads that our last anchor named.
     anchored: Vec<Head>,
@@ -45,7 +45,7 @@ pub(super) struct JanitorState {
 }
 
 /// Time to look round.
-pub(super) struct LookRound;
+pub(super) struct Sweep;
 
 /// What is deleted.
 #[derive(Clone, Copy, Debug)]
@@ -62,48 +62,48 @@ enum Backlog {
 }
 
 impl Actor for Janitor {
-    type Msg = LookRound;
+    type Msg = Sweep;
     type State = JanitorState;
-    type Arguments = (Arc<Lent>, JanitorHabits);
+    type Arguments = (Arc<Services>, JanitorOptions);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Self::Msg>,
-        (lent, habits): Self::Arguments,
+        (services, options): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        drop(myself.send_after(habits.every, || LookRound));
-        let now = lent.clock.now();
+        drop(myself.send_after(options.every, || Sweep));
+        let now = services.clock.now();
         let (anchored_at, checkpointed_at) = (now, now);
-        Ok(JanitorState { lent, habits, anchored_at, anchored: Vec::new(), checkpointed_at })
+        Ok(JanitorState { services, options, anchored_at, anchored: Vec::new(), checkpointed_at })
     }
 
     async fn handle(
         &self,
         myself: ActorRef<Self::Msg>,
-        LookRound: Self::Msg,
+        Sweep: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let backlog = state.look_round().await;
         // Only now, and once: rounds that take long do not queue up behind each other.
         let pause = match backlog {
-            Backlog::None => state.habits.every,
-            Backlog::Some => state.habits.every.min(BREATH),
+            Backlog::None => state.options.every,
+            Backlog::Some => state.options.every.min(BREATH),
         };
-        drop(myself.send_after(pause, || LookRound));
+        drop(myself.send_after(pause, || Sweep));
         Ok(())
     }
 }
 
 impl JanitorState {
     async fn look_round(&mut self) -> Backlog {
-        let now = self.lent.clock.now();
+        let now = self.services.clock.now();
         let forgotten = self.bite(Waste::Expired, now).await;
-        if now.since(self.anchored_at) >= self.habits.anchor_every {
+        if now.since(self.anchored_at) >= self.options.anchor_every {
             self.anchored_at = now;
             self.anchor(now).await;
         }
-        let Some(keep) = self.habits.keep_log else { return forgotten };
-        if now.since(self.checkpointed_at) >= self.habits.anchor_every {
+        let Some(keep) = self.options.keep_log else { return forgotten };
+        if now.since(self.checkpointed_at) >= self.options.anchor_every {
             self.checkpoint(now, now - keep).await;
         }
         let trimmed = self.bite(Waste::OldLog, now).await;
@@ -112,7 +112,7 @@ impl JanitorState {
 
     /// Names every head in the log and in our own output, which is kept outside the database.
     async fn anchor(&mut self, now: Timestamp) {
-        let store = &self.lent.store;
+        let store = &self.services.store;
         // Anchors and checkpoints are no news: two nodes would answer each other's for ever.
         if store.log_written_after(&self.anchored).await.is_ok_and(|news| !news) {
             return;
@@ -131,7 +131,7 @@ impl JanitorState {
 
     /// Lets go of what is older than `before`; if that is a lot, the next round goes on with it.
     async fn checkpoint(&mut self, now: Timestamp, before: Timestamp) {
-        match self.lent.store.checkpoint_log(now, before, PROVEN).await {
+        match self.services.store.checkpoint_log(now, before, PROVEN).await {
             Ok(allowed) if allowed >= u64::from(PROVEN) => {}
             Ok(_) => self.checkpointed_at = now,
             Err(error) => {
@@ -143,7 +143,7 @@ impl JanitorState {
 
     /// Deletes in bites until there is too little left for one, or they have had their share.
     async fn bite(&self, waste: Waste, now: Timestamp) -> Backlog {
-        let store = &self.lent.store;
+        let store = &self.services.store;
         for _ in 0..BITES {
             let deleted = match waste {
                 Waste::Expired => store.forget_expired(now, BITE).await,

@@ -4,7 +4,7 @@
 //! been published long enough for relying parties to have fetched it. The private halves live in the
 //! folder; the newest good reading of it counts, and a bad one changes nothing but the log.
 
-use super::{entities::Entities, lent::Lent};
+use super::{entities::Entities, services::Services};
 use crate::{
     crypto::{
         Signer, Verifiers,
@@ -45,7 +45,7 @@ pub type ReadFolder = Arc<dyn Fn() -> Result<Folder, Vec<Fault>> + Send + Sync>;
 
 /// How the keeper works.
 #[derive(Clone, Copy, Debug)]
-pub struct KeyHabits {
+pub struct KeyOptions {
     /// How often the folder and the store are looked at.
     pub every: Duration,
     /// How long a key is published before it signs: the key set's max-age.
@@ -58,9 +58,9 @@ pub(super) struct KeyKeeper;
 
 #[derive(Clone)]
 pub(super) struct KeeperArguments {
-    pub(super) lent: Arc<Lent>,
+    pub(super) services: Arc<Services>,
     pub(super) read_folder: ReadFolder,
-    pub(super) habits: KeyHabits,
+    pub(super) options: KeyOptions,
     pub(super) keys: Entities<SigningKeys>,
     pub(super) published: Arc<watch::Sender<KeySnapshot>>,
     /// Rung to have the folder read at once.
@@ -75,10 +75,10 @@ pub(super) struct KeeperState {
 }
 
 /// Time to look at folder and store.
-pub(super) struct LookRound;
+pub(super) struct Sweep;
 
 impl Actor for KeyKeeper {
-    type Msg = LookRound;
+    type Msg = Sweep;
     type State = KeeperState;
     type Arguments = KeeperArguments;
 
@@ -88,9 +88,9 @@ impl Actor for KeyKeeper {
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let mut ringing = tokio::task::JoinSet::new();
-        let (bell, every) = (arguments.bell.clone(), arguments.habits.every);
+        let (bell, every) = (arguments.bell.clone(), arguments.options.every);
         ringing.spawn(async move {
-            while myself.send_message(LookRound).is_ok() {
+            while myself.send_message(Sweep).is_ok() {
                 let _ = tokio::time::timeout(every, bell.notified()).await;
             }
         });
@@ -100,7 +100,7 @@ impl Actor for KeyKeeper {
     async fn handle(
         &self,
         _myself: ActorRef<Self::Msg>,
-        LookRound: Self::Msg,
+        Sweep: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         state.read_folder();
@@ -115,7 +115,7 @@ impl KeeperState {
     fn read_folder(&mut self) {
         match (self.arguments.read_folder)() {
             Ok(folder) => {
-                self.arguments.lent.vault.replace(folder.vault());
+                self.arguments.services.vault.replace(folder.vault());
                 self.folder = Some(folder);
             }
             Err(faults) => {
@@ -127,17 +127,17 @@ impl KeeperState {
     }
 
     async fn look_round(&self) -> Result<(), &'static str> {
-        let KeeperArguments { lent, habits, keys, published, .. } = &self.arguments;
+        let KeeperArguments { services, options, keys, published, .. } = &self.arguments;
         let Some(folder) = &self.folder else { return Err("the folder was never read") };
         let observe = Command::Observe { keys: folder.observed() };
-        let KeyHabits { published_for, retired_for, every } = *habits;
+        let KeyOptions { published_for, retired_for, every } = *options;
         // Other nodes sign with the former key until they have looked round themselves.
         let retired_for = retired_for + every * 2;
         keys.ask(INSTALLATION, observe).await.map_err(|_| "they could not be published")?;
         let held = folder.observed().into_iter().map(|key| key.kid).collect();
         let advance = Command::Advance { held, published_for, retired_for };
         keys.ask(INSTALLATION, advance).await.map_err(|_| "they could not be moved on")?;
-        let row = lent.store.load("signing_keys", INSTALLATION).await;
+        let row = services.store.load("signing_keys", INSTALLATION).await;
         let row = row.map_err(|_| "they could not be read")?.ok_or("none is stored")?;
         let keys: SigningKeys = serde_json::from_str(&row.state).map_err(|_| "unreadable")?;
         let snapshot = snapshot(&keys, folder);

@@ -13,37 +13,37 @@
 //! Other rooms hold doors ([`Entities`], [`KeySnapshot`], [`hashing::HashingPool`]) and never an
 //! actor. [`tree::Tree`] plants the tree and takes it down again; nothing is global.
 
+mod commit_builder;
+mod directory;
 mod entities;
 mod entity;
 mod envelope;
 mod failure;
 mod gate;
-mod guests;
 pub mod hashing;
 mod host;
 mod janitor;
 mod key_keeper;
-mod lent;
+mod kind_shared;
+mod list_view;
+mod multi_commit;
 mod outbox;
-mod roll;
-mod room;
+mod quarantine;
 mod root;
-mod staging;
-mod together;
+mod services;
 mod tree;
-mod troubles;
 mod view;
 mod vitals;
 
 pub use entities::Entities;
 pub use failure::{Answer, Failure};
-pub use janitor::{JanitorHabits, LOG_HEADS};
-pub use key_keeper::{INSTALLATION, KeyHabits, KeySnapshot, ReadFolder};
-pub use lent::Lent;
+pub use janitor::{JanitorOptions, LOG_HEADS};
+pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
+pub use list_view::{Entry, ListView};
+pub use multi_commit::{MultiCommit, MultiCommitError};
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
-pub use roll::{Entry, Roll};
 pub use root::RestartBudget;
-pub use together::{Together, TogetherError};
-pub use tree::{Habits, KeyDoors, StartError, Tree};
+pub use services::Services;
+pub use tree::{KeyDoors, StartError, Tree, TreeOptions};
 pub use view::{Holders, Seen, View, ViewError};
 pub use vitals::KindReport;

@@ -1,12 +1,12 @@
-//! Delivers what commits have left for the outside: at least once, with patience.
+//! Delivers what commits have left for the outside: at least once, with retries.
 //!
 //! A message is leased by compare-and-swap, so that nodes do not deliver it twice while all goes
 //! well; a courier that dies lets the lease run out and another one tries. What cannot be delivered
 //! is tried again, ever later, until it has expired; then it is erased and the security log says so.
 
 use super::{
-    lent::Lent,
-    staging::{OUTBOX_PURPOSE, outbox_context},
+    commit_builder::{OUTBOX_PURPOSE, outbox_context},
+    services::Services,
 };
 use crate::{
     crypto::{Unsealable, draw},
@@ -63,14 +63,14 @@ pub type Couriers = HashMap<&'static str, Arc<dyn Courier>>;
 pub(super) struct Outbox;
 
 pub(super) struct OutboxArguments {
-    pub(super) lent: Arc<Lent>,
+    pub(super) services: Arc<Services>,
     pub(super) couriers: Arc<Couriers>,
     /// How often to look for messages that other nodes have left.
     pub(super) every: Duration,
 }
 
 pub(super) struct OutboxState {
-    lent: Arc<Lent>,
+    services: Arc<Services>,
     couriers: Arc<Couriers>,
     /// Deliveries under way.
     errands: JoinSet<()>,
@@ -94,16 +94,16 @@ impl Actor for Outbox {
         myself: ActorRef<Self::Msg>,
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        let OutboxArguments { lent, couriers, every } = arguments;
+        let OutboxArguments { services, couriers, every } = arguments;
         let mut listener = JoinSet::new();
-        let store = lent.store.clone();
+        let store = services.store.clone();
         listener.spawn(async move {
             while myself.send_message(Message::LookInside).is_ok() {
                 // Whichever comes first: a message of our own, or the time to look for others'.
                 let _ = timeout(every, store.message_posted()).await;
             }
         });
-        Ok(OutboxState { lent, couriers, errands: JoinSet::new(), listener, carried: 0 })
+        Ok(OutboxState { services, couriers, errands: JoinSet::new(), listener, carried: 0 })
     }
 
     async fn handle(
@@ -142,12 +142,12 @@ impl OutboxState {
         if free == 0 {
             return;
         }
-        let now = self.lent.clock.now();
-        let due = self.lent.store.next_message_due().await;
+        let now = self.services.clock.now();
+        let due = self.services.store.next_message_due().await;
         if !due.is_ok_and(|due| due.is_some_and(|due| due <= now)) {
             return;
         }
-        let leased = match self.lent.store.lease_messages(now, now + LEASE, free).await {
+        let leased = match self.services.store.lease_messages(now, now + LEASE, free).await {
             Ok(leased) => leased,
             Err(error) => {
                 tracing::warn!(%error, "the outbox could not be leased from");
@@ -156,10 +156,10 @@ impl OutboxState {
         };
         for message in leased {
             self.carried += 1;
-            let (lent, couriers) = (self.lent.clone(), self.couriers.clone());
+            let (services, couriers) = (self.services.clone(), self.couriers.clone());
             let done = Done(myself.clone());
             self.errands.spawn(async move {
-                carry(&lent, &couriers, message).await;
+                carry(&services, &couriers, message).await;
                 drop(done);
             });
         }
@@ -175,24 +175,24 @@ impl Drop for Done {
     }
 }
 
-async fn carry(lent: &Lent, couriers: &Couriers, message: Leased) {
-    let now = lent.clock.now();
+async fn carry(services: &Services, couriers: &Couriers, message: Leased) {
+    let now = services.clock.now();
     let verdict = if message.expires_at <= now {
         Err(Undelivered::Never("it has expired".to_owned()))
     } else {
-        deliver(lent, couriers, &message).await
+        deliver(services, couriers, &message).await
     };
     let (id, topic) = (&message.id, &message.topic);
     let settled = match verdict {
-        Ok(()) => lent.store.message_delivered(&message).await,
+        Ok(()) => services.store.message_delivered(&message).await,
         Err(Undelivered::Later(why)) => {
             tracing::warn!(id, topic, attempt = message.attempts, why, "not delivered yet");
-            let due = lent.clock.now() + pause(lent, message.attempts);
-            lent.store.message_deferred(&message, due).await
+            let due = services.clock.now() + pause(services, message.attempts);
+            services.store.message_deferred(&message, due).await
         }
         Err(Undelivered::Never(why)) => {
             tracing::error!(id, topic, why, "a message is dropped undelivered");
-            lent.store.message_dropped(&message, lent.clock.now()).await
+            services.store.message_dropped(&message, services.clock.now()).await
         }
     };
     if let Err(error) = settled {
@@ -201,12 +201,16 @@ async fn carry(lent: &Lent, couriers: &Couriers, message: Leased) {
     }
 }
 
-async fn deliver(lent: &Lent, couriers: &Couriers, message: &Leased) -> Result<(), Undelivered> {
+async fn deliver(
+    services: &Services,
+    couriers: &Couriers,
+    message: &Leased,
+) -> Result<(), Undelivered> {
     let Some(courier) = couriers.get(message.topic.as_str()) else {
         return Err(Undelivered::Later("no courier for this topic here".to_owned()));
     };
     let context = outbox_context(&message.id, &message.topic, message.expires_at);
-    let opened = lent.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
+    let opened = services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
     let payload = opened.map_err(|error| match error {
         Unsealable::UnknownKey => {
             Undelivered::Later("its key is not in the keys folder".to_owned())
@@ -221,9 +225,9 @@ async fn deliver(lent: &Lent, couriers: &Couriers, message: &Leased) -> Result<(
 }
 
 /// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.
-fn pause(lent: &Lent, attempts: i64) -> Duration {
+fn pause(services: &Services, attempts: i64) -> Duration {
     let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
     let whole = Duration::from_secs(1).saturating_mul(1 << doublings).min(LONGEST_PAUSE);
-    let [chance] = draw::<1>(&*lent.dice);
+    let [chance] = draw::<1>(&*services.dice);
     whole.mul_f64(1.0 - f64::from(chance) / 1024.0)
 }

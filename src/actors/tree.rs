@@ -3,15 +3,15 @@
 use super::{
     entities::Entities,
     gate::Gate,
-    host::{Hospitality, Host},
-    janitor::{Janitor, JanitorHabits},
-    key_keeper::{KeeperArguments, KeyHabits, KeyKeeper, KeySnapshot, ReadFolder},
-    lent::Lent,
+    host::{Host, IdlePolicy},
+    janitor::{Janitor, JanitorOptions},
+    key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
+    kind_shared::KindShared,
+    list_view::ListView,
+    multi_commit::MultiCommit,
     outbox::{Couriers, Outbox, OutboxArguments},
-    roll::Roll,
-    room::Room,
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
-    together::Together,
+    services::Services,
     view::{Holders, View},
     vitals::KindReport,
 };
@@ -24,43 +24,43 @@ use std::{
 };
 use tokio::{
     sync::{Notify, oneshot, watch},
-    time::timeout,
+    time,
 };
 
 /// How the tree works; the defaults are for production.
 #[derive(Clone, Copy, Debug)]
-pub struct Habits {
+pub struct TreeOptions {
     /// After how long without a command an entity rests.
     pub idle: Duration,
     /// How many entities of a kind may stay awake for so long; beyond, only those in use do.
-    pub crowd: usize,
+    pub max_awake: usize,
     /// How long an ask may take unless it says otherwise.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How many asks may be under way at once.
     pub most_asks: u32,
     pub restarts: RestartBudget,
     /// How often the outbox is looked into for messages of other nodes.
     pub outbox_every: Duration,
-    pub janitor: JanitorHabits,
-    pub keys: KeyHabits,
+    pub janitor: JanitorOptions,
+    pub keys: KeyOptions,
 }
 
-impl Default for Habits {
+impl Default for TreeOptions {
     fn default() -> Self {
         Self {
             idle: Duration::from_mins(2),
             // At some 7 KB each.
-            crowd: 4_096,
-            patience: Duration::from_secs(5),
+            max_awake: 4_096,
+            timeout: Duration::from_secs(5),
             most_asks: 4_096,
             restarts: RestartBudget { restarts: 5, within: Duration::from_mins(1) },
             outbox_every: Duration::from_secs(1),
-            janitor: JanitorHabits {
+            janitor: JanitorOptions {
                 every: Duration::from_secs(1),
                 anchor_every: Duration::from_mins(10),
                 keep_log: None,
             },
-            keys: KeyHabits {
+            keys: KeyOptions {
                 every: Duration::from_secs(10),
                 published_for: Duration::from_mins(10),
                 retired_for: Duration::from_hours(1),
@@ -92,8 +92,8 @@ pub struct KeyDoors {
 
 /// The planted tree.
 pub struct Tree {
-    lent: Arc<Lent>,
-    habits: Habits,
+    services: Arc<Services>,
+    options: TreeOptions,
     gate: Gate,
     root: ActorRef<Message>,
     given_up: watch::Receiver<Option<&'static str>>,
@@ -104,35 +104,35 @@ pub struct Tree {
 
 impl Tree {
     /// Starts the root; hosts and workers are added one by one.
-    pub async fn plant(lent: Arc<Lent>, habits: Habits) -> Result<Self, StartError> {
+    pub async fn plant(services: Arc<Services>, options: TreeOptions) -> Result<Self, StartError> {
         let (tell, given_up) = watch::channel(None);
-        let clock = lent.clock.clone();
+        let clock = services.clock.clone();
         let restarts = Arc::new(Restarts::default());
-        let (budget, counted) = (habits.restarts, restarts.clone());
+        let (budget, counted) = (options.restarts, restarts.clone());
         let arguments = RootArguments { clock, budget, restarts: counted, given_up: tell };
         let spawned = Actor::spawn(None, Root, arguments).await;
         let (root, _ended) =
             spawned.map_err(|source| StartError { child: "root", source: Some(source) })?;
-        let (gate, hosted) = (Gate::new(habits.most_asks), Mutex::default());
-        Ok(Self { lent, habits, gate, root, given_up, hosted, restarts })
+        let (gate, hosted) = (Gate::new(options.most_asks), Mutex::default());
+        Ok(Self { services, options, gate, root, given_up, hosted, restarts })
     }
 
     /// Hosts the entities of a kind and returns the door to them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
-        let room = Arc::new(Room::<M>::new(self.lent.clone()));
+        let shared = Arc::new(KindShared::<M>::new(self.services.clone()));
         {
             // Two hosts of a kind would give an entity two owners.
             let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
             let Entry::Vacant(place) = hosted.entry(M::KIND) else {
                 return Err(StartError { child: M::KIND, source: None });
             };
-            let asked = room.clone();
+            let asked = shared.clone();
             place.insert(Box::new(move || asked.report()));
         }
-        let door = Entities::new(room.clone(), self.gate.clone(), self.habits.patience);
-        let Habits { idle, crowd, .. } = self.habits;
-        let hospitality = Hospitality { idle, crowd };
-        let host = move || (Host::<M>::new(), (room.clone(), hospitality));
+        let door = Entities::new(shared.clone(), self.gate.clone(), self.options.timeout);
+        let TreeOptions { idle, max_awake, .. } = self.options;
+        let idle_policy = IdlePolicy { idle, max_awake };
+        let host = move || (Host::<M>::new(), (shared.clone(), idle_policy));
         self.start(Child::new(M::KIND, host)).await?;
         Ok(door)
     }
@@ -149,38 +149,41 @@ impl Tree {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn together(&self) -> Together {
-        Together::new(self.lent.clone())
+    pub fn multi_commit(&self) -> MultiCommit {
+        MultiCommit::new(self.services.clone())
     }
 
     /// Looks at the entities of a kind without waking them.
     pub fn view<M: Machine>(&self) -> View<M> {
-        View::new(self.lent.clone())
+        View::new(self.services.clone())
     }
 
     /// Looks at the lists called `list`, all of entities of one kind.
-    pub fn roll<M: Machine>(&self, list: &'static str) -> Roll<M> {
-        Roll::new(self.lent.clone(), list)
+    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
+        ListView::new(self.services.clone(), list)
     }
 
     /// Looks up who holds the names of a space.
     pub fn holders(&self, space: &'static str) -> Holders {
-        Holders::new(self.lent.clone(), space)
+        Holders::new(self.services.clone(), space)
     }
 
     /// Starts the outbox with the couriers it knows.
     pub async fn deliver_by(&self, couriers: Couriers) -> Result<(), StartError> {
-        let (lent, every) = (self.lent.clone(), self.habits.outbox_every);
+        let (services, every) = (self.services.clone(), self.options.outbox_every);
         let couriers = Arc::new(couriers);
-        let arguments =
-            move || OutboxArguments { lent: lent.clone(), couriers: couriers.clone(), every };
+        let arguments = move || OutboxArguments {
+            services: services.clone(),
+            couriers: couriers.clone(),
+            every,
+        };
         self.start(Child::new("outbox", move || (Outbox, arguments()))).await
     }
 
     /// Starts the janitor.
     pub async fn keep_tidy(&self) -> Result<(), StartError> {
-        let (lent, habits) = (self.lent.clone(), self.habits.janitor);
-        self.start(Child::new("janitor", move || (Janitor, (lent.clone(), habits)))).await
+        let (services, options) = (self.services.clone(), self.options.janitor);
+        self.start(Child::new("janitor", move || (Janitor, (services.clone(), options)))).await
     }
 
     /// Starts the key keeper; the bell has it read the folder at once.
@@ -189,9 +192,9 @@ impl Tree {
         let bell = Arc::new(Notify::new());
         let states = self.host::<SigningKeys>().await?;
         let arguments = KeeperArguments {
-            lent: self.lent.clone(),
+            services: self.services.clone(),
             read_folder,
-            habits: self.habits.keys,
+            options: self.options.keys,
             keys: states.clone(),
             published: Arc::new(tell),
             bell: bell.clone(),
@@ -219,16 +222,16 @@ impl Tree {
 
     /// Lets nobody in, waits for what is under way, and ends every actor; the store stays open.
     ///
-    /// Returns false where something was still under way when patience ran out.
-    pub async fn take_down(&self, patience: Duration) -> bool {
-        let orderly = self.gate.close(patience).await;
+    /// Returns false where something was still under way when the time was up.
+    pub async fn take_down(&self, timeout: Duration) -> bool {
+        let orderly = self.gate.close(timeout).await;
         let (reply, closing) = oneshot::channel();
         if self.root.send_message(Message::Closing(reply)).is_ok() {
-            let _ = timeout(patience, closing).await;
+            let _ = time::timeout(timeout, closing).await;
         }
         let root = self.root.get_cell();
-        root.stop_children_and_wait(None, Some(patience)).await;
-        let stopped = root.stop_and_wait(None, Some(patience)).await.is_ok();
+        root.stop_children_and_wait(None, Some(timeout)).await;
+        let stopped = root.stop_and_wait(None, Some(timeout)).await.is_ok();
         orderly && stopped
     }
 }

@@ -4,7 +4,7 @@
 //! to say whether one is still good: for that, read the standing of what it rests on and ask for
 //! [`View::at_version`].
 
-use super::lent::Lent;
+use super::services::Services;
 use crate::{
     clock::Stopwatch,
     domain::Machine,
@@ -38,19 +38,19 @@ pub enum ViewError {
 
 /// Shows the entities of one kind; clones share what was seen.
 pub struct View<M: Machine> {
-    lent: Arc<Lent>,
+    services: Arc<Services>,
     seen: Cache<Box<str>, Arc<Seen<M>>>,
 }
 
 impl<M: Machine> Clone for View<M> {
     fn clone(&self) -> Self {
-        Self { lent: self.lent.clone(), seen: self.seen.clone() }
+        Self { services: self.services.clone(), seen: self.seen.clone() }
     }
 }
 
 impl<M: Machine> View<M> {
-    pub(super) fn new(lent: Arc<Lent>) -> Self {
-        Self { lent, seen: kept() }
+    pub(super) fn new(services: Arc<Services>) -> Self {
+        Self { services, seen: kept() }
     }
 
     /// Shows an entity as it was less than a second ago.
@@ -93,7 +93,7 @@ impl<M: Machine> View<M> {
 
     async fn read(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
         let since = Stopwatch::start();
-        let row = self.lent.store.load(M::KIND, id).await;
+        let row = self.services.store.load(M::KIND, id).await;
         let row = row.map_err(|error| ViewError::Unavailable(Arc::new(error)))?;
         let seen = match row {
             None => Seen { machine: M::default(), version: 0, since },
@@ -112,14 +112,14 @@ impl<M: Machine> View<M> {
 /// Shows who holds the names of one space.
 #[derive(Clone)]
 pub struct Holders {
-    lent: Arc<Lent>,
+    services: Arc<Services>,
     space: &'static str,
     seen: Cache<Box<str>, Option<Arc<str>>>,
 }
 
 impl Holders {
-    pub(super) fn new(lent: Arc<Lent>, space: &'static str) -> Self {
-        Self { lent, space, seen: kept() }
+    pub(super) fn new(services: Arc<Services>, space: &'static str) -> Self {
+        Self { services, space, seen: kept() }
     }
 
     /// Returns the id of whoever held `name` less than a second ago.
@@ -128,7 +128,7 @@ impl Holders {
             return Ok(holder);
         }
         let reading = self.seen.try_get_with(name.into(), async {
-            let found = self.lent.store.find(self.space, name).await;
+            let found = self.services.store.find(self.space, name).await;
             let found = found.map_err(|error| ViewError::Unavailable(Arc::new(error)))?;
             Ok::<_, ViewError>(found.map(|(_, id)| id.into()))
         });

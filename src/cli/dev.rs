@@ -13,7 +13,7 @@ use crate::{
     },
     domain::Clock as _,
     http::Hosts,
-    server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
 };
 use clap::Args;
 use std::{
@@ -86,7 +86,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         proxies: Vec::new(),
         registration: config.registration.open,
         limits_enabled: config.limits.enabled,
-        manners: Manners::default(),
+        runtime_options: RuntimeOptions::default(),
     })
     .await;
     started.map_err(|error| match error {

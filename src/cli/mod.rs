@@ -13,9 +13,9 @@ mod keys;
 mod log;
 mod migrate;
 mod progress;
-mod promises;
 mod serve;
 mod settings;
+mod unsupported_settings;
 
 use crate::telemetry::{self, Verbosity};
 use clap::{Parser, Subcommand};

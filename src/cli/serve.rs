@@ -3,18 +3,20 @@
 use super::{
     Failure,
     certificate::{self, Concern},
-    chain, promises,
+    chain,
     settings::{Given, cannot_start, lifetimes, links, no_store},
+    unsupported_settings,
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
     config::{Origin, Survey},
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
-    http::{Hosts, transport::TlsIdentity},
-    server::{Issuer, Manners, OperatorAddress, Plan, Running, ServerError},
+    http::Hosts,
+    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
     store,
     system::SystemError,
+    transport::TlsIdentity,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -50,8 +52,8 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         None | Some(Origin::Default) => OperatorAddress::Perhaps,
         Some(_) => OperatorAddress::At,
     };
-    reasons.extend(promises::refusals(&loaded));
-    let idle = promises::without_effect(&loaded);
+    reasons.extend(unsupported_settings::refusals(&loaded));
+    let idle = unsupported_settings::without_effect(&loaded);
     if !idle.is_empty() {
         tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
     }
@@ -93,7 +95,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
         limits_enabled: config.limits.enabled,
-        manners: Manners::default(),
+        runtime_options: RuntimeOptions::default(),
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Everything rests on the keys folder ([`keys`]): its signing keys become [`Signer`]s, its secret
 //! keys a [`Vault`], from which every symmetric key is derived for one purpose each. Nothing here
-//! draws by itself: randomness is lent as [`Dice`].
+//! draws by itself: randomness is given as [`Dice`].
 
 mod base32;
 pub mod keys;

@@ -1,8 +1,8 @@
-//! The one place that draws; everyone else is lent [`Dice`].
+//! The one place that draws; everyone else is given [`Dice`].
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// Draws unpredictable bytes for whoever was lent it.
+/// Draws unpredictable bytes for whoever was given it.
 pub trait Dice: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
@@ -12,7 +12,10 @@ pub trait Dice: Send + Sync {
 pub struct SystemDice;
 
 impl Dice for SystemDice {
-    #[expect(clippy::disallowed_methods, reason = "these are the dice that are lent to the others")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "these are the dice that are services to the others"
+    )]
     fn fill(&self, bytes: &mut [u8]) {
         // Going on with bytes that were not drawn would be worse than not going on.
         aws_lc_rs::rand::fill(bytes)

@@ -55,7 +55,7 @@ impl std::ops::Sub<Duration> for Timestamp {
     }
 }
 
-/// Tells the time to whoever was lent one.
+/// Tells the time to whoever was given one.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }

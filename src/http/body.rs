@@ -1,6 +1,7 @@
 //! A body, read within limits: how large it is, how long it takes, and how many are on their way.
 
-use super::{arrivals::Arrivals, error::Stopped, transport::Peer};
+use super::{error::Stopped, request_permits::RequestPermits};
+use crate::transport::Peer;
 use axum::{
     body::{Body, HttpBody as _},
     http::{HeaderMap, header, request::Parts},
@@ -12,8 +13,12 @@ use tokio::time::timeout;
 /// More than any request of ours needs.
 pub const LARGEST: usize = 64 * 1024;
 
-/// Reads all of it; while it comes in, the request has a place among the arrivals.
-pub async fn read(head: &Parts, body: Body, arrivals: &Arrivals) -> Result<Bytes, Stopped> {
+/// Reads all of it; while it comes in, the request has a place among those whose body comes in.
+pub async fn read(
+    head: &Parts,
+    body: Body,
+    request_permits: &RequestPermits,
+) -> Result<Bytes, Stopped> {
     // Whoever stands in front of us might read another request than we do.
     if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Stopped::WrongMedia("the body must not be encoded"));
@@ -21,9 +26,9 @@ pub async fn read(head: &Parts, body: Body, arrivals: &Arrivals) -> Result<Bytes
     if body.size_hint().lower() > LARGEST as u64 {
         return Err(Stopped::TooLarge);
     }
-    let _arriving = arrivals.arrive(head.extensions.get::<Peer>())?;
+    let _arriving = request_permits.arrive(head.extensions.get::<Peer>())?;
     let whole = Limited::new(body, LARGEST).collect();
-    match timeout(arrivals.patience, whole).await {
+    match timeout(request_permits.timeout, whole).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Stopped::TooLarge),
         Ok(Err(_)) => Err(Stopped::Incomplete),

@@ -1,10 +1,9 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
 use super::{
-    App,
-    arrivals::Working,
-    body,
+    App, body,
     error::{Code, OAuthError},
+    request_permits::WorkPermit,
 };
 use axum::{
     body::Body,
@@ -144,7 +143,7 @@ pub struct Posted {
     pub headers: HeaderMap,
     pub form: Form,
     /// Kept until the request is answered.
-    _place: Working,
+    _place: WorkPermit,
 }
 
 impl FromRequest<App> for Posted {
@@ -158,7 +157,11 @@ impl FromRequest<App> for Posted {
 }
 
 /// Reads a form's body within limits, and takes a place for it to be worked on.
-pub async fn arrived(head: &Parts, body: Body, app: &App) -> Result<(Bytes, Working), OAuthError> {
+pub async fn arrived(
+    head: &Parts,
+    body: Body,
+    app: &App,
+) -> Result<(Bytes, WorkPermit), OAuthError> {
     if head.uri.query().is_some_and(|query| !query.is_empty()) {
         // RFC 6749 §2.3.1: what is in an address ends up in logs.
         return Err(malformed("parameters belong into the body, not into the address"));
@@ -166,8 +169,8 @@ pub async fn arrived(head: &Parts, body: Body, app: &App) -> Result<(Bytes, Work
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
         return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
     }
-    let body = body::read(head, body, &app.arrivals).await?;
-    Ok((body, app.arrivals.work()?))
+    let body = body::read(head, body, &app.request_permits).await?;
+    Ok((body, app.request_permits.work()?))
 }
 
 #[cfg(test)]

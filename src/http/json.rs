@@ -4,10 +4,9 @@
 //! keep the first, and so read another request than we do (RFC 8259 §4).
 
 use super::{
-    App,
-    arrivals::{Arrivals, Working},
-    body,
+    App, body,
     error::{Code, OAuthError, Problem, Stopped},
+    request_permits::{RequestPermits, WorkPermit},
 };
 use axum::{
     body::Body,
@@ -23,7 +22,7 @@ pub struct JsonPosted {
     pub headers: HeaderMap,
     pub body: Map<String, Value>,
     /// Kept until the request is answered.
-    _place: Working,
+    _place: WorkPermit,
 }
 
 /// The members of an object, and the headers it came with, everywhere else; no body is no members.
@@ -31,26 +30,26 @@ pub struct ProblemPosted {
     pub headers: HeaderMap,
     pub body: Map<String, Value>,
     /// Kept until the request is answered.
-    _place: Working,
+    _place: WorkPermit,
 }
 
 impl FromRequest<App> for JsonPosted {
     type Rejection = OAuthError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
-        Self::take(request, &app.arrivals).await
+        Self::take(request, &app.request_permits).await
     }
 }
 
 impl JsonPosted {
-    async fn take(request: Request, arrivals: &Arrivals) -> Result<Self, OAuthError> {
+    async fn take(request: Request, request_permits: &RequestPermits) -> Result<Self, OAuthError> {
         let (head, body) = request.into_parts();
         if head.uri.query().is_some_and(|query| !query.is_empty()) {
             // What is in an address ends up in logs.
             let why = "parameters belong into the body, not into the address";
             return Err(OAuthError::new(Code::InvalidRequest, why));
         }
-        let (body, place) = read(&head, body, arrivals, &[]).await?;
+        let (body, place) = read(&head, body, request_permits, &[]).await?;
         Ok(Self { headers: head.headers, body, _place: place })
     }
 }
@@ -59,14 +58,14 @@ impl FromRequest<App> for ProblemPosted {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        Self::take(request, &app.arrivals).await
+        Self::take(request, &app.request_permits).await
     }
 }
 
 impl ProblemPosted {
-    async fn take(request: Request, arrivals: &Arrivals) -> Result<Self, Problem> {
+    async fn take(request: Request, request_permits: &RequestPermits) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let (body, place) = read(&head, body, arrivals, b"{}").await?;
+        let (body, place) = read(&head, body, request_permits, b"{}").await?;
         Ok(Self { headers: head.headers, body, _place: place })
     }
 }
@@ -75,14 +74,14 @@ impl ProblemPosted {
 async fn read(
     head: &Parts,
     body: Body,
-    arrivals: &Arrivals,
+    request_permits: &RequestPermits,
     otherwise: &[u8],
-) -> Result<(Map<String, Value>, Working), Stopped> {
+) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
     if !body::is_of_type(&head.headers, "application/json") {
         return Err(Stopped::WrongMedia("the body must be application/json in UTF-8"));
     }
-    let bytes = body::read(head, body, arrivals).await?;
-    let place = arrivals.work()?;
+    let bytes = body::read(head, body, request_permits).await?;
+    let place = request_permits.work()?;
     let given = if bytes.is_empty() { otherwise } else { &bytes };
     let object = parse(given).map_err(|flaw| Stopped::InvalidJson(flaw.words()))?;
     Ok((object, place))

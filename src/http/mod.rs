@@ -4,8 +4,8 @@
 //! nothing that a machine decides, holds no actor and writes no SQL.
 
 mod answer;
-mod arrivals;
 pub mod attempts;
+mod authorization_facts;
 mod bearer;
 mod body;
 mod client_auth;
@@ -20,22 +20,21 @@ pub mod operator;
 mod options;
 pub mod origin;
 pub mod pace;
+mod request_permits;
+mod request_source;
 pub mod retry_after;
 pub mod routes;
 mod sessions;
-mod situation;
-mod standing;
 mod target;
 mod time;
-pub mod transport;
-mod visitor;
+mod token_validity;
 pub mod vitals;
 
 pub use layers::host::Hosts;
 pub use options::{AppOptions, Lifetimes, Limits, Links};
 
 use crate::{
-    actors::{Entities, Holders, KeySnapshot, Roll, StartError, View, hashing::HashingPool},
+    actors::{Entities, Holders, KeySnapshot, ListView, StartError, View, hashing::HashingPool},
     crypto::{Dice, SharedVault},
     domain::{
         Clock,
@@ -55,7 +54,6 @@ use crate::{
     store::Store,
     system::System,
 };
-use arrivals::Arrivals;
 use attempts::Attempts;
 use axum::{
     Router,
@@ -73,11 +71,12 @@ use layers::{
 };
 use oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo};
 use pace::Pace;
+use request_permits::RequestPermits;
+use request_source::CookieNames;
 use serde::Serialize;
 use std::{ops::Deref, sync::Arc};
 use tokio::sync::watch;
 use tower::ServiceBuilder;
-use visitor::CookieNames;
 use vitals::Vitals;
 
 /// What handlers share; clones are the same.
@@ -101,7 +100,7 @@ pub struct Inner {
     account_entities: Entities<Account>,
     memberships: View<Membership>,
     /// The memberships of each account, ended ones too.
-    memberships_of: Roll<Membership>,
+    memberships_of: ListView<Membership>,
     sessions: Entities<Session>,
     session_views: View<Session>,
     consents: Entities<Consent>,
@@ -118,7 +117,7 @@ pub struct Inner {
     registration: bool,
     vitals: Arc<Vitals>,
     fixed: Fixed,
-    arrivals: Arrivals,
+    request_permits: RequestPermits,
     pace: Pace,
     attempts: Attempts,
     /// Of endpoints that are not for browsers.
@@ -150,7 +149,7 @@ impl App {
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
         };
         let cookies = CookieNames::new(&options.issuer);
-        let origins: Arc<[HeaderValue]> = visitor::origins(&options.links);
+        let origins: Arc<[HeaderValue]> = request_source::origins(&options.links);
         let vitals = Arc::<Vitals>::default();
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -168,7 +167,7 @@ impl App {
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
-            memberships_of: system.roll(MEMBERSHIPS),
+            memberships_of: system.list_view(MEMBERSHIPS),
             sessions: system.host().await?,
             session_views: system.view(),
             consents: system.host().await?,
@@ -182,7 +181,7 @@ impl App {
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
-            arrivals: Arrivals::new(&options.limits, options.proxies.clone()),
+            request_permits: RequestPermits::new(&options.limits, options.proxies.clone()),
             pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
             vitals,
@@ -303,7 +302,7 @@ fn stack(served: Router<App>, envelope: Envelope, admission: Admission) -> Route
             .layer(from_fn_with_state(envelope, envelope::envelope))
             // Is this meant for us? Then it is answered in time, and readable for a program in a
             // browser where the endpoint is for such. Forms take a place of their own while their
-            // body comes in, and another to be worked on (http::arrivals).
+            // body comes in, and another to be worked on (http::request_permits).
             .layer(from_fn_with_state(admission, admission::admit)),
     )
 }

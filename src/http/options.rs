@@ -51,9 +51,9 @@ pub struct Limits {
     /// Requests that are worked on.
     pub requests: usize,
     /// Requests whose body is on its way.
-    pub arrivals: usize,
+    pub request_permits: usize,
     /// How many of those one address may have.
-    pub arrivals_per_address: usize,
+    pub body_permits_per_address: usize,
     /// How long a body may take.
     pub body: Duration,
     /// How long all of a request may take once its head is here.
@@ -64,8 +64,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             requests: 2_048,
-            arrivals: 2_048,
-            arrivals_per_address: 128,
+            request_permits: 2_048,
+            body_permits_per_address: 128,
             body: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
         }

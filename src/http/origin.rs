@@ -5,7 +5,8 @@
 //! names a trusted proxy too, and so on. The first address that is no trusted proxy's is the
 //! client's, and whatever stands before it is hearsay.
 
-use super::{App, transport::Peer};
+use super::App;
+use crate::transport::Peer;
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},

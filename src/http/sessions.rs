@@ -1,6 +1,6 @@
 //! The session that a request comes with.
 
-use super::{App, visitor::Visitor};
+use super::{App, request_source::RequestSource};
 use crate::{
     actors::{Failure, ViewError},
     crypto::OpaqueKind,
@@ -25,11 +25,15 @@ impl Present {
     }
 }
 
-/// Finds the session whose token a visitor presents, and notes that it is used.
+/// Finds the session whose token a request presents, and notes that it is used.
 ///
 /// What is found may be a second old; whoever relies on it requires it in a commit, or looks again.
-pub async fn find(app: &App, visitor: &Visitor, anew: bool) -> Result<Option<Present>, ViewError> {
-    let Some(token) = &visitor.session_token else { return Ok(None) };
+pub async fn find(
+    app: &App,
+    source: &RequestSource,
+    anew: bool,
+) -> Result<Option<Present>, ViewError> {
+    let Some(token) = &source.session_token else { return Ok(None) };
     let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
     let now = app.clock.now();
     let mut seen = app.session_views.look_if(anew, &token.id).await?;

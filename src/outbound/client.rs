@@ -8,7 +8,7 @@ use super::{
     tls,
 };
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, time};
 use tokio_rustls::TlsConnector;
 use url::Host;
 
@@ -57,7 +57,7 @@ impl Outbound {
 
     /// Returns the whole answer, whatever its status, or why there is none.
     pub async fn send(&self, request: Request) -> Result<Response, OutboundError> {
-        let limited = timeout(self.time_limit, self.converse(request));
+        let limited = time::timeout(self.time_limit, self.converse(request));
         limited.await.unwrap_or(Err(OutboundError::TimedOut))
     }
 
@@ -106,10 +106,10 @@ impl Outbound {
     /// Connects to the first address that answers; none may use up the time of the others.
     async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, OutboundError> {
         let candidates = &addresses[..addresses.len().min(ATTEMPTS)];
-        let patience = self.time_limit / u32::try_from(candidates.len()).unwrap_or(1);
+        let timeout = self.time_limit / u32::try_from(candidates.len()).unwrap_or(1);
         let mut failure = io::ErrorKind::NotFound.into();
         for address in candidates {
-            match timeout(patience, TcpStream::connect((*address, port))).await {
+            match time::timeout(timeout, TcpStream::connect((*address, port))).await {
                 Ok(Ok(stream)) => {
                     stream.set_nodelay(true).map_err(OutboundError::Unreachable)?;
                     return Ok(stream);

@@ -35,7 +35,7 @@ pub struct Person {
     pub password: Option<Password>,
     pub totp_secret: Option<Secret>,
     /// All that there are to be; where it is `None` they stay.
-    pub memberships: Option<Vec<Place>>,
+    pub memberships: Option<Vec<MembershipEntry>>,
 }
 
 /// A password as a file gives it.
@@ -47,7 +47,7 @@ pub enum Password {
 
 /// What a person is to be in an organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MembershipEntry {
     pub organization: String,
     pub roles: Vec<String>,
 }
@@ -165,7 +165,7 @@ fn totp_secret(table: &mut Table<'_>) -> Option<Secret> {
     None
 }
 
-fn places(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<Place> {
+fn places(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<MembershipEntry> {
     let mut places = Vec::with_capacity(sections.len());
     let mut named = HashMap::new();
     for section in sections {
@@ -184,7 +184,7 @@ fn places(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<Place> {
             account.note_member(ROLES, &role_of(&organization, &role.value), role.line);
         }
         let roles = roles.into_iter().map(|role| role.value).collect();
-        places.push(Place { organization, roles });
+        places.push(MembershipEntry { organization, roles });
     }
     places
 }

@@ -8,7 +8,7 @@ use super::{
     progress::Progress,
 };
 use crate::{
-    actors::{Together, TogetherError, hashing::HashingError},
+    actors::{MultiCommit, MultiCommitError, hashing::HashingError},
     config::Complaint,
     domain::account::{Account, Command},
     store::{CommitError, ReadError},
@@ -25,7 +25,7 @@ pub enum ApplyError {
     #[error("the file cannot be applied")]
     Refused(Vec<Complaint>),
     #[error("what the file speaks of cannot be read")]
-    Entities(#[from] TogetherError),
+    Entities(#[from] MultiCommitError),
     #[error("the owners of names cannot be read")]
     Names(#[from] ReadError),
     #[error("the passwords cannot be hashed")]
@@ -41,7 +41,7 @@ pub enum ApplyError {
 }
 
 /// Says what applying `file` would do, and returns what would do it.
-pub async fn plan(workbench: &Workbench, file: &File) -> Result<(Plan, Together), ApplyError> {
+pub async fn plan(workbench: &Workbench, file: &File) -> Result<(Plan, MultiCommit), ApplyError> {
     let mut beginnings = Beginnings::new(workbench);
     let progress = &mut Progress::new(&|_, _| {}, file.len());
     let planned = Planner::new(workbench, file, &mut beginnings).run(progress).await?;
@@ -65,8 +65,8 @@ pub async fn apply(
             planned.newborn.iter().for_each(|_| progress.advance());
             return Ok(planned.plan);
         }
-        let (plan, together) = create(planned, &mut beginnings, progress).await?;
-        match together.commit().await {
+        let (plan, multi_commit) = create(planned, &mut beginnings, progress).await?;
+        match multi_commit.commit().await {
             Ok(()) => return Ok(plan),
             // Somebody else was first: what was read, or who owns what, is no longer so.
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
@@ -82,13 +82,13 @@ async fn create<'a>(
     planned: Planned<'a>,
     beginnings: &mut Beginnings<'a>,
     progress: &mut Progress<'_>,
-) -> Result<(Plan, Together), ApplyError> {
-    let Planned { plan, mut together, newborn } = planned;
+) -> Result<(Plan, MultiCommit), ApplyError> {
+    let Planned { plan, mut multi_commit, newborn } = planned;
     beginnings.hash(&newborn, progress).await?;
     for Declared { draft: person, lines } in newborn {
         let draft = beginnings.draft(person);
         let id = draft.id.clone();
-        let decided = together.decide::<Account>(&id, &Command::Provision(draft)).await?;
+        let decided = multi_commit.decide::<Account>(&id, &Command::Provision(draft)).await?;
         // It was accepted when it was tried; but if not, nothing of the file may be applied.
         if let Err(refusal) = decided {
             let said = accounts::said(&refusal, lines);
@@ -96,5 +96,5 @@ async fn create<'a>(
             return Err(ApplyError::Refused(complaints.collect()));
         }
     }
-    Ok((plan, together))
+    Ok((plan, multi_commit))
 }

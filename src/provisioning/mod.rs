@@ -1,7 +1,7 @@
 //! The declarative file that `porteiro apply` takes: read whole, planned whole, committed whole.
 //!
 //! 1. [`File::parse`] reads TOML into the drafts of the machines, each with its lines;
-//! 2. [`plan()`] has every machine decide on its draft, over one [`Together`](crate::actors::Together):
+//! 2. [`plan()`] has every machine decide on its draft, over one [`MultiCommit`](crate::actors::MultiCommit):
 //!    resources, then organizations, then accounts, then clients, so that each sees what the file makes
 //!    of the former;
 //! 3. [`apply()`] hashes the passwords of accounts that will be created, commits everything as one, and
@@ -25,7 +25,7 @@ mod progress;
 mod resources;
 mod table;
 
-pub use accounts::{Password, Person, Place};
+pub use accounts::{MembershipEntry, Password, Person};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};

@@ -7,7 +7,7 @@ use super::{
     resources::{DETAILS, SCOPES},
 };
 use crate::{
-    actors::Together,
+    actors::MultiCommit,
     domain::{
         Machine as _, Name,
         authority::Permission,
@@ -36,7 +36,7 @@ impl<'a> Owners<'a> {
     pub(super) async fn has_owner(
         &mut self,
         scope: &str,
-        together: &mut Together,
+        multi_commit: &mut MultiCommit,
     ) -> Result<bool, ApplyError> {
         if self.given.contains(scope) {
             return Ok(true);
@@ -46,7 +46,9 @@ impl<'a> Owners<'a> {
         }
         let owned = match self.store.find(SCOPE_OWNERS, scope).await? {
             None => false,
-            Some((_, owner)) => holds(together, &owner, &Name::new(SCOPE_OWNERS, scope)).await?,
+            Some((_, owner)) => {
+                holds(multi_commit, &owner, &Name::new(SCOPE_OWNERS, scope)).await?
+            }
         };
         self.looked_up.insert(scope.to_owned(), owned);
         Ok(owned)
@@ -57,7 +59,7 @@ impl<'a> Owners<'a> {
     pub(super) async fn conflicts(
         &self,
         Declared { draft, lines }: &Declared<Draft>,
-        together: &mut Together,
+        multi_commit: &mut MultiCommit,
     ) -> Result<Vec<(usize, String)>, ApplyError> {
         let scopes = draft.scopes.iter().flatten().map(Permission::as_str);
         let types = draft.authorization_details.iter().flatten().map(|detail| detail.name.as_str());
@@ -70,7 +72,7 @@ impl<'a> Owners<'a> {
             if owner == draft.identifier {
                 continue;
             }
-            if holds(together, &owner, &name).await? {
+            if holds(multi_commit, &owner, &name).await? {
                 let text = format!("the {what} `{}` belongs to `{owner}`", name.name);
                 conflicts.push((lines.of_member(list, &name.name), text));
             }
@@ -80,6 +82,10 @@ impl<'a> Owners<'a> {
 }
 
 /// Tells whether a resource has the name after what was decided so far.
-async fn holds(together: &mut Together, resource: &str, name: &Name) -> Result<bool, ApplyError> {
-    Ok(together.look::<Resource>(resource).await?.names().contains(name))
+async fn holds(
+    multi_commit: &mut MultiCommit,
+    resource: &str,
+    name: &Name,
+) -> Result<bool, ApplyError> {
+    Ok(multi_commit.look::<Resource>(resource).await?.names().contains(name))
 }

@@ -17,7 +17,7 @@ use super::{
     table::{excerpt, plain},
 };
 use crate::{
-    actors::Together,
+    actors::MultiCommit,
     config::Complaint,
     domain::{
         Machine, Provisioned,
@@ -37,7 +37,7 @@ const LONGEST_TEXT: usize = 500;
 /// A file that can be applied, once the accounts it creates have what they begin with.
 pub(super) struct Planned<'a> {
     pub(super) plan: Plan,
-    pub(super) together: Together,
+    pub(super) multi_commit: MultiCommit,
     /// The people whose accounts are to be created.
     pub(super) newborn: Vec<&'a Declared<Person>>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Planner<'a, 'b> {
     file: &'a File,
     workbench: &'a Workbench,
     beginnings: &'b mut Beginnings<'a>,
-    together: Together,
+    multi_commit: MultiCommit,
     owners: Owners<'a>,
     /// The resources that the file declares, be they refused.
     resources: HashSet<&'a str>,
@@ -70,7 +70,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             file,
             workbench,
             beginnings,
-            together: workbench.together(),
+            multi_commit: workbench.multi_commit(),
             owners: Owners::new(workbench.store(), file),
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
@@ -111,7 +111,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         }
         if self.complaints.is_empty() {
             let plan = Plan { steps: self.steps };
-            return Ok(Planned { plan, together: self.together, newborn: self.newborn });
+            return Ok(Planned { plan, multi_commit: self.multi_commit, newborn: self.newborn });
         }
         self.complaints.sort_by_key(|complaint| complaint.line);
         Err(ApplyError::Refused(self.complaints))
@@ -120,7 +120,7 @@ impl<'a, 'b> Planner<'a, 'b> {
     async fn resource(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
         let id = &declared.draft.identifier;
         let command = resource::Command::Provision(declared.draft.clone());
-        match self.together.decide::<Resource>(id, &command).await? {
+        match self.multi_commit.decide::<Resource>(id, &command).await? {
             Ok(outcome) => self.accept::<Resource>(id, outcome),
             Err(refusal) => {
                 self.complain::<Resource>(id, [resources::said(&refusal, &declared.lines)]);
@@ -130,7 +130,7 @@ impl<'a, 'b> Planner<'a, 'b> {
     }
 
     async fn ownership(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
-        let conflicts = self.owners.conflicts(declared, &mut self.together).await?;
+        let conflicts = self.owners.conflicts(declared, &mut self.multi_commit).await?;
         self.complain::<Resource>(&declared.draft.identifier, conflicts);
         Ok(())
     }
@@ -141,12 +141,12 @@ impl<'a, 'b> Planner<'a, 'b> {
     ) -> Result<(), ApplyError> {
         let draft = &declared.draft;
         let command = organization::Command::Provision(draft.clone());
-        match self.together.decide::<Organization>(&draft.slug, &command).await? {
+        match self.multi_commit.decide::<Organization>(&draft.slug, &command).await? {
             Ok(outcome) => self.accept::<Organization>(&draft.slug, outcome),
             Err(refusal) => {
                 let said = organizations::said(&refusal, &declared.lines);
                 self.complain::<Organization>(&draft.slug, [said]);
-                let held = self.together.look::<Organization>(&draft.slug).await?.known();
+                let held = self.multi_commit.look::<Organization>(&draft.slug).await?.known();
                 self.meant.insert(&draft.slug, as_meant(held, draft));
             }
         }
@@ -157,10 +157,10 @@ impl<'a, 'b> Planner<'a, 'b> {
         let Declared { draft, lines } = declared;
         let id = &draft.client_id;
         let home = self.home(draft).await?;
-        let held = self.together.look::<Client>(id).await?.known();
+        let held = self.multi_commit.look::<Client>(id).await?.known();
         let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
         let command = client::Command::Provision { draft: Box::new(draft.clone()), home };
-        match self.together.decide::<Client>(id, &command).await? {
+        match self.multi_commit.decide::<Client>(id, &command).await? {
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
         }
@@ -168,7 +168,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         // What cannot be read as scopes has been refused already.
         let scopes = scope.and_then(|text| Scopes::parse(text).ok()).unwrap_or_default();
         for scope in scopes.of_apis() {
-            if !self.owners.has_owner(scope, &mut self.together).await? {
+            if !self.owners.has_owner(scope, &mut self.multi_commit).await? {
                 let text = format!("`scope` contains `{}`, which no resource owns", excerpt(scope));
                 self.complain::<Client>(id, [(lines.of_field("scope"), text)]);
             }
@@ -177,7 +177,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         let asked = draft.introspects.iter().flatten().filter(|one| !held.contains(one));
         for resource in asked {
             let declared = self.resources.contains(resource.as_str());
-            if !declared && self.together.look::<Resource>(resource).await?.known().is_none() {
+            if !declared && self.multi_commit.look::<Resource>(resource).await?.known().is_none() {
                 let text = format!("there is no resource `{}`", excerpt(resource));
                 self.complain::<Client>(id, [(lines.of_member(INTROSPECTS, resource), text)]);
             }
@@ -190,7 +190,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         &mut self,
         draft: &client::Draft,
     ) -> Result<Option<organization::Known>, ApplyError> {
-        let held = self.together.look::<Client>(&draft.client_id).await?.known();
+        let held = self.multi_commit.look::<Client>(&draft.client_id).await?.known();
         let held = held.and_then(|client| client.organization.clone());
         match draft.organization.clone().or(held) {
             Some(slug) => self.organization_as_left(&slug).await,
@@ -206,7 +206,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         if let Some(meant) = self.meant.get(slug) {
             return Ok(Some(meant.clone()));
         }
-        Ok(self.together.look::<Organization>(slug).await?.known().cloned())
+        Ok(self.multi_commit.look::<Organization>(slug).await?.known().cloned())
     }
 
     fn accept<M: Machine>(&mut self, id: &str, outcome: Provisioned) {

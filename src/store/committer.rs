@@ -8,14 +8,14 @@
 //! - a failed COMMIT is *unknown*, for every member of the group.
 
 use super::{
-    Rehearsal,
+    FaultInjection,
     chain::{Head, Scribe},
     chore::{self, Chore, Done},
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
     engine::{Connection, Engine, is_busy, is_passing},
+    fault_injection::Moment,
     group::{self, Care, Halt},
-    rehearsal::Moment,
     vitals::Vitals,
 };
 use crate::clock::Stopwatch;
@@ -55,7 +55,7 @@ pub(super) struct Committer {
     pub(super) scribe: Scribe,
     pub(super) queue: mpsc::Receiver<Job>,
     pub(super) vitals: Arc<Vitals>,
-    pub(super) rehearsal: Arc<dyn Rehearsal>,
+    pub(super) fault_injection: Arc<dyn FaultInjection>,
 }
 
 /// What a transaction is made of.
@@ -273,7 +273,7 @@ impl Committer {
     ) -> Result<W::Output, Trouble> {
         self.begin().await?;
         let connection = self.connection.as_mut().ok_or(Trouble::Unreachable)?;
-        let written = if self.rehearsal.fails(Moment::Write) {
+        let written = if self.fault_injection.fails(Moment::Write) {
             Ok(Err(Halt::Failed(sqlx::Error::WorkerCrashed)))
         } else {
             timeout(PATIENCE, work.run(connection, &mut self.scribe, care)).await
@@ -303,7 +303,7 @@ impl Committer {
                 return Err(Trouble::Known);
             }
         };
-        if self.rehearsal.fails(Moment::Commit) {
+        if self.fault_injection.fails(Moment::Commit) {
             let _ = connection.rollback().await;
             return Err(Trouble::Unknown);
         }
@@ -319,7 +319,7 @@ impl Committer {
                 return Err(Trouble::Unknown);
             }
         }
-        if self.rehearsal.fails(Moment::Answer) {
+        if self.fault_injection.fails(Moment::Answer) {
             return Err(Trouble::Unknown);
         }
         self.scribe.keep(head);

@@ -4,11 +4,11 @@ use super::commit::Commit;
 use std::collections::HashSet;
 
 /// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
-pub(super) type Place<'a> = (&'a str, &'a str);
+pub(super) type RowKey<'a> = (&'a str, &'a str);
 
 /// Takes from the front of `waiting` the commits that touch no row another one has claimed.
 pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usize> {
-    let (mut written, mut read) = (HashSet::<Place<'a>>::new(), HashSet::<Place<'a>>::new());
+    let (mut written, mut read) = (HashSet::<RowKey<'a>>::new(), HashSet::<RowKey<'a>>::new());
     let mut taken = Vec::new();
     for (place, commit) in waiting.iter().enumerate() {
         if taken.len() == most {
@@ -27,7 +27,7 @@ pub(super) fn take_disjoint<'a>(waiting: &[&'a Commit], most: usize) -> Vec<usiz
     taken
 }
 
-fn places_written(commit: &Commit) -> Vec<Place<'_>> {
+fn places_written(commit: &Commit) -> Vec<RowKey<'_>> {
     let rows = commit.changes.iter().map(|change| (change.kind, change.id.as_str()));
     let names = commit.changes.iter().flat_map(|change| {
         let names = change.names.added.iter().chain(&change.names.removed);

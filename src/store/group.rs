@@ -17,7 +17,7 @@
 use super::{
     chain::{Entry, Head, Scribe},
     commit::{Change, Commit, CommitError, Expected, Recorded},
-    disjoint::Place,
+    disjoint::RowKey,
     engine::Connection,
     sql,
     value::Value,
@@ -92,7 +92,7 @@ impl<'a> Group<'a> {
     /// Locks what is required and what will change, and judges by what is found.
     async fn hold(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
         // (place, whether it is changed)
-        let mut asked: Vec<(Place<'a>, bool)> = Vec::new();
+        let mut asked: Vec<(RowKey<'a>, bool)> = Vec::new();
         for commit in self.commits {
             let required = commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
             asked.extend(required.map(|place| (place, false)));
@@ -101,10 +101,10 @@ impl<'a> Group<'a> {
         }
         asked.sort_unstable();
         asked.dedup();
-        let mut found: HashMap<Place<'a>, Standing> = HashMap::with_capacity(asked.len());
+        let mut found: HashMap<RowKey<'a>, Standing> = HashMap::with_capacity(asked.len());
         let mut changed_are_known = false;
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
-            let places: Vec<Place<'_>> = run.iter().map(|(place, _)| *place).collect();
+            let places: Vec<RowKey<'_>> = run.iter().map(|(place, _)| *place).collect();
             let rows = if run[0].1 {
                 let careful = self.care == Care::Careful;
                 let Some(rows) = connection.take(&places, careful).await? else { continue };

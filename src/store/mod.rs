@@ -12,11 +12,11 @@ mod commit;
 mod committer;
 mod disjoint;
 mod engine;
+mod fault_injection;
 mod group;
 mod log;
 mod migrate;
 mod outbox;
-mod rehearsal;
 mod sql;
 mod value;
 mod views;
@@ -25,9 +25,9 @@ mod vitals;
 pub use chain::{Chainer, Head, LogRow, Mac, Pen};
 pub use chore::Leased;
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
+pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, Proof};
 pub use migrate::MigrateError;
-pub use rehearsal::{Moment, NothingFails, Rehearsal};
 pub use views::{Listed, Row, Standing};
 pub use vitals::{StoreReport, Vitals};
 
@@ -55,7 +55,7 @@ pub struct StoreOptions {
     /// Unlike any other process's: names this writer in the security log.
     pub node: String,
     pub chainer: Arc<dyn Chainer>,
-    pub rehearsal: Arc<dyn Rehearsal>,
+    pub fault_injection: Arc<dyn FaultInjection>,
 }
 
 /// Why a store could not be opened.
@@ -114,7 +114,7 @@ struct Inner {
     /// Each waits for the end of one committer.
     ended: Mutex<JoinSet<()>>,
     vitals: Arc<Vitals>,
-    rehearsal: Arc<dyn Rehearsal>,
+    fault_injection: Arc<dyn FaultInjection>,
     chainer: Arc<dyn Chainer>,
     /// Woken when a commit has left a message in the outbox.
     posted: Notify,
@@ -139,7 +139,7 @@ impl Store {
                 scribe: Scribe::new(name, options.chainer.clone()),
                 queue,
                 vitals: vitals.clone(),
-                rehearsal: options.rehearsal.clone(),
+                fault_injection: options.fault_injection.clone(),
             };
             let end = committer.start(number).map_err(OpenError::Thread)?;
             ended.spawn(async move { drop(end.await) });
@@ -150,7 +150,7 @@ impl Store {
             committers,
             ended: Mutex::new(ended),
             vitals,
-            rehearsal: options.rehearsal,
+            fault_injection: options.fault_injection,
             chainer: options.chainer,
             posted: Notify::new(),
         };
@@ -168,7 +168,7 @@ impl Store {
             committers: Vec::new(),
             ended: Mutex::new(JoinSet::new()),
             vitals: Arc::default(),
-            rehearsal: Arc::new(NothingFails),
+            fault_injection: Arc::new(NothingFails),
             chainer,
             posted: Notify::new(),
         };

@@ -2,7 +2,7 @@
 
 use super::{
     ReadError, Store,
-    rehearsal::Moment,
+    fault_injection::Moment,
     sql,
     value::{self, Value},
 };
@@ -58,7 +58,7 @@ impl Store {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<value::Row>, ReadError> {
-        if self.inner.rehearsal.fails(Moment::Read) {
+        if self.inner.fault_injection.fails(Moment::Read) {
             return Err(ReadError(sqlx::Error::WorkerCrashed));
         }
         Ok(self.inner.readers.fetch(sql, values).await?)
@@ -95,7 +95,7 @@ impl Store {
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Standing>>, ReadError> {
         self.inner.vitals.read();
-        if self.inner.rehearsal.fails(Moment::Read) {
+        if self.inner.fault_injection.fails(Moment::Read) {
             return Err(ReadError(sqlx::Error::WorkerCrashed));
         }
         Ok(Standing::of_each(asked.len(), &self.inner.readers.standing(asked).await?)?)

@@ -86,7 +86,7 @@ async fn heads_are_read_out_of_what_the_server_logged() {
     }
 
     let mut world = World::new().await;
-    world.habits.janitor.anchor_every = Duration::from_millis(1);
+    world.tree.janitor.anchor_every = Duration::from_millis(1);
     let folder = world.folder().join("keys");
     let keys = folder.to_str().unwrap().to_owned();
     assert!(porteiro(&["keys", "generate", "--keys", &keys]).status.success());

@@ -357,11 +357,11 @@ async fn rows_are_locked_in_one_order_whatever_order_they_are_changed_in() {
     stranger.hold("m").await;
     let mut committing = JoinSet::new();
     for (node, order) in nodes.iter().zip([["a", "m", "b"], ["b", "m", "a"]]) {
-        let mut together = node.tree.together();
+        let mut multi_commit = node.tree.multi_commit();
         for id in order {
-            together.decide::<Ledger>(id, &Command::Append(1)).await.unwrap().unwrap();
+            multi_commit.decide::<Ledger>(id, &Command::Append(1)).await.unwrap().unwrap();
         }
-        committing.spawn(together.commit());
+        committing.spawn(multi_commit.commit());
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     stranger.let_go().await;

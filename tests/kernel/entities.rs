@@ -73,7 +73,7 @@ async fn a_hundred_simultaneous_askers_each_get_their_own_turn() {
 #[tokio::test]
 async fn an_idle_entity_rests_and_wakes_with_its_state() {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(40);
+    world.tree.idle = Duration::from_millis(40);
     let node = world.node().await;
     node.append("a", 1).await.unwrap();
     assert_eq!(node.ledgers.report().awake, 1);
@@ -87,14 +87,14 @@ async fn an_idle_entity_rests_and_wakes_with_its_state() {
 #[tokio::test]
 async fn in_a_crowd_only_those_stay_awake_that_are_in_use() {
     let mut world = World::new().await;
-    (world.habits.idle, world.habits.crowd) = (Duration::from_mins(5), 2);
+    (world.tree.idle, world.tree.max_awake) = (Duration::from_mins(5), 2);
     let node = world.node().await;
     for book in ["a", "b"] {
         node.append(book, 1).await.unwrap();
     }
     world.clock.advance(Duration::from_secs(2));
     tokio::time::sleep(Duration::from_millis(1_200)).await;
-    assert_eq!(node.ledgers.report().awake, 2, "two are no crowd");
+    assert_eq!(node.ledgers.report().awake, 2, "two are no max_awake");
     node.append("c", 1).await.unwrap();
     eventually("rest", async || node.ledgers.report().awake == 1).await;
     assert_eq!(node.append("a", 2).await.unwrap(), [1, 2], "it wakes with its state");
@@ -104,7 +104,7 @@ async fn in_a_crowd_only_those_stay_awake_that_are_in_use() {
 #[tokio::test]
 async fn an_entity_does_not_rest_at_work() {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(20);
+    world.tree.idle = Duration::from_millis(20);
     let node = world.node().await;
     // Nobody looks idle before the clock moves.
     node.append("a", 0).await.unwrap();
@@ -126,7 +126,7 @@ async fn an_entity_does_not_rest_at_work() {
 #[tokio::test]
 async fn commands_that_meet_a_resting_entity_are_handed_over_and_none_is_lost() {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(4);
+    world.tree.idle = Duration::from_millis(4);
     let node = world.node().await;
     let mut askers = JoinSet::new();
     for asker in 0..8u64 {
@@ -190,7 +190,7 @@ async fn an_entity_that_a_newer_binary_wrote_is_left_alone() {
         assert_eq!(node.append("a", 2).await, Err(Failure::Unavailable));
         assert_eq!(node.ledgers.ask("a", Command::Read).await, Err(Failure::Unavailable));
     }
-    assert!(node.tree.together().decide::<Ledger>("a", &Command::Read).await.is_err());
+    assert!(node.tree.multi_commit().decide::<Ledger>("a", &Command::Read).await.is_err());
     assert_eq!(node.ledgers.report().quarantined, 0, "it is nobody's fault");
     stranger.run("UPDATE entities SET revision = 1").await.unwrap();
     assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
@@ -271,7 +271,7 @@ async fn what_is_insisted_on_happens_though_its_asker_left_and_its_actor_died() 
 #[tokio::test]
 async fn askers_who_stop_waiting_make_no_room_for_more_than_may_be_under_way() {
     let mut world = World::new().await;
-    world.habits.most_asks = 10;
+    world.tree.most_asks = 10;
     let node = world.node().await;
     for number in 0..10 {
         node.append(&format!("l{number}"), 0).await.unwrap();
@@ -299,7 +299,7 @@ async fn askers_who_stop_waiting_make_no_room_for_more_than_may_be_under_way() {
 #[tokio::test]
 async fn more_than_may_wait_is_turned_away_at_once() {
     let mut world = World::new().await;
-    world.habits.most_asks = 40;
+    world.tree.most_asks = 40;
     let node = world.node().await;
     let mut stranger = world.stranger().await;
     node.append("a", 0).await.unwrap();
@@ -377,23 +377,23 @@ async fn a_roll_shows_a_whole_list_and_keeps_it_for_less_than_a_second() {
         node.append(&id, number).await.unwrap();
         node.ledgers.ask(&id, Command::Join("ana".to_owned())).await.unwrap();
     }
-    let roll = node.tree.roll::<Ledger>("ledgers");
-    let listed = roll.look_if(false, "ana").await.unwrap();
+    let list_view = node.tree.list_view::<Ledger>("ledgers");
+    let listed = list_view.look_if(false, "ana").await.unwrap();
     assert_eq!(listed.len(), 250);
     let first: Vec<u64> = listed.iter().map(|entry| entry.machine.entries[0]).collect();
     assert_eq!(first, (0..250).collect::<Vec<_>>());
-    assert!(roll.look_if(false, "bea").await.unwrap().is_empty());
+    assert!(list_view.look_if(false, "bea").await.unwrap().is_empty());
 
     node.append("000", 1_000).await.unwrap();
     let reads = node.store.report().reads;
-    let again = roll.look_if(false, "ana").await.unwrap();
+    let again = list_view.look_if(false, "ana").await.unwrap();
     assert_eq!((&*again[0].id, again[0].version), ("000", listed[0].version));
     assert_eq!(node.store.report().reads, reads, "it was seen a moment ago");
-    let anew = roll.look_if(true, "ana").await.unwrap();
+    let anew = list_view.look_if(true, "ana").await.unwrap();
     assert_eq!((anew.len(), &*anew[249].id), (250, "000"), "it has moved to the end");
     node.append("001", 1_000).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let listed = roll.look_if(false, "ana").await.unwrap();
+    let listed = list_view.look_if(false, "ana").await.unwrap();
     assert_eq!(listed[249].machine.entries, [1, 1_000]);
     node.stop().await;
 }

@@ -140,7 +140,7 @@ fn id(book: u8) -> String {
 
 async fn play(steps: Vec<Step>) {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(8);
+    world.tree.idle = Duration::from_millis(8);
     let mut nodes = vec![world.node().await, world.node().await];
     let mut model = Model::default();
     for step in steps {

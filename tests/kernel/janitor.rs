@@ -53,7 +53,7 @@ async fn the_janitor_comes_by_itself_and_works_off_a_backlog() {
 #[tokio::test]
 async fn the_janitor_anchors_the_log_only_when_something_was_written() {
     let mut world = World::new().await;
-    world.habits.janitor.anchor_every = Duration::from_secs(1);
+    world.tree.janitor.anchor_every = Duration::from_secs(1);
     let node = world.node().await;
     node.tree.keep_tidy().await.unwrap();
     let mut stranger = world.stranger().await;
@@ -78,7 +78,7 @@ async fn the_janitor_anchors_the_log_only_when_something_was_written() {
 #[tokio::test]
 async fn two_janitors_do_not_answer_each_others_anchors() {
     let mut world = World::new().await;
-    world.habits.janitor.anchor_every = Duration::from_secs(1);
+    world.tree.janitor.anchor_every = Duration::from_secs(1);
     let (one, other) = (world.node().await, world.node().await);
     one.ledgers.ask("a", Command::AppendAndRecord(1)).await.unwrap();
     other.ledgers.ask("b", Command::AppendAndRecord(1)).await.unwrap();
@@ -105,7 +105,7 @@ async fn two_janitors_do_not_answer_each_others_anchors() {
 #[tokio::test]
 async fn the_janitor_trims_a_long_log_though_nothing_more_is_written() {
     let mut world = World::new().await;
-    world.habits.janitor.keep_log = Some(Duration::from_hours(1));
+    world.tree.janitor.keep_log = Some(Duration::from_hours(1));
     let node = world.node().await;
     let mut askers = JoinSet::new();
     for book in 0..100 {
@@ -138,7 +138,7 @@ async fn the_janitor_trims_a_long_log_though_nothing_more_is_written() {
 async fn rounds_that_could_not_be_made_are_not_made_up_for() {
     let mut world = World::new().await;
     let every = Duration::from_millis(40);
-    world.habits.janitor.every = every;
+    world.tree.janitor.every = every;
     let node = world.node().await;
     let mut stranger = world.stranger().await;
     let soon = world.clock.now();

@@ -64,10 +64,10 @@ async fn a_new_key_is_published_before_it_signs_and_the_old_one_verifies_for_a_w
     system.reload_keys();
     eventually("publication", async || published(&system).contains(&new)).await;
     assert_eq!(kid(&system, es256), old, "not yet");
-    world.clock.advance(world.habits.keys.published_for);
+    world.clock.advance(world.tree.keys.published_for);
     eventually("promotion", async || kid(&system, es256) == new).await;
     assert!(published(&system).contains(&old), "what the old one signed still verifies");
-    world.clock.advance(world.habits.keys.retired_for + Duration::from_secs(1));
+    world.clock.advance(world.tree.keys.retired_for + Duration::from_secs(1));
     eventually("retirement", async || !published(&system).contains(&old)).await;
     assert_eq!(kid(&system, es256), new, "though its file is still there");
     assert!(system.store().verify_log(&[]).await.unwrap().findings.is_empty());

@@ -99,7 +99,7 @@ async fn an_entity_that_keeps_failing_is_quarantined_and_its_kind_keeps_serving(
 #[tokio::test]
 async fn a_panic_in_a_host_ends_its_entities_and_a_new_host_wakes_them_again() {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(400);
+    world.tree.idle = Duration::from_millis(400);
     let node = world.node().await;
     node.append("a", 1).await.unwrap();
     let woken = node.ledgers.report().woken;
@@ -115,7 +115,7 @@ async fn a_panic_in_a_host_ends_its_entities_and_a_new_host_wakes_them_again() {
 #[tokio::test]
 async fn a_child_that_keeps_dying_spends_its_budget_and_the_tree_gives_up() {
     let mut world = World::new().await;
-    world.habits.idle = Duration::from_millis(20);
+    world.tree.idle = Duration::from_millis(20);
     let node = world.node().await;
     for _ in 0..4 {
         world.clock.panic_next_reader();

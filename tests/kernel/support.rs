@@ -8,8 +8,8 @@ use crate::{
 };
 use porteiro::{
     actors::{
-        Answer, Couriers, Entities, Failure, Habits, JanitorHabits, KeyHabits, Lent, RestartBudget,
-        Tree, hashing::HashingOptions,
+        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, RestartBudget, Services,
+        Tree, TreeOptions, hashing::HashingOptions,
     },
     crypto::{
         SecretKey, SharedVault, SystemDice, Vault, draw_text,
@@ -17,7 +17,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::Clock,
-    store::{Moment, Rehearsal, Store, StoreOptions},
+    store::{FaultInjection, Moment, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -52,7 +52,7 @@ impl Script {
     }
 }
 
-impl Rehearsal for Script {
+impl FaultInjection for Script {
     fn fails(&self, moment: Moment) -> bool {
         let panics = moment == Moment::Commit && self.panicking.swap(false, SeqCst);
         assert!(!panics, "a transaction was told to panic");
@@ -65,7 +65,7 @@ impl Rehearsal for Script {
 pub struct World {
     pub url: String,
     pub clock: Arc<TestClock>,
-    pub habits: Habits,
+    pub tree: TreeOptions,
     folder: tempfile::TempDir,
 }
 
@@ -81,7 +81,7 @@ impl World {
     }
 
     fn at(url: String, folder: tempfile::TempDir) -> Self {
-        Self { url, clock: Arc::new(TestClock::new()), habits: habits(), folder }
+        Self { url, clock: Arc::new(TestClock::new()), tree: tree_options(), folder }
     }
 
     pub fn is_postgres(&self) -> bool {
@@ -104,7 +104,7 @@ impl World {
             read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
             clock: self.clock.clone(),
             dice: Arc::new(SystemDice),
-            habits: self.habits,
+            tree: self.tree,
             hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
             couriers: Couriers::new(),
         }
@@ -116,21 +116,21 @@ impl World {
     }
 }
 
-/// Habits for tests: short waits, nothing that acts by itself except what a test starts.
-fn habits() -> Habits {
-    Habits {
+/// TreeOptions for tests: short waits, nothing that acts by itself except what a test starts.
+fn tree_options() -> TreeOptions {
+    TreeOptions {
         idle: Duration::from_mins(5),
-        crowd: 4_096,
-        patience: Duration::from_secs(20),
+        max_awake: 4_096,
+        timeout: Duration::from_secs(20),
         most_asks: 4_096,
         restarts: RestartBudget { restarts: 3, within: Duration::from_mins(1) },
         outbox_every: Duration::from_millis(20),
-        janitor: JanitorHabits {
+        janitor: JanitorOptions {
             every: Duration::from_millis(10),
             anchor_every: Duration::from_hours(1),
             keep_log: None,
         },
-        keys: KeyHabits {
+        keys: KeyOptions {
             every: Duration::from_millis(20),
             published_for: Duration::from_mins(10),
             retired_for: Duration::from_hours(1),
@@ -153,12 +153,12 @@ impl Node {
             url: url.to_owned(),
             node: draw_text(&SystemDice, 16),
             chainer: log_chain(vault.clone()),
-            rehearsal: script.clone(),
+            fault_injection: script.clone(),
         };
         let store = Store::open(options, world.clock.now()).await.unwrap();
         let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
-        let lent = Arc::new(Lent { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(lent, world.habits).await.unwrap();
+        let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
+        let tree = Tree::plant(services, world.tree).await.unwrap();
         let ledgers = tree.host::<Ledger>().await.unwrap();
         Self { store, tree, ledgers, script }
     }

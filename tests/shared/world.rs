@@ -1,4 +1,4 @@
-//! What every test world is made of: a clock that moves when told to, a database of its own, patience.
+//! What every test world is made of: a clock that moves when told to, a database of its own, time limits.
 
 use porteiro::{
     crypto::{SystemDice, draw_text},

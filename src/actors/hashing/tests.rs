@@ -143,7 +143,7 @@ async fn memory_is_reused_while_it_is_wanted_and_given_back_when_it_is_not() {
     let patient = self::pool(options());
     patient.hash(secret(), SALT).await.unwrap();
     let size = patient.run(|memory| memory.size()).await;
-    assert_eq!(size, Ok(64), "the second job is lent the memory of the first");
+    assert_eq!(size, Ok(64), "the second job is services the memory of the first");
     assert_eq!(patient.vitals().shelved, 1);
 }
 

@@ -5,8 +5,9 @@ use super::outside;
 use crate::{
     cli::{
         certificate::{self, Concern},
-        chain, promises,
+        chain,
         settings::{DEV_FOLDER, key_states, read_folder},
+        unsupported_settings,
     },
     clock::SystemClock,
     config::{Config, Survey},
@@ -15,9 +16,9 @@ use crate::{
         keys::{DevKeys, Folder},
     },
     domain::Clock as _,
-    http::transport::TlsIdentity,
     store::{self, Store},
     system::{KeyWithoutFile, log_chain},
+    transport::TlsIdentity,
 };
 use std::os::unix::fs::MetadataExt as _;
 
@@ -83,13 +84,13 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     }
     let refusals = survey.refusals.iter().map(ToString::to_string);
     let mut findings: Vec<Finding> = refusals
-        .chain(promises::refusals(&survey.loaded))
+        .chain(unsupported_settings::refusals(&survey.loaded))
         .map(|refusal| bad("configuration", refusal))
         .collect();
     if findings.is_empty() {
         findings.push(good("configuration", "fit to serve"));
     }
-    let idle = promises::without_effect(&survey.loaded);
+    let idle = unsupported_settings::without_effect(&survey.loaded);
     if !idle.is_empty() {
         let text = format!("this version does not act on {}", idle.join(", "));
         findings.push(doubtful("configuration", text));

@@ -68,16 +68,16 @@ async fn carry_out(
     let observed = folder.observed();
     let held: Vec<String> = observed.iter().map(|key| key.kid.clone()).collect();
     loop {
-        let mut together = workbench.together();
+        let mut multi_commit = workbench.multi_commit();
         // A successor that no server has seen yet may take over at once.
         let observe = Command::Observe { keys: observed.clone() };
-        let seen = together.decide::<SigningKeys>(INSTALLATION, &observe).await?;
+        let seen = multi_commit.decide::<SigningKeys>(INSTALLATION, &observe).await?;
         let revoke = Command::Revoke { kid: kid.to_owned(), held: held.clone() };
-        let decided = together.decide::<SigningKeys>(INSTALLATION, &revoke).await?;
+        let decided = multi_commit.decide::<SigningKeys>(INSTALLATION, &revoke).await?;
         if let Err(refusal) = seen.and(decided) {
             return Ok(Err(refusal));
         }
-        match together.commit().await {
+        match multi_commit.commit().await {
             Ok(()) => return Ok(Ok(())),
             Err(CommitError::Conflict) => {}
             Err(other) => return Err(other.into()),
@@ -91,8 +91,8 @@ async fn algorithm_of(
     folder: &Folder,
     workbench: &Workbench,
 ) -> Result<Option<SigningAlgorithm>, Failure> {
-    let mut together = workbench.together();
-    let states = together.look::<SigningKeys>(INSTALLATION).await?;
+    let mut multi_commit = workbench.multi_commit();
+    let states = multi_commit.look::<SigningKeys>(INSTALLATION).await?;
     if let Some(key) = states.published().find(|key| key.kid == kid) {
         return Ok(Some(key.algorithm));
     }

@@ -189,7 +189,7 @@ fn dropped_memory_goes_back_to_the_machine() {
         line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
     };
     let before = resident_mib();
-    // The allocator changes its habits after the first time, hence more than one.
+    // The allocator changes its options after the first time, hence more than one.
     for _ in 0..4 {
         let mut memory = Memory::default();
         memory.at_least(PasswordCost { memory: 30 * 1024, ..CHEAP }).unwrap();

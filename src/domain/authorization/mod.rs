@@ -10,11 +10,11 @@
 //! 3. consent: given before or now, unless the client is first party;
 //! 4. then there is a grant.
 
+mod facts;
 mod request;
-mod situation;
 
+pub use facts::{AuthorizationFacts, Choice, ConsentRule, MembershipChoice, choices};
 pub use request::{Prompt, Request};
-pub use situation::{Choice, ConsentRule, Place, Situation, choices};
 
 use super::{
     Requirement,
@@ -70,20 +70,20 @@ pub enum Allowed<'a> {
 }
 
 impl Request {
-    /// Says what becomes of the request for this person, in this situation.
+    /// Says what becomes of the request for this person, with these facts.
     pub fn settle(
         &self,
         person: &Person,
         session: &str,
-        situation: &Situation,
+        facts: &AuthorizationFacts,
         said: Said<'_>,
     ) -> Settled {
         if self.is_about_somebody_else(person) {
             return Settled::Denied(Denial::SomebodyElse);
         }
         let wanted = self.organization.as_deref().or(said.organization);
-        let third_party = situation.consent != ConsentRule::FirstParty;
-        let place = match situation.place(wanted) {
+        let third_party = facts.consent != ConsentRule::FirstParty;
+        let place = match facts.place(wanted) {
             Ok(place) => place,
             // Nobody learns in silence where a person belongs who has not agreed to be known.
             Err(Settled::Denied(_)) if self.prompt.none && third_party => {
@@ -91,14 +91,14 @@ impl Request {
             }
             Err(settled) => return settled,
         };
-        let unknown = third_party && situation.consent.asks_for(&self.scopes, &self.audience);
+        let unknown = third_party && facts.consent.asks_for(&self.scopes, &self.audience);
         if self.prompt.none && unknown {
-            return Settled::AskConsent(place.map(Place::choice));
+            return Settled::AskConsent(place.map(MembershipChoice::choice));
         }
         let limits = Limits {
-            ceiling: situation.ceiling.clone(),
-            held: place.map(Place::held),
-            offered: situation.offered.clone(),
+            ceiling: facts.ceiling.clone(),
+            held: place.map(MembershipChoice::held),
+            offered: facts.offered.clone(),
         };
         let organization = place.map(|place| place.organization.as_str());
         if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
@@ -108,7 +108,7 @@ impl Request {
         // What was said of one organization says nothing of another.
         let allowed = said.allowed == Allowed::For(organization);
         if !allowed && (forced || unknown) {
-            return Settled::AskConsent(place.map(Place::choice));
+            return Settled::AskConsent(place.map(MembershipChoice::choice));
         }
         let Some((level, authenticated_at)) = person.evidence.level().zip(person.evidence.last())
         else {
@@ -128,7 +128,7 @@ impl Request {
             level,
             methods: person.evidence.methods(),
         };
-        let mut requirements = situation.requirements.clone();
+        let mut requirements = facts.requirements.clone();
         requirements.extend(place.into_iter().flat_map(|place| place.requirements.clone()));
         Settled::Granted { grant: Box::new(grant), requirements }
     }

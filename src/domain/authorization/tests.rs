@@ -27,9 +27,9 @@ fn request(scope: &str) -> Request {
     }
 }
 
-fn place(slug: &str, enabled: bool) -> Place {
+fn place(slug: &str, enabled: bool) -> MembershipChoice {
     let read = Permission::parse("invoices:read").unwrap();
-    Place {
+    MembershipChoice {
         membership: format!("{slug}-membership"),
         organization: slug.to_owned(),
         name: slug.to_uppercase(),
@@ -39,18 +39,18 @@ fn place(slug: &str, enabled: bool) -> Place {
     }
 }
 
-fn situation(places: Vec<Place>) -> Situation {
+fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
     let consent = ConsentRule::FirstParty;
-    Situation { ceiling: None, offered, places, consent, requirements: vec![] }
+    AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements: vec![] }
 }
 
 fn person() -> Person {
     Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
 }
 
-fn settle(request: &Request, situation: &Situation, said: Said<'_>) -> Settled {
-    request.settle(&person(), "session", situation, said)
+fn settle(request: &Request, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {
+    request.settle(&person(), "session", facts, said)
 }
 
 /// Returns the organization that was granted for.
@@ -63,8 +63,8 @@ fn organization(settled: Settled) -> Option<String> {
 
 #[test]
 fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
-    let one = situation(vec![place("acme", true)]);
-    let two = situation(vec![place("acme", true), place("other", true)]);
+    let one = facts(vec![place("acme", true)]);
+    let two = facts(vec![place("acme", true), place("other", true)]);
     assert_eq!(
         organization(settle(&request("openid"), &one, Said::default())),
         Some("acme".into())
@@ -78,12 +78,12 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
     assert_eq!(choices.iter().map(|one| &*one.slug).collect::<Vec<_>>(), ["acme", "other"]);
     let said = Said { organization: Some("acme"), ..Said::default() };
     assert_eq!(organization(settle(&request("openid"), &two, said)), Some("acme".into()));
-    assert_eq!(organization(settle(&request("openid"), &situation(vec![]), Said::default())), None);
+    assert_eq!(organization(settle(&request("openid"), &facts(vec![]), Said::default())), None);
 }
 
 #[test]
 fn a_choice_never_overrules_what_the_client_asked_for() {
-    let two = situation(vec![place("acme", true), place("other", true)]);
+    let two = facts(vec![place("acme", true), place("other", true)]);
     let named = Request { organization: Some("other".to_owned()), ..request("openid") };
     let said = Said { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
     assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
@@ -92,26 +92,26 @@ fn a_choice_never_overrules_what_the_client_asked_for() {
 #[test]
 fn an_organization_that_is_not_theirs_or_is_suspended_denies() {
     let denied = Settled::Denied(Denial::NotAMember);
-    let acme = situation(vec![place("acme", true), place("gone", false)]);
+    let acme = facts(vec![place("acme", true), place("gone", false)]);
     for slug in ["other", "gone"] {
         let named = Request { organization: Some(slug.to_owned()), ..request("openid") };
         assert_eq!(settle(&named, &acme, Said::default()), denied, "{slug}");
     }
-    let only = situation(vec![place("gone", false)]);
+    let only = facts(vec![place("gone", false)]);
     assert_eq!(settle(&request("openid"), &only, Said::default()), denied, "the only one");
 }
 
 #[test]
 fn what_roles_or_registration_do_not_cover_is_refused_whole() {
-    let acme = situation(vec![place("acme", true)]);
+    let acme = facts(vec![place("acme", true)]);
     let too_much = |scope: &str| Settled::Denied(Denial::TooMuch { scope: Some(scope.to_owned()) });
     let asked = request("openid invoices:read invoices:write");
     assert_eq!(settle(&asked, &acme, Said::default()), too_much("invoices:write"));
-    let nowhere = situation(vec![]);
+    let nowhere = facts(vec![]);
     let asked = request("invoices:read");
     assert_eq!(settle(&asked, &nowhere, Said::default()), too_much("invoices:read"));
     let ceiling = Some(Scopes::parse("openid").unwrap());
-    let registered = Situation { ceiling, ..acme };
+    let registered = AuthorizationFacts { ceiling, ..acme };
     assert_eq!(settle(&asked, &registered, Said::default()), too_much("invoices:read"));
 }
 
@@ -121,7 +121,7 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
         let (scopes, audiences) = (Scopes::parse(scope).unwrap(), vec![Audience::Issuer]);
         ConsentRule::Remembered(Some(Terms { scopes, audiences }))
     };
-    let with = |consent| Situation { consent, ..situation(vec![]) };
+    let with = |consent| AuthorizationFacts { consent, ..facts(vec![]) };
     let asked = request("openid email");
     let allowed = Said { organization: None, allowed: Allowed::For(None) };
     for (rule, asks) in [
@@ -131,10 +131,10 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
         (given("email openid profile"), false),
         (ConsentRule::Always, true),
     ] {
-        let situation = with(rule.clone());
-        let settled = settle(&asked, &situation, Said::default());
+        let facts = with(rule.clone());
+        let settled = settle(&asked, &facts, Said::default());
         assert_eq!(settled == Settled::AskConsent(None), asks, "{rule:?}");
-        assert!(matches!(settle(&asked, &situation, allowed), Settled::Granted { .. }));
+        assert!(matches!(settle(&asked, &facts, allowed), Settled::Granted { .. }));
     }
     let again = Request { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
     let asked = Settled::AskConsent(None);
@@ -145,7 +145,7 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
 fn consent_for_one_organization_says_nothing_of_another() {
     let asked = request("openid");
     let rule = ConsentRule::Always;
-    let at = |slug| Situation { consent: rule.clone(), ..situation(vec![place(slug, true)]) };
+    let at = |slug| AuthorizationFacts { consent: rule.clone(), ..facts(vec![place(slug, true)]) };
     let said = Said { organization: None, allowed: Allowed::For(Some("acme")) };
     assert!(matches!(settle(&asked, &at("acme"), said), Settled::Granted { .. }));
     let Settled::AskConsent(Some(choice)) = settle(&asked, &at("other"), said) else {
@@ -158,7 +158,7 @@ fn consent_for_one_organization_says_nothing_of_another() {
 fn nobody_learns_in_silence_where_a_person_belongs() {
     let silent = Prompt { none: true, ..Prompt::default() };
     let rule = ConsentRule::Remembered(None);
-    let acme = Situation { consent: rule, ..situation(vec![place("acme", true)]) };
+    let acme = AuthorizationFacts { consent: rule, ..facts(vec![place("acme", true)]) };
     let ask = |organization: Option<&str>, scope| {
         let organization = organization.map(str::to_owned);
         let asked = Request { prompt: silent, organization, ..request(scope) };

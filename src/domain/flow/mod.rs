@@ -28,7 +28,7 @@ pub use step::{Command, Finished, Fresh, Reply, Step};
 use super::{
     CLOCK_SKEW, Decision, Machine, Record, Requirement, Timestamp,
     account::Account,
-    authorization::{Allowed, Choice, Denial, Said, Settled, Situation, choices},
+    authorization::{Allowed, AuthorizationFacts, Choice, Denial, Said, Settled, choices},
     grant::Person,
     session::{self, Session},
     token_family::{self, TokenFamily},
@@ -144,30 +144,30 @@ impl Open {
                 next.stage = Stage::SecondFactor;
                 next.moved()
             }
-            (Step::Prove { person, situation, fresh, .. }, Stage::Credential) => {
+            (Step::Prove { person, facts, fresh, .. }, Stage::Credential) => {
                 // Who they said they are is known by now, and nobody's business to keep.
                 (next.person, next.identifier) = (Some(person.clone()), None);
-                next.settle(situation.as_deref(), fresh, false, now)
+                next.settle(facts.as_deref(), fresh, false, now)
             }
-            (Step::Confirm { method, situation, fresh }, Stage::SecondFactor) => {
+            (Step::Confirm { method, facts, fresh }, Stage::SecondFactor) => {
                 let Some(person) = &mut next.person else {
                     return Decision::refuse(Refusal::NotNow);
                 };
                 person.evidence = person.evidence.and(*method, now);
-                next.settle(situation.as_deref(), fresh, false, now)
+                next.settle(facts.as_deref(), fresh, false, now)
             }
-            (Step::Choose { organization, situation, fresh }, Stage::Organization) => {
-                if !choices(&situation.places).iter().any(|choice| choice.slug == *organization) {
+            (Step::Choose { organization, facts, fresh }, Stage::Organization) => {
+                if !choices(&facts.memberships).iter().any(|choice| choice.slug == *organization) {
                     return Decision::refuse(Refusal::NotAChoice);
                 }
                 next.chosen = Some(organization.clone());
-                next.settle(Some(situation), fresh, false, now)
+                next.settle(Some(facts), fresh, false, now)
             }
             (Step::Decide { allow: false, .. }, Stage::Consent) => {
                 next.fail(Denial::ConsentRefused)
             }
-            (Step::Decide { allow: true, situation, fresh }, Stage::Consent) => {
-                next.settle(Some(situation), fresh, true, now)
+            (Step::Decide { allow: true, facts, fresh }, Stage::Consent) => {
+                next.settle(Some(facts), fresh, true, now)
             }
             _ => Decision::refuse(Refusal::NotNow),
         }
@@ -188,7 +188,7 @@ impl Open {
     /// Goes as far as nobody must be asked.
     fn settle(
         mut self,
-        situation: Option<&Situation>,
+        facts: Option<&AuthorizationFacts>,
         fresh: &Fresh,
         allowed: bool,
         now: Timestamp,
@@ -200,14 +200,14 @@ impl Open {
             None => fresh.present.clone(),
         };
         let session_id = session.clone().unwrap_or_else(|| fresh.session_id.clone());
-        let (grant, requirements) = match (&self.seed.request, situation) {
+        let (grant, requirements) = match (&self.seed.request, facts) {
             (None, _) => (None, Vec::new()),
             (Some(_), None) => return Decision::refuse(Refusal::NotNow),
-            (Some(request), Some(situation)) => {
+            (Some(request), Some(facts)) => {
                 let asked_for = self.consent_for.as_ref().map(|choice| choice.slug.as_str());
                 let allowed = if allowed { Allowed::For(asked_for) } else { Allowed::Nothing };
                 let said = Said { organization: self.chosen.as_deref(), allowed };
-                match request.settle(&person, &session_id, situation, said) {
+                match request.settle(&person, &session_id, facts, said) {
                     Settled::Granted { grant, requirements } => (Some(grant), requirements),
                     Settled::Denied(denial) => return self.fail(denial),
                     Settled::ChooseOrganization(_) => {

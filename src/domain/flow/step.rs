@@ -4,7 +4,7 @@ use super::{Flow, Open, Seed};
 use crate::domain::{
     Fingerprint,
     assurance::Method,
-    authorization::Situation,
+    authorization::AuthorizationFacts,
     grant::{Grant, Person},
 };
 use std::time::Duration;
@@ -33,23 +33,23 @@ pub enum Step {
         /// Whether the account has enrolled one; then it is asked for.
         second_factor: bool,
         /// Needed where a client asks for something.
-        situation: Option<Box<Situation>>,
+        facts: Option<Box<AuthorizationFacts>>,
         fresh: Box<Fresh>,
     },
     /// The second factor was right.
     Confirm {
         method: Method,
-        situation: Option<Box<Situation>>,
+        facts: Option<Box<AuthorizationFacts>>,
         fresh: Box<Fresh>,
     },
     Choose {
         organization: String,
-        situation: Box<Situation>,
+        facts: Box<AuthorizationFacts>,
         fresh: Box<Fresh>,
     },
     Decide {
         allow: bool,
-        situation: Box<Situation>,
+        facts: Box<AuthorizationFacts>,
         fresh: Box<Fresh>,
     },
 }

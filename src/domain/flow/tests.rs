@@ -3,7 +3,7 @@ use crate::domain::{
     Fingerprint,
     assurance::{Evidence, Method},
     authority::{Audience, Scopes},
-    authorization::{ConsentRule, Place, Prompt, Request},
+    authorization::{ConsentRule, MembershipChoice, Prompt, Request},
 };
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ fn person() -> Person {
     Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
 }
 
-fn place(slug: &str) -> Place {
-    Place {
+fn place(slug: &str) -> MembershipChoice {
+    MembershipChoice {
         membership: format!("{slug}-m"),
         organization: slug.to_owned(),
         name: slug.to_owned(),
@@ -48,10 +48,10 @@ fn place(slug: &str) -> Place {
     }
 }
 
-fn situation(slugs: &[&str], consent: ConsentRule) -> Box<Situation> {
-    let places = slugs.iter().map(|slug| place(slug)).collect();
+fn facts(slugs: &[&str], consent: ConsentRule) -> Box<AuthorizationFacts> {
+    let memberships = slugs.iter().map(|slug| place(slug)).collect();
     let (offered, requirements) = (vec![], vec![]);
-    Box::new(Situation { ceiling: None, offered, places, consent, requirements })
+    Box::new(AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements })
 }
 
 fn fresh() -> Box<Fresh> {
@@ -67,8 +67,8 @@ fn fresh() -> Box<Fresh> {
     })
 }
 
-fn prove(situation: Option<Box<Situation>>) -> Step {
-    Step::Prove { person: person(), second_factor: false, situation, fresh: fresh() }
+fn prove(facts: Option<Box<AuthorizationFacts>>) -> Step {
+    Step::Prove { person: person(), second_factor: false, facts, fresh: fresh() }
 }
 
 fn identify() -> Step {
@@ -111,7 +111,7 @@ fn signing_in_bears_a_session_and_nothing_else() {
 fn signing_in_for_a_first_party_bears_session_and_family_at_once() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
     take(&mut flow, &seed, identify());
-    let done = take(&mut flow, &seed, prove(Some(situation(&["acme"], ConsentRule::FirstParty))));
+    let done = take(&mut flow, &seed, prove(Some(facts(&["acme"], ConsentRule::FirstParty))));
     assert_eq!(births(&done), ["session", "token_family"]);
     let requirements = &done.effects.requirements;
     assert!(requirements.contains(&place("acme").requirements[0]), "as they were read");
@@ -122,19 +122,19 @@ fn signing_in_for_a_first_party_bears_session_and_family_at_once() {
 #[test]
 fn organization_and_consent_are_asked_in_that_order() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
-    let unknown = || situation(&["acme", "other"], ConsentRule::Remembered(None));
+    let unknown = || facts(&["acme", "other"], ConsentRule::Remembered(None));
     take(&mut flow, &seed, identify());
     take(&mut flow, &seed, prove(Some(unknown())));
     assert_eq!(stage(&flow), Some(Stage::Organization));
     let choose = |slug: &str| Step::Choose {
         organization: slug.to_owned(),
-        situation: unknown(),
+        facts: unknown(),
         fresh: fresh(),
     };
     assert_eq!(take(&mut flow, &seed, choose("evil")).outcome, Err(Refusal::NotAChoice));
     take(&mut flow, &seed, choose("other"));
     assert_eq!(stage(&flow), Some(Stage::Consent));
-    let allow = Step::Decide { allow: true, situation: unknown(), fresh: fresh() };
+    let allow = Step::Decide { allow: true, facts: unknown(), fresh: fresh() };
     let done = take(&mut flow, &seed, allow);
     assert_eq!(births(&done), ["session", "token_family"]);
     assert!(done.effects.births[1].state.contains("\"organization\":\"other\""));
@@ -144,9 +144,9 @@ fn organization_and_consent_are_asked_in_that_order() {
 fn a_refused_consent_fails_the_flow_and_bears_nothing() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
     take(&mut flow, &seed, identify());
-    let asked = || situation(&[], ConsentRule::Always);
+    let asked = || facts(&[], ConsentRule::Always);
     take(&mut flow, &seed, prove(Some(asked())));
-    let deny = Step::Decide { allow: false, situation: asked(), fresh: fresh() };
+    let deny = Step::Decide { allow: false, facts: asked(), fresh: fresh() };
     let denied = take(&mut flow, &seed, deny);
     assert!(births(&denied).is_empty());
     let Flow::Over(over) = flow else { panic!("it is over") };
@@ -170,19 +170,19 @@ fn ten_wrong_credentials_end_a_flow() {
 #[test]
 fn every_step_has_its_stage() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
-    let situation = || situation(&[], ConsentRule::Always);
+    let facts = || facts(&[], ConsentRule::Always);
     let early = [
-        prove(Some(situation())),
+        prove(Some(facts())),
         Step::Disprove { account: None },
-        Step::Choose { organization: "acme".to_owned(), situation: situation(), fresh: fresh() },
-        Step::Decide { allow: true, situation: situation(), fresh: fresh() },
+        Step::Choose { organization: "acme".to_owned(), facts: facts(), fresh: fresh() },
+        Step::Decide { allow: true, facts: facts(), fresh: fresh() },
     ];
     for step in early {
         assert_eq!(take(&mut flow, &seed, step).outcome, Err(Refusal::NotNow));
     }
     take(&mut flow, &seed, identify());
-    take(&mut flow, &seed, prove(Some(situation())));
-    for late in [identify(), prove(Some(situation())), Step::Disprove { account: None }] {
+    take(&mut flow, &seed, prove(Some(facts())));
+    for late in [identify(), prove(Some(facts())), Step::Disprove { account: None }] {
         assert_eq!(take(&mut flow, &seed, late).outcome, Err(Refusal::NotNow), "it is consent now");
     }
 }
@@ -207,8 +207,8 @@ fn somebody_who_is_signed_in_goes_on_in_their_session() {
     };
     let seed = Seed { signed_in: Some(signed_in), ..seed(Some(request())) };
     let mut flow = Flow::default();
-    let situation = situation(&[], ConsentRule::Always);
-    let done = take(&mut flow, &seed, Step::Decide { allow: true, situation, fresh: fresh() });
+    let facts = facts(&[], ConsentRule::Always);
+    let done = take(&mut flow, &seed, Step::Decide { allow: true, facts, fresh: fresh() });
     assert_eq!(births(&done), ["token_family"]);
     assert_eq!(done.effects.requirements[0], Requirement::live::<Session>("old"));
     assert!(!done.outcome.unwrap().finished.unwrap().proved_here);
@@ -219,7 +219,7 @@ fn whoever_signs_in_again_keeps_their_session() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
     let fresh = Box::new(Fresh { present: Some("old".to_owned()), ..*fresh() });
-    let step = Step::Prove { person: person(), second_factor: false, situation: None, fresh };
+    let step = Step::Prove { person: person(), second_factor: false, facts: None, fresh };
     let done = take(&mut flow, &seed, step);
     assert!(births(&done).is_empty());
     let finished = done.outcome.unwrap().finished.unwrap();
@@ -230,10 +230,9 @@ fn whoever_signs_in_again_keeps_their_session() {
 fn an_enrolled_second_factor_is_always_asked_for() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
-    let confirm = || Step::Confirm { method: Method::Totp, situation: None, fresh: fresh() };
+    let confirm = || Step::Confirm { method: Method::Totp, facts: None, fresh: fresh() };
     assert_eq!(take(&mut flow, &seed, confirm()).outcome, Err(Refusal::NotNow), "not first");
-    let prove =
-        Step::Prove { person: person(), second_factor: true, situation: None, fresh: fresh() };
+    let prove = Step::Prove { person: person(), second_factor: true, facts: None, fresh: fresh() };
     let first = take(&mut flow, &seed, prove);
     assert!(births(&first).is_empty(), "one proof bears nothing");
     assert_eq!(stage(&flow), Some(Stage::SecondFactor));

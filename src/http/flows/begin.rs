@@ -13,7 +13,7 @@ use crate::{
         json::ProblemPosted,
         origin::Origin,
         pace::Purpose,
-        visitor::{Visitor, refuse_foreign_pages, with_cookie},
+        request_source::{RequestSource, refuse_foreign_pages, with_cookie},
     },
 };
 use axum::{extract::State, http::StatusCode, response::Response};
@@ -30,9 +30,9 @@ pub async fn post(
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == wanted);
     let kind = kind.ok_or(invalid("there is no such kind of flow"))?;
     // Whoever posts JSON is a program, unless a browser says that it is one.
-    let mut visitor = Visitor::of(&posted.headers, app.cookies);
-    visitor.is_browser = visitor.has_scripts;
-    let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
+    let mut source = RequestSource::of(&posted.headers, app.cookies);
+    source.is_browser = source.has_scripts;
+    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in: None };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };

@@ -28,7 +28,7 @@ pub async fn post(
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen }, |facts| match facts
         .situation
     {
-        Some(situation) => Step::Decide { allow, situation, fresh: facts.fresh },
+        Some(situation) => Step::Decide { allow, facts: situation, fresh: facts.fresh },
         None => Step::Look,
     })
     .await

@@ -11,7 +11,10 @@ use crate::{
         flow::{Flow, Kind, Seed, Stage},
         grant::Person,
     },
-    http::{App, answer::private_json, oauth::authorize, situation::Gathering, time::rfc3339},
+    http::{
+        App, answer::private_json, authorization_facts::FactsReader, oauth::authorize,
+        time::rfc3339,
+    },
 };
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -218,7 +221,7 @@ async fn choices(app: &App, request: &Request, person: &Person) -> Result<Vec<Ch
     let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
     let (client_version, account) = (seen.version, person.account.as_str());
     let (chosen, anew) = (None, false);
-    Gathering { app, client, client_version, request, account, chosen, anew }.choices().await
+    FactsReader { app, client, client_version, request, account, chosen, anew }.choices().await
 }
 
 /// When a flow that begins now ends.

@@ -10,7 +10,7 @@ use crate::{
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
         Machine as _,
-        authorization::Situation,
+        authorization::AuthorizationFacts,
         consent::{self, Parties},
         flow::{Channel, Finished, Flow, Fresh, Reply, Step},
         grant::Grant,
@@ -18,11 +18,11 @@ use crate::{
     },
     http::{
         App,
+        authorization_facts::{FactsReader, can_be_posed_as},
         error::Problem,
         oauth::authorize,
+        request_source::with_cookie,
         sessions,
-        situation::{Gathering, can_be_posed_as},
-        visitor::with_cookie,
     },
 };
 use axum::response::{IntoResponse as _, Response};
@@ -40,7 +40,7 @@ pub struct Proved<'a> {
 
 /// What a step that may end a flow is given.
 pub struct Facts {
-    pub situation: Option<Box<Situation>>,
+    pub situation: Option<Box<AuthorizationFacts>>,
     pub fresh: Box<Fresh>,
 }
 
@@ -58,7 +58,7 @@ pub async fn proceed(
     proved: Proved<'_>,
     step: impl Fn(Facts) -> Step,
 ) -> Result<Response, Problem> {
-    let present = sessions::find(app, &opened.visitor, true).await?;
+    let present = sessions::find(app, &opened.source, true).await?;
     let (mut own, other) = match present {
         Some(present) if present.person.account == proved.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
@@ -100,7 +100,7 @@ async fn situation(
     opened: &Opened,
     proved: Proved<'_>,
     anew: bool,
-) -> Result<Option<Situation>, Problem> {
+) -> Result<Option<AuthorizationFacts>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
     let seen = app.clients.look_if(anew, &request.client_id).await?;
     // It may have changed since the flow began, and a code goes only where it is at home now.
@@ -110,7 +110,7 @@ async fn situation(
         return Err(CLIENT_CHANGED);
     }
     let (client_version, Proved { account, chosen }) = (seen.version, proved);
-    let gathering = Gathering { app, client, client_version, request, account, chosen, anew };
+    let gathering = FactsReader { app, client, client_version, request, account, chosen, anew };
     Ok(Some(gathering.gather().await?))
 }
 
@@ -139,7 +139,7 @@ async fn answer(
     reply: Reply,
     drawn: Drawn,
 ) -> Result<Response, Problem> {
-    let Opened { id, seed, visitor, .. } = opened;
+    let Opened { id, seed, source, .. } = opened;
     let Reply { flow, finished } = reply;
     let Some(Finished { session, new_session, proved_here, consented, granted }) = finished else {
         return Ok(standing(app, opened, &flow).await?.into_response());
@@ -165,7 +165,7 @@ async fn answer(
             if seed.channel != Channel::Program {
                 cookie = Some(app.cookies.keep_session(&drawn.session.text, seconds));
             }
-            if !visitor.has_scripts {
+            if !source.has_scripts {
                 outcome.session_token = Some(drawn.session.text);
             }
         }

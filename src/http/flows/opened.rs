@@ -10,7 +10,7 @@ use crate::{
     http::{
         App,
         error::Problem,
-        visitor::{Visitor, refuse_foreign_pages},
+        request_source::{RequestSource, refuse_foreign_pages},
     },
 };
 use axum::{
@@ -36,13 +36,13 @@ pub struct Opened {
     /// What it is kept under.
     pub name: String,
     pub seed: Seed,
-    pub visitor: Visitor,
+    pub source: RequestSource,
 }
 
-/// Reads an id, if it is of a flow that this visitor began.
-pub fn read(app: &App, id: &str, visitor: &Visitor) -> Result<(String, Ticket), Problem> {
+/// Reads an id, if it is of a flow that this caller began.
+pub fn read(app: &App, id: &str, source: &RequestSource) -> Result<(String, Ticket), Problem> {
     let (name, ticket) = Ticket::open(id, &app.vault.now()).ok_or(NOT_FOUND)?;
-    if !visitor.holds(ticket.channel()) {
+    if !source.holds(ticket.channel()) {
         return Err(WRONG_CHANNEL);
     }
     Ok((name.to_owned(), ticket))
@@ -52,9 +52,9 @@ impl Opened {
     /// Opens a flow for a step.
     pub fn of(app: &App, id: String, headers: &HeaderMap) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
-        let visitor = Visitor::of(headers, app.cookies);
-        match read(app, &id, &visitor)? {
-            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, visitor }),
+        let source = RequestSource::of(headers, app.cookies);
+        match read(app, &id, &source)? {
+            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source }),
             (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
         }
     }

@@ -24,7 +24,7 @@ pub async fn post(
     let proved = Proved { account: &person.account, chosen: Some(slug) };
     ending::proceed(&app, &opened, proved, |facts| match facts.situation {
         Some(situation) => {
-            Step::Choose { organization: slug.to_owned(), situation, fresh: facts.fresh }
+            Step::Choose { organization: slug.to_owned(), facts: situation, fresh: facts.fresh }
         }
         None => Step::Look,
     })

@@ -80,7 +80,7 @@ pub async fn post(
     let person = Person { account, evidence };
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
         let ending::Facts { situation, fresh } = facts;
-        Step::Prove { person: person.clone(), second_factor, situation, fresh }
+        Step::Prove { person: person.clone(), second_factor, facts: situation, fresh }
     })
     .await
 }

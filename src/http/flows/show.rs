@@ -6,7 +6,7 @@ use super::{
     problems::EXPIRED,
     ticket::Ticket,
 };
-use crate::http::{App, error::Problem, visitor::Visitor};
+use crate::http::{App, error::Problem, request_source::RequestSource};
 use axum::{extract::State, http::HeaderMap};
 
 pub async fn get(
@@ -14,9 +14,9 @@ pub async fn get(
     FlowId(id): FlowId,
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
-    let _place = app.arrivals.work()?;
-    let visitor = Visitor::of(&headers, app.cookies);
-    let (name, seed) = match read(&app, &id, &visitor)? {
+    let _place = app.request_permits.work()?;
+    let source = RequestSource::of(&headers, app.cookies);
+    let (name, seed) = match read(&app, &id, &source)? {
         (_, Ticket::Over(over)) if app.clock.now() >= over.expires_at => return Err(EXPIRED),
         (_, Ticket::Over(over)) => return Ok(Document::over(&app, &id, &over, None).await),
         (name, Ticket::Begun(seed)) => (name, seed),

@@ -42,7 +42,7 @@ pub async fn post(
     attempt.clear().await;
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
         let ending::Facts { situation, fresh } = facts;
-        Step::Confirm { method: Method::Totp, situation, fresh }
+        Step::Confirm { method: Method::Totp, facts: situation, fresh }
     })
     .await
 }

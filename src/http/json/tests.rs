@@ -39,22 +39,25 @@ impl HttpBody for Pieces {
     }
 }
 
-fn arrivals() -> Arrivals {
-    Arrivals::new(&Limits::default(), Vec::new())
+fn request_permits() -> RequestPermits {
+    RequestPermits::new(&Limits::default(), Vec::new())
 }
 
 /// Says what both kinds of endpoint answer: a status each, and the code of the problem.
-async fn told(request: impl Fn() -> Request, arrivals: &Arrivals) -> (u16, u16, &'static str) {
-    let oauth = JsonPosted::take(request(), arrivals).await.err().unwrap().into_response();
-    let problem = ProblemPosted::take(request(), arrivals).await.err().unwrap();
+async fn told(
+    request: impl Fn() -> Request,
+    request_permits: &RequestPermits,
+) -> (u16, u16, &'static str) {
+    let oauth = JsonPosted::take(request(), request_permits).await.err().unwrap().into_response();
+    let problem = ProblemPosted::take(request(), request_permits).await.err().unwrap();
     (oauth.status().as_u16(), problem.status.as_u16(), problem.code)
 }
 
 #[tokio::test]
 async fn what_is_no_plain_json_is_refused_in_the_voice_of_the_endpoint() {
-    let arrivals = arrivals();
+    let request_permits = request_permits();
     for kind in ["", "text/plain", "application/x-www-form-urlencoded", "text/json"] {
-        let told = told(|| request(kind, "{}"), &arrivals).await;
+        let told = told(|| request(kind, "{}"), &request_permits).await;
         assert_eq!(told, (415, 415, "unsupported_media_type"), "{kind}");
     }
     let encoded = || {
@@ -62,38 +65,38 @@ async fn what_is_no_plain_json_is_refused_in_the_voice_of_the_endpoint() {
         encoded.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
         encoded
     };
-    assert_eq!(told(encoded, &arrivals).await, (415, 415, "unsupported_media_type"));
+    assert_eq!(told(encoded, &request_permits).await, (415, 415, "unsupported_media_type"));
     for body in ["[]", "{", r#"{"a": 1, "a": 2}"#, r#"{"a": "\u0000"}"#, r#"{"a": "\ud800"}"#] {
-        let told = told(|| request("application/json", body), &arrivals).await;
+        let told = told(|| request("application/json", body), &request_permits).await;
         assert_eq!(told, (400, 400, "invalid_json"), "{body}");
     }
     let huge = format!("{{\"a\": \"{}\"}}", "x".repeat(1_000_000));
-    let told_of = told(|| request("application/json", huge.clone()), &arrivals).await;
+    let told_of = told(|| request("application/json", huge.clone()), &request_permits).await;
     assert_eq!(told_of, (413, 413, "body_too_large"));
     let unsaid = || Body::new(Pieces { left: 1_000 });
-    let told_of = told(|| request("application/json", unsaid()), &arrivals).await;
+    let told_of = told(|| request("application/json", unsaid()), &request_permits).await;
     assert_eq!(told_of, (413, 413, "body_too_large"), "though it did not say so");
 }
 
 #[tokio::test]
 async fn nothing_is_an_object_without_members_but_not_for_oauth() {
-    let arrivals = arrivals();
+    let request_permits = request_permits();
     let nothing = || request("application/json", "");
-    assert!(ProblemPosted::take(nothing(), &arrivals).await.unwrap().body.is_empty());
-    let refused = JsonPosted::take(nothing(), &arrivals).await.err().unwrap();
+    assert!(ProblemPosted::take(nothing(), &request_permits).await.unwrap().body.is_empty());
+    let refused = JsonPosted::take(nothing(), &request_permits).await.err().unwrap();
     assert_eq!((refused.code, refused.description), (Code::InvalidRequest, "the body is not JSON"));
 }
 
 #[tokio::test]
 async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() {
-    let arrivals = arrivals();
+    let request_permits = request_permits();
     let asked = || {
         let mut asked = request("application/json; charset=utf-8", r#"{"a": 1}"#);
         *asked.uri_mut() = "/somewhere?a=2".parse().unwrap();
         asked
     };
-    assert!(JsonPosted::take(asked(), &arrivals).await.is_err());
-    let posted = ProblemPosted::take(asked(), &arrivals).await.unwrap();
+    assert!(JsonPosted::take(asked(), &request_permits).await.is_err());
+    let posted = ProblemPosted::take(asked(), &request_permits).await.unwrap();
     assert_eq!(posted.body["a"], 1);
     assert!(posted.headers.contains_key(CONTENT_TYPE));
 }
@@ -102,15 +105,16 @@ async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() 
 async fn late_bodies_and_full_houses_are_told() {
     let moment = Duration::from_millis(20);
     let limits = Limits { requests: 1, body: moment, ..Limits::default() };
-    let arrivals = Arrivals::new(&limits, Vec::new());
+    let request_permits = RequestPermits::new(&limits, Vec::new());
     let slow = || Body::new(Pieces { left: 1 });
-    let told_of = told(|| request("application/json", slow()), &arrivals).await;
+    let told_of = told(|| request("application/json", slow()), &request_permits).await;
     assert_eq!(told_of, (408, 408, "timeout"));
-    let held = ProblemPosted::take(request("application/json", ""), &arrivals).await.unwrap();
-    let told_of = told(|| request("application/json", "{}"), &arrivals).await;
+    let held =
+        ProblemPosted::take(request("application/json", ""), &request_permits).await.unwrap();
+    let told_of = told(|| request("application/json", "{}"), &request_permits).await;
     assert_eq!(told_of, (503, 503, "temporarily_unavailable"));
     drop(held);
-    assert!(JsonPosted::take(request("application/json", "{}"), &arrivals).await.is_ok());
+    assert!(JsonPosted::take(request("application/json", "{}"), &request_permits).await.is_ok());
     let full = Problem::from(Stopped::FullForOne).into_response();
     assert_eq!(full.headers()["retry-after"], "1");
 }

@@ -11,7 +11,9 @@ use crate::{
         client::KnownClient,
         token_family::{Command, Reply},
     },
-    http::{App, answer::private_json, client_auth, error::OAuthError, form::Posted, standing},
+    http::{
+        App, answer::private_json, client_auth, error::OAuthError, form::Posted, token_validity,
+    },
 };
 use axum::{
     extract::State,
@@ -68,7 +70,7 @@ pub async fn post(
         return Ok(INACTIVE);
     }
     // Whoever belongs to a suspended organization may not ask either.
-    if standing::look(&app, &claims, caller.organization.as_deref()).await?.is_none() {
+    if token_validity::look(&app, &claims, caller.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
@@ -106,7 +108,7 @@ async fn refresh_token(
     };
     // What it could be used for must still be there, as for an access token.
     let claims = Claims::of_grant(grant, &token.id, &app.issuer);
-    if standing::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
+    if token_validity::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Refresh {

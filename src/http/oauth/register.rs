@@ -120,7 +120,7 @@ pub async fn read(
     // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
     const REFUSED: OAuthError =
         OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
-    let _place = app.arrivals.work()?;
+    let _place = app.request_permits.work()?;
     let token = bearer(&headers).map_err(|_| REFUSED)?;
     let Path(client_id) = client_id.map_err(|_| REFUSED)?;
     if client_id.len() > LONGEST_ID || client_id.contains('\0') {

@@ -10,7 +10,7 @@ use crate::{
         bearer::{Missing, bearer},
         error::{Code, OAuthError},
         form::Posted,
-        standing,
+        token_validity,
     },
 };
 use axum::{
@@ -55,7 +55,7 @@ const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
 
 pub async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
-    let _place = match app.arrivals.work() {
+    let _place = match app.request_permits.work() {
         Ok(place) => place,
         Err(stopped) => return OAuthError::from(stopped).into_response(),
     };
@@ -126,7 +126,7 @@ fn challenge(error: OAuthError) -> Response {
 
 async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
     let claims = app.read_access_token(token).ok_or(INVALID_TOKEN)?;
-    let good = standing::look(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
+    let good = token_validity::look(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
     if !claims.scope.split(' ').any(|scope| scope == "openid") {
         let why = "the token was not granted the scope openid";
         return Err(OAuthError::new(Code::InsufficientScope, why));

@@ -11,7 +11,6 @@ use super::{
         cors::Cors,
         envelope::Envelope,
     },
-    transport::Meter,
     vitals::Vitals,
 };
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
         signing_keys::{SigningAlgorithm, SigningKeys},
     },
     system::System,
+    transport::Meter,
 };
 use axum::{
     Router,

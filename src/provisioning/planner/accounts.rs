@@ -31,7 +31,7 @@ impl<'a> Planner<'a, '_> {
         let Declared { draft: person, lines } = declared;
         let command = Command::Provision(person.draft.clone());
         let (id, outcome) = if let Some(id) = self.holder(&person.address).await? {
-            let outcome = self.together.decide::<Account>(&id, &command).await?;
+            let outcome = self.multi_commit.decide::<Account>(&id, &command).await?;
             (id, outcome)
         } else {
             self.newborn.push(declared);
@@ -57,7 +57,7 @@ impl<'a> Planner<'a, '_> {
     async fn holder(&mut self, address: &str) -> Result<Option<String>, ApplyError> {
         let found = self.workbench.store().find(EMAIL_ADDRESSES, address).await?;
         let Some((_, id)) = found else { return Ok(None) };
-        let exists = self.together.look::<Account>(&id).await?.known().is_some();
+        let exists = self.multi_commit.look::<Account>(&id).await?.known().is_some();
         Ok(exists.then_some(id))
     }
 
@@ -93,7 +93,7 @@ impl<'a> Planner<'a, '_> {
             let home = self.organization_as_left(&draft.organization).await?;
             let id = draft.id.clone();
             let command = membership::Command::Provision { draft, home };
-            match self.together.decide::<Membership>(&id, &command).await? {
+            match self.multi_commit.decide::<Membership>(&id, &command).await? {
                 Ok(outcome) => moved |= outcome != Provisioned::Unchanged,
                 Err(refusal) => {
                     let said = accounts::said_of_place(&refusal, lines);

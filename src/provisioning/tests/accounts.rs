@@ -6,7 +6,7 @@ use crate::{
         Secret, Timestamp,
         account::{PasswordHash, Profile},
     },
-    provisioning::{File, Password, Person, Place},
+    provisioning::{File, MembershipEntry, Password, Person},
 };
 use serde_json::json;
 
@@ -32,7 +32,8 @@ fn an_account_becomes_a_draft_and_what_it_begins_with() {
     assert_eq!(json!(draft.claims), claims);
     assert_eq!(*password, Some(Password::Clear(Secret::new("correct horse battery staple"))));
     assert_eq!(*totp_secret, Some(Secret::new(b"Hello!\xDE\xAD\xBE\xEF")));
-    let place = Place { organization: "acme".to_owned(), roles: vec!["manager".to_owned()] };
+    let place =
+        MembershipEntry { organization: "acme".to_owned(), roles: vec!["manager".to_owned()] };
     assert_eq!(*memberships, Some(vec![place]));
     assert!(draft.id.is_empty() && draft.password.is_none() && draft.totp.is_none());
 }

@@ -261,10 +261,10 @@ async fn nobody_is_a_member_of_what_changed_since_it_was_planned() {
     let eva = "[[account]]\nemail = \"eva@acme.test\"\npassword = \"a horse of her own\"\n\
                memberships = [{ organization = \"acme\", roles = [\"clerk\"] }]\n";
     let parsed = file(eva);
-    let (_, together) = plan(&shop.bench, &parsed).await.unwrap();
+    let (_, multi_commit) = plan(&shop.bench, &parsed).await.unwrap();
     let without = "[[organization]]\nslug = \"acme\"\nrole = [{ name = \"manager\" }]\n";
     shop.apply(without).await.unwrap();
-    assert_eq!(together.commit().await, Err(CommitError::Unmet { kind: "organization" }));
+    assert_eq!(multi_commit.commit().await, Err(CommitError::Unmet { kind: "organization" }));
     assert_eq!(shop.account("eva@acme.test").await, None);
     let refusal = "4: account `eva@acme.test`: the organization `acme` has no role `clerk`";
     assert_eq!(shop.refused(eva).await, [refusal]);

@@ -65,12 +65,12 @@ async fn a_dry_run_says_what_would_be_and_writes_nothing() {
 async fn what_was_planned_is_not_committed_over_what_has_moved() {
     let shop = Shop::with(EXAMPLE).await;
     let client = "[[client]]\nclient_id = \"billing\"\nroles = [\"manager\"]\n";
-    let (_, together) = plan(&shop.bench, &file(client)).await.unwrap();
+    let (_, multi_commit) = plan(&shop.bench, &file(client)).await.unwrap();
     // The organization is not in the file, but the plan rests on it.
     let without = "[[organization]]\nslug = \"acme\"\nrole = [{ name = \"clerk\" }]\n";
     shop.apply(without).await.unwrap();
     let unmet = CommitError::Unmet { kind: "organization" };
-    assert_eq!(together.commit().await, Err(unmet));
+    assert_eq!(multi_commit.commit().await, Err(unmet));
     let said = shop.refused(client).await;
     assert_eq!(said, ["3: client `billing`: the organization has no role `manager`"]);
     shop.bench.close().await;

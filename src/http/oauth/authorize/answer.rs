@@ -15,7 +15,7 @@ use crate::{
             Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
         },
-        visitor::{Visitor, with_cookie},
+        request_source::{RequestSource, with_cookie},
     },
 };
 use axum::{
@@ -64,18 +64,23 @@ pub fn redirect_with_code(request: &Request, code: &str, issuer: &str) -> Zeroiz
     redirect(&request.redirect_uri, &code, request.state.as_deref(), issuer).into()
 }
 
-pub async fn give(app: &App, proven: &Proven, answered: Answered, visitor: Visitor) -> Response {
-    let wants_json = visitor.wants_json;
+pub async fn give(
+    app: &App,
+    proven: &Proven,
+    answered: Answered,
+    source: RequestSource,
+) -> Response {
+    let wants_json = source.wants_json;
     let given = match answered {
         Answered::Begin { request, signed_in } => {
-            begin(app, *request, signed_in.map(|one| *one), visitor).await
+            begin(app, *request, signed_in.map(|one| *one), source).await
         }
-        Answered::Code(to) if wants_json => Ok(over(app, proven, visitor, Some(to), None).await),
+        Answered::Code(to) if wants_json => Ok(over(app, proven, source, Some(to), None).await),
         Answered::Code(to) => see_other(&to),
         Answered::Refused(error) => {
             let to = error.redirect_to(&proven.redirect_uri, proven.state.as_deref(), &app.issuer);
             let response = if wants_json {
-                Ok(over(app, proven, visitor, None, Some(to)).await)
+                Ok(over(app, proven, source, None, Some(to)).await)
             } else {
                 see_other(&to)
             };
@@ -96,13 +101,13 @@ async fn begin(
     app: &App,
     request: Request,
     signed_in: Option<SignedIn>,
-    mut visitor: Visitor,
+    mut source: RequestSource,
 ) -> Result<Response, OAuthError> {
-    let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let (kind, expires_at) = (Kind::SignIn, expiry(app));
     let seed = Seed { kind, channel, expires_at, request: Some(request), signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
-    let response = if visitor.wants_json {
+    let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         Document::of(app, shown).await?.into_response()
     } else {
@@ -122,11 +127,11 @@ async fn begin(
 async fn over(
     app: &App,
     proven: &Proven,
-    mut visitor: Visitor,
+    mut source: RequestSource,
     code_to: Option<Zeroizing<String>>,
     failed_to: Option<String>,
 ) -> Response {
-    let (channel, cookie) = visitor.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let over = OverAtOnce {
         kind: Kind::SignIn,
         channel,
@@ -151,8 +156,8 @@ pub fn see_other(to: &str) -> Result<Response, OAuthError> {
 }
 
 /// Where it is not certain whose redirect URI it is, nobody is sent there (RFC 6749 §4.1.2.1).
-pub fn unproven(visitor: &Visitor, error: OAuthError) -> Response {
-    if visitor.wants_json {
+pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
+    if source.wants_json {
         return error.into_response();
     }
     let page = format!(

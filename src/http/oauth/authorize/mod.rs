@@ -22,8 +22,8 @@ use crate::http::{
     App,
     error::{OAuthError, Stopped},
     form::{self, Form},
+    request_source::{RequestSource, comes_from_another_site},
     routes,
-    visitor::{Visitor, comes_from_another_site},
 };
 use answer::Answered;
 use axum::{
@@ -41,38 +41,38 @@ pub async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let visitor = Visitor::of(&headers, app.cookies);
-    let _place = match app.arrivals.work() {
+    let source = RequestSource::of(&headers, app.cookies);
+    let _place = match app.request_permits.work() {
         Ok(place) => place,
-        Err(stopped) => return answer::unproven(&visitor, OAuthError::from(stopped)),
+        Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
-        Ok(form) => authorize(&app, &form, visitor).await,
-        Err(error) => answer::unproven(&visitor, error),
+        Ok(form) => authorize(&app, &form, source).await,
+        Err(error) => answer::unproven(&source, error),
     }
 }
 
 /// OIDC Core §3.1.2.1: the same parameters in a form.
 pub async fn post(State(app): State<App>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let visitor = Visitor::of(&head.headers, app.cookies);
+    let source = RequestSource::of(&head.headers, app.cookies);
     let (body, _place) = match form::arrived(&head, body, &app).await {
         Ok(arrived) => arrived,
-        Err(error) => return answer::unproven(&visitor, error),
+        Err(error) => return answer::unproven(&source, error),
     };
     match Form::parse_noting(&body) {
-        Ok(form) => match as_link(&head.headers, &visitor, &body) {
+        Ok(form) => match as_link(&head.headers, &source, &body) {
             Some(link) => answer::see_other(&link).unwrap_or_else(IntoResponse::into_response),
-            None => authorize(&app, &form, visitor).await,
+            None => authorize(&app, &form, source).await,
         },
-        Err(error) => answer::unproven(&visitor, error),
+        Err(error) => answer::unproven(&source, error),
     }
 }
 
 /// Returns the link that asks the same, where a page of another site has a browser post: to that our
 /// cookies do not come (`SameSite=Lax`), so that neither session nor browser would be known again.
-fn as_link(headers: &HeaderMap, visitor: &Visitor, body: &[u8]) -> Option<String> {
-    if visitor.wants_json || !comes_from_another_site(headers) {
+fn as_link(headers: &HeaderMap, source: &RequestSource, body: &[u8]) -> Option<String> {
+    if source.wants_json || !comes_from_another_site(headers) {
         return None;
     }
     // From what was parsed, repetitions included: those are refused there as here.
@@ -91,14 +91,14 @@ pub async fn refuse_method() -> Response {
     response
 }
 
-async fn authorize(app: &App, form: &Form, visitor: Visitor) -> Response {
+async fn authorize(app: &App, form: &Form, source: RequestSource) -> Response {
     let proven = match proof::prove(app, form).await {
         Ok(proven) => proven,
-        Err(error) => return answer::unproven(&visitor, error),
+        Err(error) => return answer::unproven(&source, error),
     };
     let answered = match checks::run(app, form, &proven).await {
         Err(error) => Answered::Refused(error),
-        Ok(request) => silent::settle(app, &proven, request, &visitor).await,
+        Ok(request) => silent::settle(app, &proven, request, &source).await,
     };
-    answer::give(app, &proven, answered, visitor).await
+    answer::give(app, &proven, answered, source).await
 }

@@ -11,35 +11,40 @@ use crate::{
     },
     http::{
         App,
+        authorization_facts::FactsReader,
         error::Code,
+        request_source::RequestSource,
         sessions::{self, Present},
-        situation::Gathering,
-        visitor::Visitor,
     },
 };
 
 /// How often a grant is tried while what it rests on changes.
 const TRIES: usize = 4;
 
-pub async fn settle(app: &App, proven: &Proven, request: Request, visitor: &Visitor) -> Answered {
-    try_to_settle(app, proven, request, visitor).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(
+    app: &App,
+    proven: &Proven,
+    request: Request,
+    source: &RequestSource,
+) -> Answered {
+    try_to_settle(app, proven, request, source).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
     proven: &Proven,
     request: Request,
-    visitor: &Visitor,
+    source: &RequestSource,
 ) -> Result<Answered, AuthorizationError> {
     for number in 0..TRIES {
         let anew = number > 0;
-        let present = sessions::find(app, visitor, anew).await?;
+        let present = sessions::find(app, source, anew).await?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
             return sign_in(request);
         };
-        let gathering = Gathering {
+        let gathering = FactsReader {
             app,
             client: proven.client(),
             client_version: proven.version(),

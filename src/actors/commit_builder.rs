@@ -1,0 +1,60 @@
+//! Turns what machines decided into what the store commits.
+
+use super::services::Services;
+use crate::{
+    crypto::draw_text,
+    domain::{Dispatch, Effects, Machine, Timestamp},
+    store::{Change, Commit, Delta, Expected, Message, Recorded},
+};
+
+/// What outbox payloads are sealed for.
+pub(super) const OUTBOX_PURPOSE: &str = "outbox";
+
+/// A commit of nothing yet, decided at `at`.
+pub(super) fn nothing_yet(at: Timestamp) -> Commit {
+    let (changes, requirements, records, messages) = (vec![], vec![], vec![], vec![]);
+    Commit { at, changes, requirements, records, messages }
+}
+
+/// The step of one entity from `before`, read at `version`, to `next`.
+pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> Change {
+    Change {
+        kind: M::KIND,
+        id: id.to_owned(),
+        expected: Expected::read(version),
+        revision: M::REVISION,
+        state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
+        live_until: next.live_until(),
+        forget_at: next.forget_at(),
+        names: Delta::between(&before.names(), &next.names()),
+        listings: Delta::between(&before.listings(), &next.listings()),
+    }
+}
+
+/// Adds to `commit` what a decision of the entity `id` wants beside its events.
+pub(super) fn add_effects<M: Machine>(
+    commit: &mut Commit,
+    id: &str,
+    effects: Effects,
+    services: &Services,
+) {
+    let Effects { births, requirements, records, dispatches } = effects;
+    commit.changes.extend(births.into_iter().map(Change::from));
+    commit.requirements.extend(requirements);
+    let own = |record| Recorded { kind: M::KIND, id: id.to_owned(), record };
+    commit.records.extend(records.into_iter().map(own));
+    commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services)));
+}
+
+/// What a sealed payload is bound to, so that nobody can send it another way or at another time.
+pub(super) fn outbox_context(id: &str, topic: &str, expires_at: Timestamp) -> Vec<u8> {
+    format!("{}:{id}{}:{topic}{}", id.len(), topic.len(), expires_at.millis()).into_bytes()
+}
+
+fn seal(dispatch: &Dispatch, services: &Services) -> Message {
+    let id = draw_text(&*services.dice, 16);
+    let content = dispatch.payload.expose();
+    let context = outbox_context(&id, dispatch.topic, dispatch.expires_at);
+    let payload = services.vault.now().seal(OUTBOX_PURPOSE, &context, content, &*services.dice);
+    Message { id, topic: dispatch.topic, payload, expires_at: dispatch.expires_at }
+}

@@ -1,0 +1,66 @@
+//! What all entities of one kind share.
+
+use super::{
+    directory::Directory,
+    entity::Entity,
+    envelope::Envelope,
+    quarantine::{QUARANTINE_AFTER, Quarantine},
+    services::Services,
+    vitals::{KindReport, KindVitals},
+};
+use crate::domain::Machine;
+use ractor::{ActorCell, ActorRef, ActorRuntime};
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub(super) struct KindShared<M: Machine> {
+    pub(super) services: Arc<Services>,
+    pub(super) directory: Directory<M>,
+    pub(super) quarantine: Quarantine,
+    pub(super) vitals: KindVitals,
+    /// The host that supervises the entities; none between its death and its successor's start.
+    host: RwLock<Option<ActorCell>>,
+}
+
+impl<M: Machine> KindShared<M> {
+    pub(super) fn new(services: Arc<Services>) -> Self {
+        Self {
+            services,
+            directory: Directory::new(),
+            quarantine: Quarantine::default(),
+            vitals: KindVitals::default(),
+            host: RwLock::new(None),
+        }
+    }
+
+    pub(super) fn welcome_host(&self, host: ActorCell) {
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// Forgets a host that is gone, unless its successor is already there.
+    pub(super) fn miss_host(&self, gone: &ActorCell) {
+        let mut host = self.host.write().unwrap_or_else(PoisonError::into_inner);
+        host.take_if(|host| host.get_id() == gone.get_id());
+    }
+
+    /// Starts the actor of `id` under the present host; nothing is read before its first command.
+    pub(super) fn wake(self: &Arc<Self>, id: Arc<str>) -> Option<ActorRef<Envelope<M>>> {
+        let host = self.host.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let arguments = (id, self.clone());
+        let spawned = ActorRuntime::spawn_linked_instant(None, Entity::new(), arguments, host);
+        self.vitals.woke();
+        spawned.ok().map(|(actor, _started)| actor)
+    }
+
+    /// Notes that the actor of `id` ended in the middle of a command.
+    pub(super) fn failed(&self, id: &str) {
+        let failures = self.quarantine.failed(id, self.services.clock.now());
+        self.vitals.failure();
+        if failures == QUARANTINE_AFTER {
+            tracing::error!(kind = M::KIND, id, failures, "an entity keeps failing: quarantined");
+        }
+    }
+
+    pub(super) fn report(&self) -> KindReport {
+        self.vitals.report(self.directory.count(), self.quarantine.quarantined())
+    }
+}

@@ -1,0 +1,16 @@
+//! What every actor is given.
+
+use crate::{
+    crypto::{Dice, SharedVault},
+    domain::Clock,
+    store::Store,
+};
+use std::sync::Arc;
+
+/// The means of every entity: truth, time, chance and secrecy.
+pub struct Services {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub dice: Arc<dyn Dice>,
+    pub vault: SharedVault,
+}

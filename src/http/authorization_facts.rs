@@ -1,0 +1,111 @@
+//! Gathers what decides about an authorization request beside the request itself.
+
+use super::{App, target};
+use crate::{
+    actors::ViewError,
+    domain::{
+        Requirement,
+        authorization::{
+            AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, choices,
+        },
+        client::{AuthMethod, Client, KnownClient, redirect_uri},
+        consent::{Consent, Parties},
+        membership::Membership,
+        organization::Organization,
+    },
+};
+
+/// For whom, and how, a situation is gathered.
+pub struct FactsReader<'a> {
+    pub app: &'a App,
+    pub client: &'a KnownClient,
+    /// Of the client, as it was seen.
+    pub client_version: i64,
+    pub request: &'a Request,
+    pub account: &'a str,
+    /// The organization that the person has chosen.
+    pub chosen: Option<&'a str>,
+    /// Nothing that was seen before is good enough: it had changed.
+    pub anew: bool,
+}
+
+impl FactsReader<'_> {
+    pub async fn gather(&self) -> Result<AuthorizationFacts, ViewError> {
+        let offered = target::offered(self.app, &self.request.audience, self.anew).await?;
+        let mut situation = AuthorizationFacts {
+            ceiling: self.client.ceiling(),
+            offered,
+            memberships: self.memberships().await?,
+            consent: ConsentRule::FirstParty,
+            // What was checked of the client must still be so when a code is issued.
+            requirements: vec![Requirement::unchanged::<Client>(
+                &*self.client.client_id,
+                self.client_version,
+            )],
+        };
+        let (consent, requirement) = self.consent(&situation).await?;
+        situation.consent = consent;
+        situation.requirements.extend(requirement);
+        Ok(situation)
+    }
+
+    /// Lists the organizations that the person can choose from.
+    pub async fn choices(&self) -> Result<Vec<Choice>, ViewError> {
+        Ok(choices(&self.memberships().await?))
+    }
+
+    /// The memberships that are enabled, with what they confer.
+    async fn memberships(&self) -> Result<Vec<MembershipChoice>, ViewError> {
+        let mut memberships = Vec::new();
+        for entry in &*self.app.memberships_of.look_if(self.anew, self.account).await? {
+            let Some(known) = entry.machine.known().filter(|known| known.enabled) else {
+                continue;
+            };
+            let slug = &known.organization;
+            let home = self.app.organizations.look_if(self.anew, slug).await?;
+            let Some(organization) = home.machine.known() else { continue };
+            memberships.push(MembershipChoice {
+                membership: entry.id.clone(),
+                organization: slug.clone(),
+                name: organization.name.clone(),
+                enabled: organization.enabled,
+                permissions: organization.confers(&known.roles),
+                requirements: vec![
+                    Requirement::unchanged::<Membership>(&*entry.id, entry.version),
+                    Requirement::unchanged::<Organization>(&**slug, home.version),
+                ],
+            });
+        }
+        Ok(memberships)
+    }
+
+    async fn consent(
+        &self,
+        situation: &AuthorizationFacts,
+    ) -> Result<(ConsentRule, Option<Requirement>), ViewError> {
+        if can_be_posed_as(self.client, &self.request.redirect_uri) {
+            return Ok((ConsentRule::Always, None));
+        }
+        if self.client.trusted {
+            return Ok((ConsentRule::FirstParty, None));
+        }
+        let wanted = self.request.organization.as_deref().or(self.chosen);
+        let parties = Parties {
+            account: self.account.to_owned(),
+            client_id: self.client.client_id.clone(),
+            organization: situation.organization(wanted).map(str::to_owned),
+        };
+        let id = parties.id();
+        let seen = self.app.consent_views.look_if(self.anew, &id).await?;
+        let given = seen.machine.terms().cloned();
+        let requirement =
+            given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
+        Ok((ConsentRule::Remembered(given), requirement))
+    }
+}
+
+/// Tells whether any program on a person's machine could pose as this client (RFC 8252 §8.6).
+pub fn can_be_posed_as(client: &KnownClient, redirect_uri: &str) -> bool {
+    client.authenticates_by(AuthMethod::None)
+        && (redirect_uri::is_loopback(redirect_uri) || redirect_uri::is_private_use(redirect_uri))
+}

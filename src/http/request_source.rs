@@ -1,0 +1,272 @@
+//! Who asks: a browser or a program, from which page, with which session.
+
+use super::{App, Links, error::Problem};
+use crate::{
+    crypto::{Dice, draw_text},
+    domain::{Fingerprint, flow::Channel},
+};
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+const SESSION_HEADER: &str = "x-session-token";
+
+/// What a request tells of whoever sent it.
+pub struct RequestSource {
+    /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
+    pub is_browser: bool,
+    /// It sent `Sec-Fetch-*`: nothing that a script could read may be a secret.
+    pub has_scripts: bool,
+    pub wants_json: bool,
+    /// What tells this browser from others.
+    key: Option<Zeroizing<String>>,
+    pub session_token: Option<Zeroizing<String>>,
+}
+
+/// The names of our cookies.
+#[derive(Clone, Copy)]
+pub struct CookieNames {
+    session: &'static str,
+    browser: &'static str,
+    secure: bool,
+}
+
+impl CookieNames {
+    /// On https the prefix keeps other hosts from setting them (RFC 6265bis §4.1.3.2).
+    pub fn new(issuer: &str) -> Self {
+        let secure = issuer.starts_with("https://");
+        if secure {
+            Self { session: "__Host-porteiro", browser: "__Host-porteiro-browser", secure }
+        } else {
+            Self { session: "porteiro", browser: "porteiro-browser", secure }
+        }
+    }
+
+    /// Has the browser keep a session.
+    pub fn keep_session(&self, token: &str, seconds: u64) -> HeaderValue {
+        self.keep(self.session, token, seconds)
+    }
+
+    fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let cookie =
+            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        let mut cookie = HeaderValue::try_from(cookie).expect("base64url is a cookie's value");
+        cookie.set_sensitive(true);
+        cookie
+    }
+}
+
+/// How long a browser keeps what tells it from others: longer than any flow.
+const BROWSER_KEPT: u64 = 24 * 60 * 60;
+
+impl RequestSource {
+    pub fn of(headers: &HeaderMap, names: CookieNames) -> Self {
+        let has_scripts = headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
+        let wants_json = wants_json(headers);
+        let token = headers.get(SESSION_HEADER).and_then(|token| token.to_str().ok());
+        let session_token = token.or_else(|| cookie(headers, names.session));
+        Self {
+            is_browser: has_scripts || !wants_json,
+            has_scripts,
+            wants_json,
+            key: cookie(headers, names.browser).map(|key| Zeroizing::new(key.to_owned())),
+            session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
+        }
+    }
+
+    /// Returns the channel of a flow that begins now, and the cookie that a browser needs for it.
+    pub fn channel(
+        &mut self,
+        names: CookieNames,
+        dice: &dyn Dice,
+    ) -> (Channel, Option<HeaderValue>) {
+        if !self.is_browser {
+            return (Channel::Program, None);
+        }
+        let key = match self.key.take().filter(|key| key.len() == 43) {
+            Some(key) => key,
+            None => Zeroizing::new(draw_text(dice, 32)),
+        };
+        let channel = Channel::Browser(Fingerprint::of(key.as_bytes()));
+        let cookie = names.keep(names.browser, &key, BROWSER_KEPT);
+        (channel, Some(cookie))
+    }
+
+    /// Tells whether a flow of this channel was begun by whoever asks.
+    pub fn holds(&self, channel: Channel) -> bool {
+        match channel {
+            // What a program began is not for a browser: somebody may have sent the link.
+            Channel::Program => !self.has_scripts,
+            Channel::Browser(expected) => {
+                self.key.as_ref().is_some_and(|key| Fingerprint::of(key.as_bytes()) == expected)
+            }
+        }
+    }
+}
+
+/// Tells whether JSON is asked for rather than a page.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds = accepted.flat_map(|value| value.split(','));
+    let named = |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kinds.any(|kind| named(kind) == "application/json")
+}
+
+/// Finds a cookie of ours; what others put beside it need not even be text.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let values = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let mut pairs = values.flat_map(|value| value.split(|byte| *byte == b';'));
+    pairs.find_map(|pair| {
+        let value = pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        std::str::from_utf8(value).ok().filter(|value| value.is_ascii())
+    })
+}
+
+/// Tells whether a browser says that another site had it ask (Fetch Metadata).
+pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
+    let cross_site = |site: &HeaderValue| site.as_bytes().eq_ignore_ascii_case(b"cross-site");
+    headers.get_all("sec-fetch-site").iter().any(cross_site)
+}
+
+/// Has a browser keep what it was given, if anything was.
+pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
+    let mut response = response.into_response();
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Lists where the pages that the links lead to come from.
+pub fn origins(links: &Links) -> Arc<[HeaderValue]> {
+    let Links { sign_in, device, approval } = links;
+    let pages = [sign_in, device, approval].into_iter().flatten();
+    let origins = pages.map(|page| page.origin().ascii_serialization());
+    origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
+}
+
+/// Refuses writes from pages that are not ours (contract §4).
+pub fn refuse_foreign_pages(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+    const FOREIGN: Problem = Problem::new(
+        StatusCode::FORBIDDEN,
+        "foreign_origin",
+        "this request comes from a page of another site",
+    );
+    let ours = |origin: &HeaderValue| {
+        origin.as_bytes() == app.issuer.as_bytes()
+            || app.origins.iter().any(|known| known == origin)
+    };
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => {}
+        // Whoever serves our pages may do so from another site.
+        (Some(origin), None) if ours(origin) => return Ok(()),
+        _ => return Err(FOREIGN),
+    }
+    if comes_from_another_site(headers) { Err(FOREIGN) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::SystemDice;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    fn source(pairs: &[(&'static str, &str)]) -> RequestSource {
+        RequestSource::of(&headers(pairs), CookieNames::new("https://id.example"))
+    }
+
+    #[test]
+    fn a_program_asks_for_json_and_a_browser_says_how_it_fetches() {
+        let json = ("accept", "application/json");
+        assert!(!source(&[json]).is_browser);
+        assert!(source(&[]).is_browser, "whoever asks for no JSON gets pages");
+        assert!(source(&[("accept", "text/html,*/*;q=0.8")]).is_browser);
+        assert!(source(&[json, ("sec-fetch-mode", "cors")]).is_browser);
+        assert!(source(&[("accept", "text/plain, application/json;q=0.5")]).wants_json);
+    }
+
+    #[test]
+    fn a_session_comes_by_header_or_by_cookie() {
+        let both = source(&[("x-session-token", "a"), ("cookie", "__Host-porteiro=b")]);
+        assert_eq!(both.session_token.unwrap().as_str(), "a");
+        let cookie = source(&[("cookie", "x=y; __Host-porteiro=b")]);
+        assert_eq!(cookie.session_token.unwrap().as_str(), "b");
+        let other = source(&[("cookie", "porteiro=b; x__Host-porteiro=c")]);
+        assert!(other.session_token.is_none(), "the name is the whole name");
+    }
+
+    #[test]
+    fn a_cookie_of_somebody_else_hides_none_of_ours() {
+        let session = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.append(header::COOKIE, HeaderValue::from_bytes(value).unwrap());
+            let source = RequestSource::of(&headers, CookieNames::new("http://localhost"));
+            source.session_token.map(|token| token.as_str().to_owned())
+        };
+        for beside in [
+            "a=Jos\u{e9}; porteiro=b".as_bytes(),
+            b"a=Jos\xe9; porteiro=b",
+            b"porteiro=b; a=\xff",
+            b"\xff; porteiro=b;",
+            b";;=;\t porteiro=b \t; porteiro=c",
+            b"porteiro=\xff; porteiro=b",
+        ] {
+            assert_eq!(session(beside).as_deref(), Some("b"), "{beside:?}");
+        }
+        for none in [&b"porteiro=\xe9"[..], b"porteiro", b"\xffporteiro=b", b"porteiro-browser=b"] {
+            assert_eq!(session(none), None, "{none:?}");
+        }
+        assert_eq!(session(b"porteiro=a=b").as_deref(), Some("a=b"), "the first sign divides");
+    }
+
+    #[test]
+    fn a_flow_is_held_by_the_browser_that_began_it_and_no_other() {
+        let names = CookieNames::new("https://id.example");
+        let (channel, cookie) = source(&[]).channel(names, &SystemDice);
+        let cookie = cookie.unwrap();
+        let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+        assert!(source(&[("cookie", pair)]).holds(channel));
+        assert!(!source(&[]).holds(channel));
+        assert!(!source(&[("accept", "application/json")]).holds(channel));
+        let (_, other) = source(&[]).channel(names, &SystemDice);
+        let other = other.unwrap();
+        let other = other.to_str().unwrap().split(';').next().unwrap();
+        assert!(!source(&[("cookie", other)]).holds(channel));
+        let (again, _) = source(&[("cookie", pair)]).channel(names, &SystemDice);
+        assert_eq!(again, channel, "two tabs are one browser");
+    }
+
+    #[test]
+    fn what_a_program_began_is_not_for_a_browser() {
+        let mut program = source(&[("accept", "application/json")]);
+        let (channel, cookie) = program.channel(CookieNames::new("http://localhost"), &SystemDice);
+        assert_eq!((channel, cookie), (Channel::Program, None));
+        assert!(source(&[("accept", "application/json")]).holds(channel));
+        assert!(!source(&[("sec-fetch-site", "none")]).holds(channel));
+    }
+
+    #[test]
+    fn cookies_are_for_us_alone() {
+        let names = CookieNames::new("https://id.example");
+        let cookie = names.keep_session("pss_x", 60);
+        let cookie = cookie.to_str().unwrap();
+        for part in ["__Host-porteiro=pss_x", "Path=/", "HttpOnly", "SameSite=Lax", "Secure"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        let plain = CookieNames::new("http://localhost:8080").keep_session("x", 60);
+        assert!(plain.to_str().unwrap().starts_with("porteiro=x;"));
+        assert!(!plain.to_str().unwrap().contains("Secure"));
+    }
+}

@@ -1,0 +1,107 @@
+//! The listeners together: started, counted, drained.
+
+use super::{
+    ConnectionLimits, DrainLimits, Report, TlsIdentity,
+    acceptor::accept,
+    shared::{Plan, Shared, Stage},
+};
+use crate::crypto::Dice;
+use axum::Router;
+use rustix::process::{Resource, getrlimit};
+use std::sync::Arc;
+use tokio::{net::TcpListener, task::JoinSet, time};
+
+/// What a server is started with.
+pub struct ServerOptions {
+    pub listeners: Vec<TcpListener>,
+    /// With an identity every listener speaks TLS and nothing else.
+    pub tls: Option<Arc<TlsIdentity>>,
+    pub router: Router,
+    pub limits: ConnectionLimits,
+    pub dice: Arc<dyn Dice>,
+}
+
+/// Serves until it is drained; dropped, it stops in the middle of whatever it does.
+pub struct Server {
+    shared: Arc<Shared>,
+    acceptors: JoinSet<()>,
+}
+
+/// How a drain went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// Every connection ended by itself.
+    InOrder,
+    /// So many connections were left when the time was up, and were cut off.
+    CutOff(u64),
+}
+
+/// Reads a server's counts for as long as anybody cares, also while it drains.
+#[derive(Clone)]
+pub struct Meter(Arc<Shared>);
+
+impl Meter {
+    pub fn report(&self) -> Report {
+        self.0.tally.report()
+    }
+}
+
+impl Server {
+    /// Begins to serve; needs a runtime around it.
+    pub fn start(options: ServerOptions) -> Self {
+        let ServerOptions { listeners, tls, router, limits, dice } = options;
+        // Each acceptor holds a place while it waits for somebody to take it.
+        let places = affordable(limits.max_connections).max(listeners.len());
+        let tls = tls.map(|identity| identity.acceptor());
+        // Its handlers are made into routes once, and not with every request.
+        let router = router.with_state(());
+        let shared = Arc::new(Shared::build(Plan { router, tls, limits, dice, places }));
+        let mut acceptors = JoinSet::new();
+        for listener in listeners {
+            acceptors.spawn(accept(listener, shared.clone()));
+        }
+        Self { shared, acceptors }
+    }
+
+    pub fn report(&self) -> Report {
+        self.shared.tally.report()
+    }
+
+    pub fn meter(&self) -> Meter {
+        Meter(self.shared.clone())
+    }
+
+    /// Stops serving without failing a request; the module says how.
+    pub async fn drain(mut self, limits: DrainLimits) -> Drained {
+        let DrainLimits { lame_duck, idle_grace, timeout } = limits;
+        self.shared.enter(Stage::LameDuck);
+        // Whichever comes first, what follows is the same.
+        let _ = time::timeout(lame_duck, self.shared.tally.empty()).await;
+        self.shared.enter(Stage::Shut);
+        if time::timeout(idle_grace.min(timeout), self.ended()).await.is_ok() {
+            return Drained::InOrder;
+        }
+        self.shared.enter(Stage::Emptying);
+        if time::timeout(timeout.saturating_sub(idle_grace), self.ended()).await.is_ok() {
+            return Drained::InOrder;
+        }
+        let left = self.report().open;
+        self.acceptors.shutdown().await;
+        Drained::CutOff(left)
+    }
+
+    /// Waits for the acceptors, each of which waits for its connections.
+    async fn ended(&mut self) {
+        while self.acceptors.join_next().await.is_some() {}
+    }
+}
+
+/// How many connections fit into the descriptors this process may have, leaving it a quarter.
+fn affordable(wanted: usize) -> usize {
+    let Some(descriptors) = getrlimit(Resource::Nofile).current else { return wanted };
+    let most = usize::try_from(descriptors / 4 * 3).unwrap_or(usize::MAX).max(1);
+    if most < wanted {
+        tracing::warn!(wanted, most, "fewer connections than configured: raise the limit of files");
+    }
+    wanted.min(most)
+}

@@ -1,0 +1,110 @@
+//! What is being waited for, step by step.
+
+use super::*;
+use crate::transport::{
+    connection_state::{Advice, Awaiting, ConnectionState, UnderWay, Version::*},
+    shared::{Plan, Shared, Stage},
+};
+
+fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
+    let shared = Arc::new(Shared::build(Plan {
+        router: Router::new(),
+        tls: None,
+        limits: ConnectionLimits::default(),
+        dice: Arc::new(SystemDice),
+        places: 1,
+    }));
+    (shared.clone(), Arc::new(ConnectionState::new(shared)))
+}
+
+#[test]
+fn the_first_byte_of_a_fresh_connection_does_not_begin_its_time_anew() {
+    let (_, connection_state) = connection_state();
+    connection_state.hear();
+    assert_eq!((connection_state.changes(), connection_state.awaiting(Http1)), (0, Awaiting::Head));
+}
+
+#[test]
+fn a_request_goes_round_and_each_step_counts() {
+    let (shared, connection_state) = connection_state();
+    let mut changes = 0;
+    let mut stands = |awaiting: Awaiting, at_rest: bool| {
+        assert_eq!(
+            (connection_state.awaiting(Http1), connection_state.is_at_rest()),
+            (awaiting, at_rest)
+        );
+        assert!(
+            std::mem::replace(&mut changes, connection_state.changes())
+                < connection_state.changes()
+        );
+    };
+    for _ in 0..2 {
+        connection_state.hear();
+        let request = UnderWay::begin(&connection_state);
+        stands(Awaiting::Answer, false);
+        assert_eq!(shared.tally.report().requests_under_way, 1);
+        drop(request);
+        stands(Awaiting::Request, false);
+        connection_state.flushed();
+        stands(Awaiting::Request, true);
+        connection_state.hear();
+        stands(Awaiting::Head, true);
+    }
+    assert_eq!(shared.tally.report().requests_under_way, 0);
+}
+
+#[test]
+fn what_comes_before_the_answer_is_flushed_begins_no_head() {
+    let (_, connection_state) = connection_state();
+    let request = UnderWay::begin(&connection_state);
+    connection_state.hear();
+    connection_state.flushed();
+    drop(request);
+    connection_state.hear();
+    connection_state.flushed();
+    assert_eq!(connection_state.awaiting(Http1), Awaiting::Request);
+}
+
+#[test]
+fn bytes_of_http2_are_not_taken_for_a_head() {
+    let (_, connection_state) = connection_state();
+    drop(UnderWay::begin(&connection_state));
+    connection_state.hear();
+    assert_eq!(connection_state.awaiting(Http2), Awaiting::Request);
+}
+
+/// What has happened so far.
+type Life<'a> = &'a dyn Fn(&Arc<ConnectionState>);
+
+#[test]
+fn a_drain_advises_by_what_a_connection_has_done() {
+    let silent = |_: &Arc<ConnectionState>| {};
+    let heard = |connection_state: &Arc<ConnectionState>| connection_state.hear();
+    let used = |connection_state: &Arc<ConnectionState>| {
+        drop(UnderWay::begin(connection_state));
+        connection_state.flushed();
+    };
+    let half = |connection_state: &Arc<ConnectionState>| {
+        used(connection_state);
+        connection_state.hear();
+    };
+    let lives: [(Life, _); 4] = [
+        (&silent, [Advice::Stay, Advice::Finish, Advice::Stay, Advice::Drop]),
+        (&heard, [Advice::Stay, Advice::Finish, Advice::Stay, Advice::Finish]),
+        (&used, [Advice::Stay, Advice::Finish, Advice::Finish, Advice::Finish]),
+        (&half, [Advice::Stay, Advice::Stay, Advice::Finish, Advice::Finish]),
+    ];
+    for (life, [duck1, emptying1, duck2, emptying2]) in lives {
+        let (_, connection_state) = connection_state();
+        life(&connection_state);
+        for version in [Http1, Http2] {
+            assert_eq!(connection_state.advice(Stage::Open, version), Advice::Stay);
+        }
+        for stage in [Stage::LameDuck, Stage::Shut] {
+            assert_eq!(connection_state.advice(stage, Http1), duck1);
+            assert_eq!(connection_state.advice(stage, Http2), duck2);
+        }
+        assert_eq!(connection_state.advice(Stage::Emptying, Http1), emptying1);
+        assert_eq!(connection_state.advice(Stage::Emptying, Http2), emptying2);
+    }
+}

@@ -1,0 +1,321 @@
+//! A provider of its own for each test, and what one does with it.
+
+use crate::{
+    outside::Outside,
+    shared::{TestClock, new_database},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::HeaderMap;
+use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
+use porteiro::{
+    actors::{TreeOptions, hashing::HashingOptions},
+    clock::SystemClock,
+    crypto::{
+        SystemDice,
+        keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        password::PasswordCost,
+    },
+    domain::{Clock as _, signing_keys::SigningAlgorithm},
+    http::{Hosts, Lifetimes, Limits, Links},
+    provisioning::{self, ApplyError, File, Plan as Applied},
+    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    system::Workbench,
+    transport::DrainLimits,
+};
+use serde_json::Value;
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+pub const SECRET: &str = "a-secret-of-more-than-thirty-two-characters";
+pub const INVOICES: &str = "https://api.example.com/invoices";
+
+/// Two resources, two organizations, and a client for each sort of caller.
+pub const ACME: &str = r#"
+[[resource]]
+identifier = "https://api.example.com/invoices"
+name = "Invoices"
+scopes = ["invoices:read", "invoices:write", "invoices:approve"]
+
+[[resource]]
+identifier = "https://api.example.com/orders"
+scopes = ["orders:read"]
+
+[[organization]]
+slug = "acme"
+name = "Acme Lda"
+  [[organization.role]]
+  name = "clerk"
+  permissions = ["invoices:read", "orders:read"]
+  [[organization.role]]
+  name = "manager"
+  permissions = ["invoices:*"]
+
+[[organization]]
+slug = "other"
+
+[[client]]
+client_id = "billing"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+organization = "acme"
+roles = ["clerk"]
+
+[[client]]
+client_id = "boss"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+organization = "acme"
+roles = ["clerk", "manager"]
+scope = "invoices:read invoices:approve"
+token_endpoint_auth_method = "client_secret_post"
+
+[[client]]
+client_id = "invoices-api"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+introspects = ["https://api.example.com/invoices"]
+
+[[client]]
+client_id = "nobody"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+grant_types = ["client_credentials"]
+
+[[client]]
+client_id = "app"
+redirect_uris = ["https://app.example.com/cb"]
+token_endpoint_auth_method = "none"
+
+[[client]]
+client_id = "web"
+client_name = "Web"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+redirect_uris = ["https://web.example.com/cb"]
+trusted = true
+
+[[client]]
+client_id = "native"
+redirect_uris = ["http://127.0.0.1/cb"]
+token_endpoint_auth_method = "none"
+application_type = "native"
+trusted = true
+
+[[account]]
+email = "ana@acme.test"
+email_verified = true
+password = "correct horse battery staple"
+given_name = "Ana"
+phone_number = "+351910000000"
+memberships = [{ organization = "acme", roles = ["manager"] }]
+
+[[account]]
+email = "bruno@acme.test"
+password = "correct horse battery staple"
+memberships = [
+    { organization = "acme", roles = ["clerk"] },
+    { organization = "other", roles = [] },
+]
+
+[[account]]
+email = "dora@acme.test"
+password = "correct horse battery staple"
+totp_secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+[[account]]
+email = "clara@nowhere.test"
+password = "correct horse battery staple"
+"#;
+
+/// The contract's.
+pub const LIFETIMES: Lifetimes = Lifetimes {
+    authorization_code: Duration::from_mins(1),
+    access_token: Duration::from_mins(5),
+    id_token: Duration::from_mins(5),
+    refresh_idle: Duration::from_hours(14 * 24),
+    refresh_ceiling: Duration::from_hours(30 * 24),
+    session_idle: Duration::from_hours(7 * 24),
+    session_ceiling: Duration::from_hours(30 * 24),
+    flow: Duration::from_mins(15),
+};
+
+pub struct TestServer {
+    pub url: String,
+    pub clock: Arc<TestClock>,
+    outside: Outside,
+    pub operator: SocketAddr,
+    pub running: Running,
+    folder: tempfile::TempDir,
+}
+
+/// What a test may want to be otherwise.
+pub struct RuntimeOption {
+    pub limits: Limits,
+    pub hosts: Hosts,
+    pub drain: DrainLimits,
+    pub links: Links,
+    pub lifetimes: Lifetimes,
+    pub registration: bool,
+    /// How often keys are looked after, which is read and so counted.
+    pub keys_every: Duration,
+}
+
+impl Default for RuntimeOption {
+    fn default() -> Self {
+        let moment = Duration::from_millis(200);
+        let drain =
+            DrainLimits { lame_duck: moment, idle_grace: moment, timeout: Duration::from_secs(5) };
+        let (limits, links) = (Limits::default(), Links::default());
+        let keys_every = Duration::from_millis(20);
+        Self {
+            limits,
+            hosts: Hosts::Any,
+            drain,
+            links,
+            lifetimes: LIFETIMES,
+            registration: true,
+            keys_every,
+        }
+    }
+}
+
+/// Whatever is done from outside is done by its address alone.
+impl std::ops::Deref for TestServer {
+    type Target = Outside;
+
+    fn deref(&self) -> &Outside {
+        &self.outside
+    }
+}
+
+impl TestServer {
+    /// Opens a provider that knows Acme.
+    pub async fn open() -> Self {
+        Self::open_in(RuntimeOption::default()).await
+    }
+
+    pub async fn open_in(manner: RuntimeOption) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = new_database(folder.path()).await;
+        let clock = Arc::new(TestClock::new());
+        let keys = folder.path().join("keys");
+        let generator = Generator {
+            folder: &keys,
+            origin: Origin::Generate,
+            created_at: clock.now(),
+            dice: &SystemDice,
+        };
+        generator.generate_all().unwrap();
+        apply(&url, &keys, ACME).await.unwrap();
+        let mut tree = TreeOptions::default();
+        tree.keys.every = manner.keys_every;
+        let plan = Plan {
+            issuer: Issuer::Localhost,
+            store: url.clone(),
+            read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
+            listen: vec![loopback()],
+            tls: None,
+            operator: OperatorAddress::At(loopback()),
+            lifetimes: manner.lifetimes,
+            links: manner.links,
+            hosts: manner.hosts,
+            proxies: Vec::new(),
+            registration: manner.registration,
+            limits_enabled: true,
+            runtime_options: RuntimeOptions {
+                clock: clock.clone(),
+                tree,
+                hashing: HashingOptions {
+                    workers: 1,
+                    cost: PasswordCost::CHEAP,
+                    ..Default::default()
+                },
+                limits: manner.limits,
+                drain: manner.drain,
+                ..RuntimeOptions::default()
+            },
+        };
+        let running = Running::start(plan).await.unwrap();
+        let (address, operator) = (running.address, running.operator.unwrap());
+        Self { url, clock, outside: Outside { address }, operator, running, folder }
+    }
+
+    pub fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
+    pub fn issuer(&self) -> &str {
+        &self.running.issuer
+    }
+
+    /// Applies a provisioning file beside the running server.
+    pub async fn apply(&self, text: &str) -> Applied {
+        apply(&self.url, &self.keys(), text).await.unwrap()
+    }
+
+    /// Puts another signing key into the folder.
+    pub fn add_key(&self, algorithm: SigningAlgorithm) -> String {
+        let folder = self.keys();
+        let generator = Generator {
+            folder: &folder,
+            origin: Origin::Generate,
+            created_at: self.clock.now(),
+            dice: &SystemDice,
+        };
+        generator.generate(Purpose::Signing(algorithm)).unwrap().kid
+    }
+
+    pub async fn stop(self) {
+        assert!(self.running.stop().await, "it came down in order");
+    }
+}
+
+fn loopback() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+/// Applies a provisioning file as the command does.
+pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyError> {
+    let folder = Folder::load(keys, DevKeys::Accepted).unwrap();
+    let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
+    let workbench = Workbench::open(url, &folder, clock, dice).await.unwrap();
+    let workbench = workbench.with_password_cost(PasswordCost::CHEAP);
+    let file = File::parse(text).unwrap();
+    let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
+    workbench.close().await;
+    applied
+}
+
+pub fn basic(id: &str, secret: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
+}
+
+pub fn form(fields: &[(&str, &str)]) -> Full<Bytes> {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields);
+    Full::new(form.finish().into())
+}
+
+/// Verifies a token as a stranger would who has nothing but the key set.
+pub fn verify(token: &str, keys: &JwkSet) -> Option<Value> {
+    let header = decode_header(token).ok()?;
+    assert_eq!(header.typ.as_deref(), Some("at+jwt"));
+    let jwk = keys.find(&header.kid?)?;
+    let mut validation = Validation::new(header.alg);
+    validation.validate_aud = false;
+    validation.validate_exp = false;
+    validation.required_spec_claims.clear();
+    let verified = decode::<Value>(token, &DecodingKey::from_jwk(jwk).ok()?, &validation).ok()?;
+    Some(verified.claims)
+}
+
+/// Insists on what every response carries.
+#[track_caller]
+pub fn sealed(headers: &HeaderMap) {
+    let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(value("x-content-type-options"), Some("nosniff"), "{headers:?}");
+    assert_eq!(value("x-frame-options"), Some("DENY"));
+    assert!(value("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
+    assert!(value("x-request-id").is_some_and(|id| id.len() >= 16));
+}
