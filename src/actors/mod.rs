@@ -40,7 +40,7 @@ pub use failure::{Answer, Failure};
 pub use janitor::{JanitorOptions, LOG_HEADS};
 pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
 pub use list_view::{Entry, ListView};
-pub use multi_commit::{MultiCommit, MultiCommitError};
+pub use multi_commit::{MultiCommit, MultiCommitError, MultiCommits};
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;
