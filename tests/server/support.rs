@@ -20,7 +20,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     system::Workbench,
     transport::DrainLimits,
 };
@@ -150,7 +150,7 @@ pub struct TestServer {
 }
 
 /// What a test may want to be otherwise.
-pub struct RuntimeOption {
+pub struct TestOptions {
     pub limits: Limits,
     pub hosts: Hosts,
     pub drain: DrainLimits,
@@ -159,9 +159,10 @@ pub struct RuntimeOption {
     pub registration: bool,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
+    pub flows: Flows,
 }
 
-impl Default for RuntimeOption {
+impl Default for TestOptions {
     fn default() -> Self {
         let moment = Duration::from_millis(200);
         let drain =
@@ -176,6 +177,7 @@ impl Default for RuntimeOption {
             lifetimes: LIFETIMES,
             registration: true,
             keys_every,
+            flows: Flows::default(),
         }
     }
 }
@@ -192,10 +194,10 @@ impl std::ops::Deref for TestServer {
 impl TestServer {
     /// Opens a provider that knows Acme.
     pub async fn open() -> Self {
-        Self::open_in(RuntimeOption::default()).await
+        Self::open_in(TestOptions::default()).await
     }
 
-    pub async fn open_in(manner: RuntimeOption) -> Self {
+    pub async fn open_in(options: TestOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
         let clock = Arc::new(TestClock::new());
@@ -209,7 +211,7 @@ impl TestServer {
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
-        tree.keys.every = manner.keys_every;
+        tree.keys.every = options.keys_every;
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),
@@ -217,11 +219,11 @@ impl TestServer {
             listen: vec![loopback()],
             tls: None,
             operator: OperatorAddress::At(loopback()),
-            lifetimes: manner.lifetimes,
-            links: manner.links,
-            hosts: manner.hosts,
+            lifetimes: options.lifetimes,
+            links: options.links,
+            hosts: options.hosts,
             proxies: Vec::new(),
-            registration: manner.registration,
+            registration: options.registration,
             limits_enabled: true,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),
@@ -231,8 +233,9 @@ impl TestServer {
                     cost: PasswordCost::CHEAP,
                     ..Default::default()
                 },
-                limits: manner.limits,
-                drain: manner.drain,
+                limits: options.limits,
+                drain: options.drain,
+                flows: options.flows,
                 ..RuntimeOptions::default()
             },
         };

@@ -6,9 +6,12 @@
 mod confirm;
 mod consent;
 mod identifier;
+mod named;
 mod organization;
 mod password;
 mod totp;
+
+pub use named::Named;
 
 use super::{
     ending::{self, Asking, Said},
@@ -172,14 +175,20 @@ impl StepRequest<'_> {
         Ok(answered.response)
     }
 
-    /// Says that a proof was wrong.
-    pub async fn disprove(
+    /// Says that a first proof was wrong.
+    pub async fn disprove(&self, step: &dyn Step, named: Named) -> Result<Response, Problem> {
+        let account = named.account().map(|known| known.id.clone());
+        self.disprove_of(step, account, named.attempt).await
+    }
+
+    async fn disprove_of(
         &self,
-        step: &'static str,
+        step: &dyn Step,
         account: Option<String>,
         attempt: Attempt,
     ) -> Result<Response, Problem> {
         attempt.failed();
+        let step = step.path();
         self.opened.ask(self.app, Command::Disprove { step, account }).await?;
         Err(INVALID_CREDENTIALS)
     }

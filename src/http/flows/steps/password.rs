@@ -7,37 +7,22 @@
 
 use super::{Step, StepRequest, Taking};
 use crate::{
-    actors::{Seen, hashing::HashingError},
+    actors::hashing::HashingError,
     crypto::draw,
     domain::{
         Secret,
-        account::{Account, Command, EMAIL_ADDRESSES, Known, PasswordHash, normalise_email},
+        account::{Command, PasswordHash},
         assurance::Worth,
-        flow::{ProofStep, Proved, Role},
+        flow::{ProofStep, Role},
     },
-    http::{
-        answer::error::Problem,
-        app::App,
-        flows::{
-            known_browser,
-            problems::{NOT_NOW, UNAVAILABLE},
-        },
-        limits::{
-            attempts::{Attempt, NotCharged},
-            purpose::Purpose,
-        },
-    },
+    http::{app::App, flows::problems::UNAVAILABLE, limits::purpose::Purpose},
 };
 use serde::Deserialize;
-use std::sync::Arc;
 
 const LONGEST: usize = 1_024;
 
-/// No account has this id, and reading it costs what reading one does.
-const DECOY: &str = "00000000-0000-0000-0000-000000000000";
-
-/// What attempts against passwords are counted under.
-pub(super) const AUTHENTICATOR: &str = "password";
+/// The name of the step, under which attempts are counted.
+pub(super) const NAME: &str = "password";
 
 pub struct Password;
 
@@ -64,7 +49,7 @@ impl TryFrom<String> for Given {
 
 impl Step for Password {
     fn path(&self) -> &'static str {
-        "password"
+        NAME
     }
 
     fn proof(&self) -> Option<ProofStep> {
@@ -76,13 +61,8 @@ impl Step for Password {
             let app = request.app;
             let Body { password: Given(password) } = request.body()?;
             request.charge(Purpose::Credential)?;
-            let identifier = request.offered(self).await?.identifier.ok_or(NOT_NOW)?;
-            // What is not an address belongs to no account, and costs the same.
-            let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
-            let attempt = charge(&request, &email).await?;
-            let account = find(app, &email).await?;
-            let known = account.machine.known();
-            let hash = known.and_then(|known| known.credentials.password()).cloned();
+            let named = request.named(self).await?;
+            let hash = named.account().and_then(|known| known.credentials.password()).cloned();
             let phc = hash.as_ref().map(|hash| hash.expose().to_owned());
             let verified = app.hashing.verify_or_decoy(password.clone(), phc).await;
             let verdict = verified.map_err(|error| {
@@ -91,61 +71,28 @@ impl Step for Password {
                 }
                 UNAVAILABLE
             })?;
-            let Some((known, hash)) = known.zip(hash).filter(|_| verdict.matches) else {
-                let account = known.map(|known| known.id.clone());
-                return request.disprove(self.path(), account, attempt).await;
+            let right = named.proved(self).zip(hash).filter(|_| verdict.matches);
+            let Some((mut proved, hash)) = right else {
+                return request.disprove(self, named).await;
             };
-            let version = if verdict.needs_rehash {
-                rehash(app, known, password, hash).await.unwrap_or(account.version)
-            } else {
-                account.version
-            };
-            let proved = Proved {
-                step: self.path(),
-                account: known.id.clone(),
-                version,
-                second_factors: known.credentials.second_factors(),
-            };
-            request.prove(proved, attempt, None).await
+            if verdict.needs_rehash
+                && let Some(version) = rehash(app, &proved.account, password, hash).await
+            {
+                proved.version = version;
+            }
+            request.prove(proved, named.attempt, None).await
         })
-    }
-}
-
-/// Charges the attempt to the identifier; a browser in which the person signed in before has an
-/// allowance of its own when that one is used up.
-async fn charge(request: &StepRequest<'_>, email: &str) -> Result<Attempt, Problem> {
-    let (app, source) = (request.app, &request.opened.source);
-    let refused = match app.attempts.charge(AUTHENTICATOR, email).await {
-        Ok(attempt) => return Ok(attempt),
-        Err(NotCharged::Unavailable) => return Err(UNAVAILABLE),
-        Err(refused @ NotCharged::TooMany(_)) => refused,
-    };
-    if source.known_browser.is_none() {
-        return Err(refused.into());
-    }
-    let account = find(app, email).await?;
-    let known = account.machine.known();
-    match known.and_then(|known| known_browser::find(app, source, known)) {
-        Some(browser) => Ok(app.attempts.charge_known_browser(AUTHENTICATOR, &browser).await?),
-        None => Err(refused.into()),
     }
 }
 
 /// Hashes a password as it is done today, where it was hashed in another way, and returns the version
 /// of the account that has the new hash. A failure keeps no person out: the next sign-in will do.
-async fn rehash(app: &App, known: &Known, password: Secret, from: PasswordHash) -> Option<i64> {
+async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) -> Option<i64> {
     let phc = app.hashing.hash(password, draw(&*app.dice)).await.ok()?;
     let to = PasswordHash::new(phc);
     let rehash = Command::Rehash { from, to: to.clone() };
-    app.account_entities.ask(&known.id, rehash).await.ok()?;
-    let seen = app.accounts.peek(&known.id).await.ok()?;
+    app.account_entities.ask(account, rehash).await.ok()?;
+    let seen = app.accounts.peek(account).await.ok()?;
     let held = seen.machine.known().and_then(|known| known.credentials.password());
     (held == Some(&to)).then_some(seen.version)
-}
-
-/// Finds the account of an address, with as many readings where there is none.
-async fn find(app: &App, email: &str) -> Result<Arc<Seen<Account>>, Problem> {
-    let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
-    let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
-    Ok(app.accounts.peek(&id).await?)
 }

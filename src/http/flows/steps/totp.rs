@@ -47,11 +47,11 @@ impl Step for Totp {
             let seen = app.accounts.look_anew(&account).await?;
             let known = seen.machine.known().ok_or(UNAVAILABLE)?;
             let Some(version) = spend(app, known, &code).await? else {
-                return request.disprove(self.path(), Some(account), attempt).await;
+                return request.disprove_of(self, Some(account), attempt).await;
             };
             let second_factors = known.credentials.second_factors();
             let proved = Proved { step: self.path(), account, version, second_factors };
-            let first = normalise_email(&known.email).map(|email| (password::AUTHENTICATOR, email));
+            let first = normalise_email(&known.email).map(|email| (password::NAME, email));
             request.prove(proved, attempt, first).await
         })
     }
