@@ -1,6 +1,6 @@
 //! What the public endpoints are built from.
 
-use super::Hosts;
+use super::layers::host::Hosts;
 use crate::domain::flow::Rules;
 use axum::http::HeaderValue;
 use ipnet::IpNet;
