@@ -10,7 +10,9 @@
 //! is the same one that begins again. What the organization is comes with the command; that it still
 //! is so is a requirement of the commit.
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp, organization};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Timestamp, organization,
+};
 use serde::{Deserialize, Serialize};
 
 /// The list of an account's memberships by slug, ended ones among them.
@@ -129,16 +131,16 @@ impl Membership {
         }
     }
 
-    fn provision(
+    fn redraw(
         &self,
         draft: &Draft,
         home: Option<&organization::Known>,
         now: Timestamp,
-    ) -> Decision<Self> {
+    ) -> Result<Redrawn<Known>, Refusal> {
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
         if (&held.account, &held.organization) != (&draft.account, &draft.organization) {
-            return Decision::refuse(Refusal::OtherPair);
+            return Err(Refusal::OtherPair);
         }
         let next = Known {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
@@ -148,15 +150,13 @@ impl Membership {
         let differs =
             [("roles", next.roles != held.roles), ("enabled", next.enabled != held.enabled)];
         let outcome = Provisioned::of(existed, &differs);
-        // What is as it was stands, though its organization may have changed around it.
+        // A draft that changes nothing is accepted, though the organization may have changed.
         if outcome == Provisioned::Unchanged {
-            return Decision::accept(Vec::new(), outcome);
+            return Ok(Redrawn { next, outcome, records: Vec::new() });
         }
-        // Whoever comes back is asked for everything again; whoever goes, for nothing.
+        // A member who comes back is asked for every role again; one who goes, for none.
         let kept = if held.enabled || !next.enabled { &*held.roles } else { &[] };
-        if let Err(why) = next.check(home, kept) {
-            return Decision::refuse(why);
-        }
+        next.check(home, kept)?;
         let mut records = Vec::new();
         if !existed {
             records.push(next.record("membership.created"));
@@ -168,8 +168,7 @@ impl Membership {
             (false, true) => records.push(next.record("membership.resumed")),
             _ => {}
         }
-        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
-        records.into_iter().fold(decision, Decision::recording)
+        Ok(Redrawn { next, outcome, records })
     }
 }
 
@@ -193,7 +192,10 @@ impl Machine for Membership {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         let Command::Provision { draft, home } = command;
-        self.provision(draft, home.as_ref(), now)
+        match self.redraw(draft, home.as_ref(), now) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
     }
 
     fn apply(&mut self, event: &Event) {

@@ -41,6 +41,7 @@ pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use projection::{Listing, Name};
 pub use provisioned::Provisioned;
+use provisioned::Redrawn;
 pub use rate::Rate;
 pub use record::Record;
 pub use secret::Secret;

@@ -10,7 +10,7 @@
 //! slug is never used again.
 
 use super::{
-    Decision, Listing, Machine, Provisioned, Record, Timestamp,
+    Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
     authority::{Permission, Permissions},
 };
 use serde::{Deserialize, Serialize};
@@ -109,10 +109,9 @@ impl Organization {
         }
     }
 
-    fn provision(&self, draft: &Draft) -> Decision<Self> {
-        if let Err(why) = draft.check() {
-            return Decision::refuse(why);
-        }
+    fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
+        draft.check()?;
+        let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
             slug: draft.slug.clone(),
             name: draft.slug.clone(),
@@ -130,26 +129,19 @@ impl Organization {
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
         ];
-        let outcome = Provisioned::of(self.known().is_some(), &differs);
-        let mut records = match &outcome {
-            Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
-            Provisioned::Created => vec![Record::new("organization.created")],
-            Provisioned::Changed(_) if !held.enabled && !next.enabled => {
-                return Decision::refuse(Refusal::Suspended);
-            }
-            Provisioned::Changed(_) => {
-                vec![Record::new("organization.changed").with("fields", outcome.fields())]
-            }
-        };
-        match (held.enabled, next.enabled) {
-            (true, false) => records.push(Record::new("organization.suspended")),
-            (false, true) => records.push(Record::new("organization.enabled")),
-            _ => {}
+        let outcome = Provisioned::of(existed, &differs);
+        if existed && outcome != Provisioned::Unchanged && !held.enabled && !next.enabled {
+            return Err(Refusal::Suspended);
         }
-        let slug = next.slug.clone();
-        let records = records.into_iter().map(|record| record.in_organization(&*slug));
-        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
-        records.fold(decision, Decision::recording)
+        let record = outcome.record("organization.created", "organization.changed");
+        let turned = match (held.enabled, next.enabled) {
+            (true, false) => Some(Record::new("organization.suspended")),
+            (false, true) => Some(Record::new("organization.enabled")),
+            _ => None,
+        };
+        let records = record.into_iter().chain(turned);
+        let records = records.map(|record| record.in_organization(&*next.slug)).collect();
+        Ok(Redrawn { next, outcome, records })
     }
 }
 
@@ -184,7 +176,10 @@ impl Machine for Organization {
 
     fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
         let Command::Provision(draft) = command;
-        self.provision(draft)
+        match self.redraw(draft) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
     }
 
     fn apply(&mut self, event: &Event) {
