@@ -7,11 +7,14 @@
 //! | ended | provision | enabled, with the rest of the draft | likewise |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
-//! is the same one that begins again. What the organization is comes with the command; that it still
-//! is so is a requirement of the commit.
+//! is the same one that begins again, in another epoch: what rested on the one before stays ended
+//! (adr/0038). What the organization is comes with the command; that it still is so is a requirement of
+//! the commit.
 
 use super::{
-    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Timestamp, organization,
+    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Timestamp,
+    epoch::{is_first, next_epoch},
+    organization,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +51,9 @@ pub struct Known {
     pub roles: Vec<String>,
     pub enabled: bool,
     pub created_at: Timestamp,
+    /// How often it was enabled again; see [`Known::epoch_at`].
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 /// What is to be; what is `None` stays as it is.
@@ -91,6 +97,13 @@ impl Known {
         roles.filter(|role| home.has_role(role)).collect()
     }
 
+    /// Returns the epoch in which it speaks for its organization.
+    ///
+    /// Neither count ever falls, so their sum is the same only while both are.
+    pub fn epoch_at(&self, home: &organization::Known) -> u64 {
+        self.epoch.saturating_add(home.epoch)
+    }
+
     fn new(draft: &Draft, now: Timestamp) -> Self {
         Self {
             id: draft.id.clone(),
@@ -99,6 +112,7 @@ impl Known {
             roles: Vec::new(),
             enabled: true,
             created_at: now,
+            epoch: 0,
         }
     }
 
@@ -142,9 +156,11 @@ impl Membership {
         if (&held.account, &held.organization) != (&draft.account, &draft.organization) {
             return Err(Refusal::OtherPair);
         }
+        let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
-            enabled: draft.enabled.unwrap_or(held.enabled),
+            enabled,
+            epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             ..held.clone()
         };
         let differs =
@@ -185,6 +201,8 @@ fn unique(roles: &[String]) -> Vec<String> {
 
 impl Machine for Membership {
     const KIND: &'static str = "membership";
+    // 2: `epoch`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;

@@ -19,6 +19,7 @@ pub mod authorization;
 pub mod client;
 pub mod consent;
 mod decision;
+mod epoch;
 mod fingerprint;
 pub mod flow;
 pub mod grant;

@@ -7,11 +7,13 @@
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
 //!
 //! A suspended organization confers no authority and accepts no change; it is never deleted, and its
-//! slug is never used again.
+//! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
+//! stays ended (adr/0038).
 
 use super::{
     Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
     authority::{Permission, Permissions},
+    epoch::{is_first, next_epoch},
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub struct Known {
     pub name: String,
     pub enabled: bool,
     pub roles: Vec<Role>,
+    /// How often it was enabled again; what was granted before belongs to an earlier epoch.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,12 +122,15 @@ impl Organization {
             name: draft.slug.clone(),
             enabled: true,
             roles: Vec::new(),
+            epoch: 0,
         });
+        let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
             slug: held.slug.clone(),
             name: draft.name.clone().unwrap_or(held.name.clone()),
-            enabled: draft.enabled.unwrap_or(held.enabled),
+            enabled,
             roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            epoch: next_epoch(held.epoch, (held.enabled, enabled)),
         };
         let differs = [
             ("name", next.name != held.name),
@@ -169,6 +177,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
+    // 2: `epoch`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -257,8 +267,27 @@ mod tests {
         assert_eq!(provision(&mut acme, rename.clone()), Err(Refusal::Suspended));
         let still = Draft { enabled: Some(false), ..rename.clone() };
         assert_eq!(provision(&mut acme, still), Err(Refusal::Suspended));
+        assert_eq!(acme.known().unwrap().epoch, 0);
         let resume = Draft { enabled: Some(true), ..rename };
         assert_eq!(provision(&mut acme, resume), Ok(Provisioned::Changed(vec!["name", "enabled"])));
+    }
+
+    #[test]
+    fn each_time_it_is_enabled_again_an_epoch_begins_and_at_no_other_time() {
+        let mut acme = acme();
+        let mut epoch_after = |enabled: bool, name: &str| {
+            let (name, enabled) = (Some(name.to_owned()), Some(enabled));
+            provision(&mut acme, Draft { name, enabled, ..draft() }).unwrap();
+            acme.known().unwrap().epoch
+        };
+        assert_eq!(epoch_after(true, "a"), 0);
+        assert_eq!(epoch_after(false, "b"), 0);
+        assert_eq!(epoch_after(true, "c"), 1);
+        assert_eq!(epoch_after(true, "d"), 1);
+        assert_eq!(epoch_after(false, "e"), 1);
+        assert_eq!(epoch_after(true, "f"), 2);
+        let text = serde_json::to_string(&acme).unwrap();
+        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
     }
 
     #[test]

@@ -165,7 +165,8 @@ async fn a_refresh_token_that_could_not_be_used_is_not_called_active() {
     assert_eq!(server.introspect("web", refresh).await["active"], true);
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
     assert_eq!(server.introspect("web", refresh).await["active"], false);
-    server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
+    let tokens = server.tokens("clara@nowhere.test", "web", "openid").await;
+    let refresh = text(&tokens["refresh_token"]);
     assert_eq!(server.introspect("web", refresh).await["active"], true);
     server.clock.advance(Duration::from_hours(7 * 24));
     assert_eq!(server.introspect("web", refresh).await["active"], false, "its session is over");

@@ -19,6 +19,7 @@ mod dev;
 mod doctor;
 mod documents;
 mod drain;
+mod epochs;
 mod families;
 mod http;
 mod indistinguishable;

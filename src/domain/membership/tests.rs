@@ -11,6 +11,7 @@ fn acme() -> organization::Known {
         name: "Acme".to_owned(),
         enabled: true,
         roles: vec![role("clerk"), role("manager")],
+        epoch: 0,
     }
 }
 
@@ -86,6 +87,8 @@ fn an_ended_membership_confers_nothing_and_is_the_same_when_it_begins_again() {
     assert_eq!(resumed.1, ["membership.changed", "membership.resumed"]);
     assert_eq!(membership.known().unwrap().id, "m");
     assert_eq!(membership.live_until(), Timestamp::FOREVER);
+    let home = organization::Known { epoch: 2, ..acme() };
+    assert_eq!(membership.known().unwrap().epoch_at(&home), 3, "one of its own, two of its home");
 }
 
 #[test]
