@@ -101,6 +101,11 @@ impl<'a> Planner<'a, '_> {
                 }
             }
         }
+        if moved {
+            // Another file may give the same account other memberships, and change none of these
+            // rows: then one of the two is planned again.
+            self.multi_commit.touch::<Account>(account).await?;
+        }
         Ok(moved)
     }
 
