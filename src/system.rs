@@ -13,6 +13,7 @@ use crate::{
     },
     domain::{
         Clock, Machine,
+        password::Policy,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
@@ -218,6 +219,7 @@ impl System {
 pub struct Workbench {
     services: Arc<Services>,
     password_cost: PasswordCost,
+    password_policy: Policy,
 }
 
 impl Workbench {
@@ -229,12 +231,22 @@ impl Workbench {
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
         let services = lend(store_url, folder, clock, dice).await?;
-        Ok(Self { services, password_cost: PasswordCost::default() })
+        let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
+        Ok(Self { services, password_cost, password_policy })
     }
 
     /// Has passwords hashed at another cost than usual.
     pub fn with_password_cost(self, password_cost: PasswordCost) -> Self {
         Self { password_cost, ..self }
+    }
+
+    /// Holds new passwords to another rule than the usual one.
+    pub fn with_password_policy(self, password_policy: Policy) -> Self {
+        Self { password_policy, ..self }
+    }
+
+    pub fn password_policy(&self) -> Policy {
+        self.password_policy
     }
 
     pub fn password_cost(&self) -> PasswordCost {

@@ -12,7 +12,7 @@ mod tests;
 
 use crate::{
     crypto::password::{self, Memory, PasswordCost, PasswordError, Verdict},
-    domain::Secret,
+    domain::password::Password,
 };
 use actix::{Actor, Addr, Handler, Message, SyncArbiter, SyncContext, System};
 use shelf::Shelf;
@@ -141,14 +141,14 @@ impl HashingPool {
     }
 
     /// Returns the PHC string of `password`.
-    pub async fn hash(&self, password: Secret, salt: [u8; 16]) -> Result<String, HashingError> {
+    pub async fn hash(&self, password: Password, salt: [u8; 16]) -> Result<String, HashingError> {
         let cost = self.common.cost;
         let hashed = self.run(move |memory| password::hash(password.expose(), salt, cost, memory));
         Ok(hashed.await??)
     }
 
     /// Compares `password` with a PHC string.
-    pub async fn verify(&self, password: Secret, phc: String) -> Result<Verdict, HashingError> {
+    pub async fn verify(&self, password: Password, phc: String) -> Result<Verdict, HashingError> {
         let cost = self.common.cost;
         let job =
             move |memory: &mut Memory| password::verify(password.expose(), &phc, cost, memory);
@@ -160,7 +160,7 @@ impl HashingPool {
     /// Only a hash at another cost than today's takes another time: see `Verdict::needs_rehash`.
     pub async fn verify_or_decoy(
         &self,
-        password: Secret,
+        password: Password,
         phc: Option<String>,
     ) -> Result<Verdict, HashingError> {
         let cost = self.common.cost;

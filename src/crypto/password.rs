@@ -8,9 +8,6 @@ use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-/// No password need be longer, in bytes; a sentence is not, and a file should not be hashed.
-pub const LONGEST: usize = 4_096;
-
 const SALT: usize = 16;
 const OUTPUT: usize = 32;
 

@@ -26,6 +26,7 @@ pub mod grant;
 pub mod id_token;
 pub mod membership;
 pub mod organization;
+pub mod password;
 mod projection;
 mod provisioned;
 mod rate;

@@ -25,7 +25,7 @@ mod progress;
 mod resources;
 mod table;
 
-pub use accounts::{MembershipEntry, Password, Person};
+pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};

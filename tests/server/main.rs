@@ -30,6 +30,7 @@ mod operator;
 #[cfg(feature = "otel")]
 mod otel;
 mod outside;
+mod passwords;
 mod person;
 mod races;
 mod refusals;

@@ -17,8 +17,8 @@ fn pool(options: HashingOptions) -> Arc<HashingPool> {
     Arc::new(HashingPool::start(options).unwrap())
 }
 
-fn secret() -> Secret {
-    Secret::new("correct horse")
+fn secret() -> Password {
+    Password::read("correct horse").unwrap()
 }
 
 /// Waits until `holds`; the test's own limit ends it when it never does.
@@ -65,7 +65,7 @@ async fn a_password_hashed_in_the_pool_is_verified_in_the_pool() {
     }
     let verdict = pool.verify(secret(), phc.clone()).await.unwrap();
     assert!(verdict.matches && !verdict.needs_rehash);
-    assert!(!pool.verify(Secret::new("wrong"), phc).await.unwrap().matches);
+    assert!(!pool.verify(Password::read("wrong").unwrap(), phc).await.unwrap().matches);
     assert_eq!(pool.vitals().done, 13);
 }
 
@@ -143,7 +143,7 @@ async fn memory_is_reused_while_it_is_wanted_and_given_back_when_it_is_not() {
     let patient = self::pool(options());
     patient.hash(secret(), SALT).await.unwrap();
     let size = patient.run(|memory| memory.size()).await;
-    assert_eq!(size, Ok(64), "the second job is services the memory of the first");
+    assert_eq!(size, Ok(64), "the second job is given the memory of the first");
     assert_eq!(patient.vitals().shelved, 1);
 }
 

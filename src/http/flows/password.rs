@@ -14,19 +14,17 @@ use crate::{
     actors::{Seen, hashing::HashingError},
     crypto::draw,
     domain::{
-        Secret,
         account::{Account, Command, EMAIL_ADDRESSES, PasswordHash, normalise_email},
         assurance::{Evidence, Method},
         flow::{Stage, Step},
         grant::Person,
+        password::Password,
     },
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
 use axum::{extract::State, response::Response};
 use serde_json::Value;
 use std::sync::Arc;
-
-const LONGEST: usize = 1_024;
 
 /// No account has this id, and reading it costs what reading one does.
 const DECOY: &str = "00000000-0000-0000-0000-000000000000";
@@ -39,8 +37,9 @@ pub async fn post(
 ) -> Result<Response, Problem> {
     let opened = Opened::of(&app, id, &posted.headers)?;
     let password = match posted.body.remove("password") {
-        Some(Value::String(text)) if (1..=LONGEST).contains(&text.len()) => Secret::new(text),
-        Some(Value::String(_)) => return Err(invalid("the password has 1 to 1024 bytes")),
+        Some(Value::String(text)) => {
+            Password::read(&text).map_err(|_| invalid("the password has 1 to 1024 characters"))?
+        }
         _ => return Err(invalid("the member password is missing")),
     };
     app.pace.take(Purpose::Credential, address, app.clock.now())?;
@@ -87,7 +86,7 @@ pub async fn post(
 
 /// Hashes a password as it is done today, where it came from elsewhere or from another day: until
 /// then it takes another time to verify than anybody else's.
-async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) {
+async fn rehash(app: &App, account: &str, password: Password, from: PasswordHash) {
     // Whoever is signing in is not kept out by a failure of this; the next time will do.
     let Ok(phc) = app.hashing.hash(password, draw(&*app.dice)).await else { return };
     let rehash = Command::Rehash { from, to: PasswordHash::new(phc) };
