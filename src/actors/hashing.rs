@@ -6,15 +6,18 @@
 //! that caller alone. Its threads cannot be joined: each holds the end of a line that falls
 //! silent when all are gone.
 
+mod even_time;
 mod shelf;
 #[cfg(test)]
 mod tests;
 
 use crate::{
+    clock::Stopwatch,
     crypto::password::{self, Memory, PasswordCost, PasswordError, Verdict},
     domain::password::Password,
 };
 use actix::{Actor, Addr, Handler, Message, SyncArbiter, SyncContext, System};
+use even_time::EvenTime;
 use shelf::Shelf;
 use std::{
     io,
@@ -27,7 +30,10 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot},
+    time::sleep,
+};
 
 /// How large the pool is, and what a hash costs in it.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +101,7 @@ struct Tally {
 /// What the pool and its workers share.
 struct Common {
     cost: PasswordCost,
+    even_time: EvenTime,
     /// Closed when the pool stops.
     permits: Arc<Semaphore>,
     shelf: Shelf,
@@ -123,6 +130,7 @@ impl HashingPool {
         let workers = options.workers.max(1);
         let common = Arc::new(Common {
             cost: options.cost,
+            even_time: EvenTime::default(),
             permits: Arc::new(Semaphore::new(workers + options.waiting)),
             shelf: Shelf::new(options.idle, options.cost),
             tally: Tally::default(),
@@ -157,17 +165,25 @@ impl HashingPool {
 
     /// Compares `password` with a PHC string; where there is none it takes as long, and is wrong.
     ///
-    /// Only a hash at another cost than today's takes another time: see `Verdict::needs_rehash`.
+    /// A wrong password takes the same time whatever the hash costs: see [`EvenTime`].
     pub async fn verify_or_decoy(
         &self,
         password: Password,
         phc: Option<String>,
     ) -> Result<Verdict, HashingError> {
-        let cost = self.common.cost;
-        let job = move |memory: &mut Memory| {
-            password::verify_or_decoy(password.expose(), phc.as_deref(), cost, memory)
-        };
-        Ok(self.run(job).await??)
+        let common = self.common.clone();
+        let job =
+            move |memory: &mut Memory| common.verify_or_decoy(&password, phc.as_deref(), memory);
+        let (verdict, begun, wrong_after) = self.run(job).await??;
+        if !verdict.matches {
+            sleep(wrong_after.saturating_sub(begun.elapsed())).await;
+        }
+        Ok(verdict)
+    }
+
+    /// How long a wrong password takes at this moment, from when it is compared.
+    pub fn wrong_after(&self) -> Duration {
+        self.common.even_time.wrong_after()
     }
 
     /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
@@ -322,6 +338,29 @@ where
 }
 
 impl Common {
+    /// Says what came of it, when it was begun, and how long after that a failure may be told.
+    fn verify_or_decoy(
+        &self,
+        password: &Password,
+        phc: Option<&str>,
+        memory: &mut Memory,
+    ) -> Result<(Verdict, Stopwatch, Duration), PasswordError> {
+        let Self { cost, even_time, .. } = self;
+        if !even_time.is_known() {
+            let begun = Stopwatch::start();
+            password::verify_or_decoy(password.expose(), None, *cost, memory)?;
+            even_time.learn(begun.elapsed());
+        }
+        // Before this one is learnt from: what it takes must not show in when it is told.
+        let wrong_after = even_time.wrong_after();
+        let begun = Stopwatch::start();
+        let verdict = password::verify_or_decoy(password.expose(), phc, *cost, memory)?;
+        if phc.is_none_or(|phc| password::is_of_cost(phc, *cost)) {
+            even_time.learn(begun.elapsed());
+        }
+        Ok((verdict, begun, wrong_after))
+    }
+
     fn run<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> Result<T, HashingError> {
         let mut memory = self.shelf.take();
         self.tally.busy.fetch_add(1, Ordering::Relaxed);

@@ -95,6 +95,60 @@ async fn a_hash_from_elsewhere_is_verified_and_a_hostile_one_rejected() {
     assert_eq!(pool.vitals().panicked, 0);
 }
 
+/// Says how long a wrong password takes against each of these hashes, the median of some tries.
+async fn medians<const N: usize>(pool: &HashingPool, hashes: [Option<String>; N]) -> [u128; N] {
+    let mut taken = [(); N].map(|()| Vec::new());
+    for _ in 0..3 {
+        for (phc, taken) in hashes.iter().zip(&mut taken) {
+            let (floor, begun) = (pool.wrong_after(), Stopwatch::start());
+            let verdict = pool.verify_or_decoy(secret(), phc.clone()).await.unwrap();
+            assert!(!verdict.matches);
+            assert!(begun.elapsed() >= floor, "{phc:?} was told too soon");
+            taken.push(begun.elapsed().as_millis());
+        }
+    }
+    taken.map(|mut taken| {
+        taken.sort_unstable();
+        taken[taken.len() / 2]
+    })
+}
+
+#[tokio::test]
+async fn time_does_not_tell_whose_hash_was_imported_at_another_cost() {
+    let cost = PasswordCost::default();
+    let pool = pool(HashingOptions { workers: 1, cost, ..options() });
+    let of_cost = |parameters: &str| {
+        let (salt, output) = ("c29tZXNhbHQ", "nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4");
+        Some(format!("$argon2id$v=19${parameters}${salt}${output}"))
+    };
+    let hashes = [
+        None,
+        of_cost("m=19456,t=2,p=1"),
+        of_cost("m=8,t=1,p=1"),
+        of_cost("m=65536,t=4,p=1"),
+        of_cost("m=65536,t=3,p=4"),
+        of_cost("m=16384,t=16,p=1"),
+    ];
+    let taken = medians(&pool, hashes).await;
+    let (least, most) = (taken.iter().min().unwrap(), taken.iter().max().unwrap());
+    assert!(most * 2 < least * 3, "they differ by less than half: {taken:?} ms");
+}
+
+#[tokio::test]
+async fn a_right_password_does_not_wait() {
+    let cost = PasswordCost { memory: 4_096, ..options().cost };
+    let pool = pool(HashingOptions { cost, ..options() });
+    pool.verify_or_decoy(secret(), None).await.unwrap();
+    let phc = pool.hash(secret(), SALT).await.unwrap();
+    let (mut quickest, floor) = (Duration::MAX, pool.wrong_after());
+    for _ in 0..5 {
+        let begun = Stopwatch::start();
+        assert!(pool.verify_or_decoy(secret(), Some(phc.clone())).await.unwrap().matches);
+        quickest = quickest.min(begun.elapsed());
+    }
+    assert!(quickest < floor, "{quickest:?} {floor:?}");
+}
+
 #[tokio::test]
 async fn without_a_permit_a_caller_is_refused_at_once_and_every_permit_returns() {
     let pool = pool(options());

@@ -133,7 +133,8 @@ async fn hundreds_of_accounts_with_passwords_are_one_commit() {
     assert_eq!(shop.bench.store().report().commits, before + 1);
     let last = shop.account("p299@acme.test").await.unwrap();
     assert!(
-        is_her_password(&last, b"a horse for number 299") && !is_her_password(&last, b"a horse for number 29")
+        is_her_password(&last, b"a horse for number 299")
+            && !is_her_password(&last, b"a horse for number 29")
     );
     assert_eq!(shop.bench.store().list(MEMBERS, "acme", ("", ""), 400).await.unwrap().len(), 301);
     assert!(shop.apply(&text).await.unwrap().changes_nothing());
