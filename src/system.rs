@@ -261,6 +261,11 @@ impl Workbench {
         &*self.services.dice
     }
 
+    /// Names under which to find what must not be recognised.
+    pub fn pseudonyms(&self) -> Pseudonyms {
+        Pseudonyms::new(self.services.vault.clone())
+    }
+
     /// Returns the vault of the installation.
     pub fn vault(&self) -> Vault {
         self.services.vault.now()

@@ -62,7 +62,7 @@ impl Attempts {
     ) -> Result<Attempt<'_>, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
         match self.throttles.ask(&id, Command::Charge { pace: self.pace }).await {
-            Ok(()) => Ok(Attempt { throttles: &self.throttles, pace: self.pace, id }),
+            Ok(_) => Ok(Attempt { throttles: &self.throttles, pace: self.pace, id }),
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))

@@ -24,12 +24,14 @@ mod planner;
 mod progress;
 mod resources;
 mod table;
+mod unlock;
 
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};
 pub use plan::{Plan, Step};
+pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ fn take(throttle: &mut Throttle, command: Command, now: Timestamp) -> Result<(),
     let committed = !decision.events.is_empty() || !decision.effects.write_nothing();
     assert!(decision.outcome.is_ok() || !committed, "a refusal commits nothing");
     decision.events.iter().for_each(|event| throttle.apply(event));
-    decision.outcome
+    decision.outcome.map(drop)
 }
 
 fn charge(throttle: &mut Throttle, pace: Pace, now: Timestamp) -> Result<(), Refusal> {
@@ -52,7 +52,25 @@ fn an_attempt_that_was_right_sets_everything_back() {
 
 #[test]
 fn nothing_to_clear_commits_nothing() {
-    assert!(Throttle::default().decide(&Command::Clear, NOW).events.is_empty());
+    let unlock = Command::Unlock { account: "a".to_owned(), authenticator: PASSWORD };
+    for command in [Command::Clear, unlock] {
+        let decision = Throttle::default().decide(&command, NOW);
+        assert!(decision.events.is_empty() && decision.effects.write_nothing());
+    }
+}
+
+#[test]
+fn an_operator_unlocks_what_is_exhausted_and_it_is_recorded() {
+    let (mut throttle, pace) = (charged(100), Pace::default());
+    assert!(charge(&mut throttle, pace, NOW).is_err());
+    let unlock = Command::Unlock { account: "a".to_owned(), authenticator: PASSWORD };
+    let decision = throttle.decide(&unlock, NOW);
+    let record = Record::new("throttle.unlocked");
+    let record = record.with("account", "a").with("authenticator", "password");
+    assert_eq!(decision.effects.records, [record.with("failures", 100)]);
+    assert_eq!(decision.outcome, Ok(100));
+    decision.events.iter().for_each(|event| throttle.apply(event));
+    assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::{
         flow::{Stage, Step},
         grant::Person,
         password::Password,
+        throttle,
     },
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
@@ -47,7 +48,7 @@ pub async fn post(
     let identifier = open.identifier.filter(|_| open.stage == Stage::Credential).ok_or(NOT_NOW)?;
     // What is no address is nobody's, and costs the same.
     let address = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
-    let attempt = app.attempts.charge("password", &address).await?;
+    let attempt = app.attempts.charge(throttle::PASSWORD, &address).await?;
     let account = find(&app, &address).await?;
     let known = account.machine.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());

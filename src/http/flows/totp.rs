@@ -12,6 +12,7 @@ use crate::{
         account::{Command, Known},
         assurance::Method,
         flow::{Stage, Step},
+        throttle,
     },
     http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
 };
@@ -32,7 +33,7 @@ pub async fn post(
     app.pace.take(Purpose::Credential, address, app.clock.now())?;
     let open = opened.look(&app).await?;
     let person = open.person.filter(|_| open.stage == Stage::SecondFactor).ok_or(NOT_NOW)?;
-    let attempt = app.attempts.charge(PURPOSE, &person.account).await?;
+    let attempt = app.attempts.charge(throttle::TOTP, &person.account).await?;
     let seen = app.accounts.look_anew(&person.account).await?;
     let Some(account) = seen.machine.known() else { return Err(UNAVAILABLE) };
     if !is_right(&app, account, code).await? {
