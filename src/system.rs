@@ -220,6 +220,8 @@ pub struct Workbench {
     services: Arc<Services>,
     password_cost: PasswordCost,
     password_policy: Policy,
+    /// What the keys folder has a key for.
+    algorithms: Vec<SigningAlgorithm>,
 }
 
 impl Workbench {
@@ -232,7 +234,8 @@ impl Workbench {
     ) -> Result<Self, SystemError> {
         let services = lend(store_url, folder, clock, dice).await?;
         let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
-        Ok(Self { services, password_cost, password_policy })
+        let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
+        Ok(Self { services, password_cost, password_policy, algorithms })
     }
 
     /// Has passwords hashed at another cost than usual.
@@ -243,6 +246,11 @@ impl Workbench {
     /// Holds new passwords to another rule than the usual one.
     pub fn with_password_policy(self, password_policy: Policy) -> Self {
         Self { password_policy, ..self }
+    }
+
+    /// Tells whether the keys folder has a key to sign with by this algorithm.
+    pub fn can_sign(&self, algorithm: SigningAlgorithm) -> bool {
+        self.algorithms.contains(&algorithm)
     }
 
     pub fn password_policy(&self) -> Policy {

@@ -164,6 +164,13 @@ impl<'a, 'b> Planner<'a, 'b> {
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
         }
+        let unsigned = clients::algorithms(draft).filter(|(_, one)| !self.workbench.can_sign(*one));
+        let unsigned = unsigned.map(|(field, algorithm)| {
+            let text = format!("`{field}` is `{algorithm}`, and the keys folder has no key for it");
+            (lines.of_field(field), text)
+        });
+        let unsigned: Vec<_> = unsigned.collect();
+        self.complain::<Client>(id, unsigned);
         let scope = draft.metadata.get("scope").and_then(Value::as_str);
         // What cannot be read as scopes has been refused already.
         let scopes = scope.and_then(|text| Scopes::parse(text).ok()).unwrap_or_default();

@@ -32,7 +32,8 @@ async fn tried(server: &TestServer, email: &str, password: &str) -> u16 {
 #[tokio::test]
 async fn a_password_is_the_same_however_its_accents_are_typed() {
     let server = TestServer::open().await;
-    let (composed, decomposed) = ("o caf\u{e9} forte da avo\u{301}", "o cafe\u{301} forte da av\u{f3}");
+    let (composed, decomposed) =
+        ("o caf\u{e9} forte da avo\u{301}", "o cafe\u{301} forte da av\u{f3}");
     server.apply(&account("nfc@acme.test", &composed.replace("o\u{301}", "\u{f3}"))).await;
     server.apply(&account("nfd@acme.test", &decomposed.replace('\u{f3}', "o\u{301}"))).await;
     for email in ["nfc@acme.test", "nfd@acme.test"] {
