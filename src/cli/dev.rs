@@ -38,7 +38,7 @@ pub(super) struct Dev {
     listen: Option<SocketAddr>,
 }
 
-/// Where it listens unless somebody says otherwise.
+/// Where it listens by default.
 const USUAL: &str = "127.0.0.1:8080";
 
 /// Reads an address, or the port of one.
@@ -124,7 +124,7 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Settings may come from anywhere, but not which installation this is: a development server must
-/// not put its demo into somebody's database.
+/// not put its demo into a database of others.
 fn configuration(
     mut given: Given,
     listen: Option<SocketAddr>,

@@ -188,7 +188,7 @@ impl Membership {
     }
 }
 
-/// What is there twice counts once.
+/// A role that is given twice counts once.
 fn unique(roles: &[String]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::with_capacity(roles.len());
     for role in roles {

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_puts_the_administration_of_organizations_into_a_role() {
+    fn no_role_may_contain_the_administration_of_organizations() {
         let role = role("boss", &["organizations:administer"]);
         let refused = provision(&mut acme(), Draft { roles: Some(vec![role]), ..draft() });
         assert!(matches!(refused, Err(Refusal::ForbiddenPermission(_))));

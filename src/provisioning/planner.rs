@@ -31,7 +31,7 @@ use crate::{
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// How much of what a machine says is repeated: it may quote what somebody wrote.
+/// How much of what a machine says is repeated: it may quote the file.
 const LONGEST_TEXT: usize = 500;
 
 /// A file that can be applied, once the accounts it creates have what they begin with.
@@ -50,7 +50,7 @@ pub(super) struct Planner<'a, 'b> {
     owners: Owners<'a>,
     /// The resources that the file declares, be they refused.
     resources: HashSet<&'a str>,
-    /// Organizations that were refused, as the file would have had them: who is in them is judged
+    /// Organizations that were refused, as the file would have had them: their members are judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
     /// The accounts that are to be created.
@@ -100,7 +100,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         for declared in &file.accounts {
             let before = self.newborn.len();
             self.account(declared).await?;
-            // Whoever is created is done when his password is hashed.
+            // An account that is created is done when its password is hashed.
             if self.newborn.len() == before {
                 progress.advance();
             }

@@ -70,7 +70,7 @@ async fn a_password_hashed_in_the_pool_is_verified_in_the_pool() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_password_costs_one_computation_too_and_is_wrong() {
+async fn an_account_without_a_password_costs_one_computation_too_and_is_wrong() {
     let pool = pool(options());
     let phc = pool.hash(secret(), SALT).await.unwrap();
     for (phc, matches) in [(Some(phc), true), (None, false), (None, false)] {
@@ -258,7 +258,7 @@ async fn stopping_finishes_what_runs_and_refuses_what_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nobody_is_left_waiting_when_the_pool_stops_under_load() {
+async fn no_caller_is_left_waiting_when_the_pool_stops_under_load() {
     for _ in 0..20 {
         let pool = pool(HashingOptions { waiting: 8, ..options() });
         let mut tasks = JoinSet::new();
@@ -299,7 +299,7 @@ async fn a_pool_that_is_dropped_ends_by_itself_and_does_not_make_anyone_wait() {
 }
 
 #[tokio::test]
-async fn a_hash_nobody_could_bear_is_rejected_by_the_pool_as_well() {
+async fn a_hash_that_is_too_dear_is_rejected_by_the_pool_as_well() {
     let cost = PasswordCost { memory: u32::MAX, ..PasswordCost::CHEAP };
     let pool = pool(HashingOptions { cost, ..options() });
     let outcome = pool.hash(secret(), SALT).await;

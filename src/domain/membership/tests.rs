@@ -98,7 +98,7 @@ fn roles_must_exist_unless_they_are_held() {
         Err(Refusal::NoSuchRole { organization: "acme".to_owned(), role: role.to_owned() })
     };
     assert_eq!(provision(&mut membership, draft(&["clerk", "owner"])), no_role("owner"));
-    // The organization drops a role; whoever has it may be given another.
+    // The organization drops a role; a member who has it may be given another.
     let mut home = acme();
     home.roles.remove(0);
     assert!(membership.known().unwrap().roles_at(&home).is_empty());
@@ -106,7 +106,7 @@ fn roles_must_exist_unless_they_are_held() {
     let changed = provision_at(&mut membership, both.clone(), Some(home.clone())).0;
     assert_eq!(changed, Ok(Provisioned::Changed(vec!["roles"])));
     assert_eq!(membership.known().unwrap().roles_at(&home), ["manager"]);
-    // Whoever comes back is asked again.
+    // A member who comes back is asked again.
     let ended = provision_at(&mut membership, ending(), Some(home.clone())).0;
     assert_eq!(ended, Ok(Provisioned::Changed(vec!["enabled"])));
     assert_eq!(provision_at(&mut membership, both, Some(home)).0, no_role("clerk"));

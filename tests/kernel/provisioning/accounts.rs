@@ -256,7 +256,7 @@ async fn a_role_that_the_file_itself_makes_can_be_held() {
 }
 
 #[tokio::test]
-async fn nobody_is_a_member_of_what_changed_since_it_was_planned() {
+async fn no_account_becomes_a_member_of_what_changed_since_it_was_planned() {
     let shop = Shop::with(EXAMPLE).await;
     let eva = "[[account]]\nemail = \"eva@acme.test\"\npassword = \"a horse of her own\"\n\
                memberships = [{ organization = \"acme\", roles = [\"clerk\"] }]\n";

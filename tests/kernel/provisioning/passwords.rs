@@ -1,4 +1,4 @@
-//! What passwords cost whoever applies a file: nothing before it is sure, and each of them once.
+//! What passwords cost when a file is applied: nothing before it is sure, and each of them once.
 
 use super::{EXAMPLE, Shop, accounts::is_her_password, file, lines, workbench};
 use porteiro::{
@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 #[tokio::test]
 async fn passwords_cost_nothing_in_a_dry_run_and_in_a_file_that_is_refused() {
     let shop = Shop::with("[[organization]]\nslug = \"acme\"\n").await;
-    // Nobody could bear it: were it tried, it would fail.
+    // It is out of bounds: were it tried, it would fail.
     let unbearable = PasswordCost { memory: u32::MAX, ..PasswordCost::CHEAP };
     let bench = workbench(&shop.world).await.unwrap().with_password_cost(unbearable);
     let eva = "[[account]]\nemail = \"eva@acme.test\"\npassword = \"a horse of her own\"\n";
@@ -36,7 +36,7 @@ async fn passwords_cost_nothing_in_a_dry_run_and_in_a_file_that_is_refused() {
     assert_eq!(tried.to_string(), "the passwords cannot be hashed");
     assert_eq!(shop.account("eva@acme.test").await, None);
     shop.apply(eva).await.unwrap();
-    // Whoever exists has hers already.
+    // An account that exists has its password already.
     assert!(apply(&bench, &file(eva), false, &|_, _| {}).await.unwrap().changes_nothing());
     for bench in [shop.bench, bench] {
         bench.close().await;
@@ -90,7 +90,7 @@ async fn a_password_is_hashed_once_however_often_the_file_is_planned() {
          email = \"eva@acme.test\"\npassword = \"a horse of her own\"\n",
     );
     let (heard, at_work) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    // When all is decided and nothing is committed, somebody else is faster.
+    // When all is decided and nothing is committed, another command is faster.
     let faster = async || {
         let other = workbench(&shop.world).await.unwrap();
         let change = file("[[organization]]\nslug = \"acme\"\nrole = []\n");
