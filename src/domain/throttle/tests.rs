@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn take(throttle: &mut Throttle, command: Command, now: Timestamp) -> Result<(), Refusal> {
-    let decision = throttle.decide(&command, now);
+fn take(throttle: &mut Throttle, command: &Command, now: Timestamp) -> Result<(), Refusal> {
+    let decision = throttle.decide(command, now);
     let committed = !decision.events.is_empty() || !decision.effects.write_nothing();
     assert!(decision.outcome.is_ok() || !committed, "a refusal commits nothing");
     decision.events.iter().for_each(|event| throttle.apply(event));
@@ -12,7 +12,7 @@ fn take(throttle: &mut Throttle, command: Command, now: Timestamp) -> Result<(),
 }
 
 fn charge(throttle: &mut Throttle, pace: Pace, now: Timestamp) -> Result<(), Refusal> {
-    take(throttle, Command::Charge { pace }, now)
+    take(throttle, &Command::Charge { pace }, now)
 }
 
 /// A throttle that has been charged so many times, all of them at `NOW`.
@@ -44,7 +44,7 @@ fn ten_attempts_are_granted_at_once_and_then_one_every_thirty_seconds() {
 #[test]
 fn an_attempt_that_was_right_sets_everything_back() {
     let (mut throttle, pace) = (charged(99), Pace::default());
-    assert_eq!(take(&mut throttle, Command::Clear, NOW), Ok(()));
+    assert_eq!(take(&mut throttle, &Command::Clear, NOW), Ok(()));
     assert_eq!(throttle, Throttle::default());
     assert_eq!(throttle.forget_at(), Some(Timestamp::NEVER));
     assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
