@@ -13,6 +13,7 @@ use crate::{
     },
     domain::{
         Clock, Machine,
+        password::Policy,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
@@ -223,6 +224,9 @@ impl System {
 pub struct Workbench {
     services: Arc<Services>,
     password_cost: PasswordCost,
+    password_policy: Policy,
+    /// What the keys folder has a key for.
+    algorithms: Vec<SigningAlgorithm>,
 }
 
 impl Workbench {
@@ -234,12 +238,28 @@ impl Workbench {
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
         let services = lend(store_url, folder, clock, dice).await?;
-        Ok(Self { services, password_cost: PasswordCost::default() })
+        let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
+        let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
+        Ok(Self { services, password_cost, password_policy, algorithms })
     }
 
     /// Has passwords hashed at another cost than usual.
     pub fn with_password_cost(self, password_cost: PasswordCost) -> Self {
         Self { password_cost, ..self }
+    }
+
+    /// Holds new passwords to another rule than the usual one.
+    pub fn with_password_policy(self, password_policy: Policy) -> Self {
+        Self { password_policy, ..self }
+    }
+
+    /// Tells whether the keys folder has a key to sign with by this algorithm.
+    pub fn can_sign(&self, algorithm: SigningAlgorithm) -> bool {
+        self.algorithms.contains(&algorithm)
+    }
+
+    pub fn password_policy(&self) -> Policy {
+        self.password_policy
     }
 
     pub fn password_cost(&self) -> PasswordCost {
@@ -252,6 +272,11 @@ impl Workbench {
 
     pub fn dice(&self) -> &dyn Dice {
         &*self.services.dice
+    }
+
+    /// Names under which to find what must not be recognised.
+    pub fn pseudonyms(&self) -> Pseudonyms {
+        Pseudonyms::new(self.services.vault.clone())
     }
 
     /// Returns the vault of the installation.

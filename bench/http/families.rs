@@ -99,7 +99,7 @@ pub fn grant(scene: &Scene) -> Outcome<Grant> {
         client_id: scene.portal.clone(),
         account: draw_uuid(&SystemDice),
         session: draw_id(&SystemDice),
-        seat: Some(Seat { membership, organization }),
+        seat: Some(Seat { membership, organization, epoch: 0 }),
         audience: Audience::Resource(scene.resource.clone()),
         scopes: Scopes::parse(&scene.personal_scope())?,
         authenticated_at: SystemClock.now(),

@@ -1,4 +1,4 @@
-//! The pool in which passwords are hashed: a few slow threads, and nobody waits without a permit.
+//! The pool in which passwords are hashed: a few slow threads, and no caller waits without a permit.
 //!
 //! The pool is actix's `SyncArbiter`, on a `System` thread of its own. Three things it lacks are
 //! added here. Its queue is unbounded: a job carries one of our permits, and where none is free
@@ -6,15 +6,18 @@
 //! that caller alone. Its threads cannot be joined: each holds the end of a line that falls
 //! silent when all are gone.
 
+mod even_time;
 mod shelf;
 #[cfg(test)]
 mod tests;
 
 use crate::{
+    clock::Stopwatch,
     crypto::password::{self, Memory, PasswordCost, PasswordError, Verdict},
-    domain::Secret,
+    domain::password::Password,
 };
 use actix::{Actor, Addr, Handler, Message, SyncArbiter, SyncContext, System};
+use even_time::EvenTime;
 use shelf::Shelf;
 use std::{
     io,
@@ -27,7 +30,10 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot},
+    time::sleep,
+};
 
 /// How large the pool is, and what a hash costs in it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +76,7 @@ pub enum HashingError {
 pub struct Vitals {
     /// Jobs running now.
     pub busy: u64,
-    /// Permits that nobody holds.
+    /// Permits that are free.
     pub free: usize,
     /// Memories that lie ready.
     pub shelved: usize,
@@ -95,13 +101,14 @@ struct Tally {
 /// What the pool and its workers share.
 struct Common {
     cost: PasswordCost,
+    even_time: EvenTime,
     /// Closed when the pool stops.
     permits: Arc<Semaphore>,
     shelf: Shelf,
     tally: Tally,
 }
 
-/// The door of the pool.
+/// What callers hold of the pool.
 pub struct HashingPool {
     common: Arc<Common>,
     /// Jobs are sent under this lock, so that none is sent while the queue is being torn down:
@@ -123,6 +130,7 @@ impl HashingPool {
         let workers = options.workers.max(1);
         let common = Arc::new(Common {
             cost: options.cost,
+            even_time: EvenTime::default(),
             permits: Arc::new(Semaphore::new(workers + options.waiting)),
             shelf: Shelf::new(options.idle, options.cost),
             tally: Tally::default(),
@@ -141,14 +149,14 @@ impl HashingPool {
     }
 
     /// Returns the PHC string of `password`.
-    pub async fn hash(&self, password: Secret, salt: [u8; 16]) -> Result<String, HashingError> {
+    pub async fn hash(&self, password: Password, salt: [u8; 16]) -> Result<String, HashingError> {
         let cost = self.common.cost;
         let hashed = self.run(move |memory| password::hash(password.expose(), salt, cost, memory));
         Ok(hashed.await??)
     }
 
     /// Compares `password` with a PHC string.
-    pub async fn verify(&self, password: Secret, phc: String) -> Result<Verdict, HashingError> {
+    pub async fn verify(&self, password: Password, phc: String) -> Result<Verdict, HashingError> {
         let cost = self.common.cost;
         let job =
             move |memory: &mut Memory| password::verify(password.expose(), &phc, cost, memory);
@@ -157,17 +165,25 @@ impl HashingPool {
 
     /// Compares `password` with a PHC string; where there is none it takes as long, and is wrong.
     ///
-    /// Only a hash at another cost than today's takes another time: see `Verdict::needs_rehash`.
+    /// A wrong password takes the same time whatever the hash costs: see [`EvenTime`].
     pub async fn verify_or_decoy(
         &self,
-        password: Secret,
+        password: Password,
         phc: Option<String>,
     ) -> Result<Verdict, HashingError> {
-        let cost = self.common.cost;
-        let job = move |memory: &mut Memory| {
-            password::verify_or_decoy(password.expose(), phc.as_deref(), cost, memory)
-        };
-        Ok(self.run(job).await??)
+        let common = self.common.clone();
+        let job =
+            move |memory: &mut Memory| common.verify_or_decoy(&password, phc.as_deref(), memory);
+        let (verdict, begun, wrong_after) = self.run(job).await??;
+        if !verdict.matches {
+            sleep(wrong_after.saturating_sub(begun.elapsed())).await;
+        }
+        Ok(verdict)
+    }
+
+    /// How long a wrong password takes at this moment, from when it is compared.
+    pub fn wrong_after(&self) -> Duration {
+        self.common.even_time.wrong_after()
     }
 
     /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
@@ -315,13 +331,36 @@ where
         } else {
             self.common.run(work)
         };
-        // First the permit: whoever has an answer may at once ask again.
+        // First the permit: a caller that has its answer may at once ask again.
         drop(permit);
         let _ = answer.send(outcome);
     }
 }
 
 impl Common {
+    /// Says what came of it, when it was begun, and how long after that a failure may be told.
+    fn verify_or_decoy(
+        &self,
+        password: &Password,
+        phc: Option<&str>,
+        memory: &mut Memory,
+    ) -> Result<(Verdict, Stopwatch, Duration), PasswordError> {
+        let Self { cost, even_time, .. } = self;
+        if !even_time.is_known() {
+            let begun = Stopwatch::start();
+            password::verify_or_decoy(password.expose(), None, *cost, memory)?;
+            even_time.learn(begun.elapsed());
+        }
+        // Before this one is learnt from: what it takes must not show in when it is told.
+        let wrong_after = even_time.wrong_after();
+        let begun = Stopwatch::start();
+        let verdict = password::verify_or_decoy(password.expose(), phc, *cost, memory)?;
+        if phc.is_none_or(|phc| password::is_of_cost(phc, *cost)) {
+            even_time.learn(begun.elapsed());
+        }
+        Ok((verdict, begun, wrong_after))
+    }
+
     fn run<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> Result<T, HashingError> {
         let mut memory = self.shelf.take();
         self.tally.busy.fetch_add(1, Ordering::Relaxed);

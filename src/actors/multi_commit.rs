@@ -119,6 +119,20 @@ impl MultiCommit {
         Ok(next)
     }
 
+    /// Writes the entity `id` again as it is, so that of two commits that touch it one loses.
+    ///
+    /// For what is decided over a list: two decisions over one list may change no row in common.
+    pub async fn touch<M: Machine>(&mut self, id: &str) -> Result<(), MultiCommitError> {
+        let mut staged = match self.take::<M>(id) {
+            Some(staged) => staged,
+            None => self.read::<M>(id).await?,
+        };
+        staged.changed |= staged.version > 0;
+        let entity = StagedEntity { staged: Box::new(staged), outcome: outcome_of::<M> };
+        self.entities.insert((M::KIND, id.to_owned()), entity);
+        Ok(())
+    }
+
     /// Commits everything, or nothing; what was read and left alone must still be as it was.
     pub async fn commit(mut self) -> Result<(), CommitError> {
         let born = std::mem::take(&mut self.commit.changes);

@@ -2,7 +2,9 @@
 
 use super::{
     Failure, apply, say, serve,
-    settings::{DEV_FOLDER, Given, dev_store, lifetimes, links, read_folder, workbench_at},
+    settings::{
+        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, read_folder, workbench_at,
+    },
 };
 use crate::{
     clock::SystemClock,
@@ -11,7 +13,7 @@ use crate::{
         SystemDice, draw_text,
         keys::{DevKeys, Folder, Generator, Origin},
     },
-    domain::Clock as _,
+    domain::{Clock as _, password::Policy},
     http::Hosts,
     server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
 };
@@ -36,7 +38,7 @@ pub(super) struct Dev {
     listen: Option<SocketAddr>,
 }
 
-/// Where it listens unless somebody says otherwise.
+/// Where it listens by default.
 const USUAL: &str = "127.0.0.1:8080";
 
 /// Reads an address, or the port of one.
@@ -63,7 +65,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");
     make_keys(&keys)?;
-    provide_demo(folder, &keys).await?;
+    provide_demo(folder, &keys, password_policy(loaded)).await?;
     let operator = match (loaded.origin("operator.listen"), config.listen.port()) {
         (Some(origin), _) if *origin != ValueOrigin::Default => OperatorAddress::At,
         (_, 8080) => OperatorAddress::Perhaps,
@@ -122,7 +124,7 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Settings may come from anywhere, but not which installation this is: a development server must
-/// not put its demo into somebody's database.
+/// not put its demo into a database of others.
 fn configuration(
     mut given: Given,
     listen: Option<SocketAddr>,
@@ -158,26 +160,28 @@ fn configuration(
 }
 
 /// Applies the demo, whose secrets are drawn once and kept where only their owner can read them.
-async fn provide_demo(folder: &Path, keys: &Path) -> Result<(), Failure> {
+async fn provide_demo(folder: &Path, keys: &Path, policy: Policy) -> Result<(), Failure> {
     let path = folder.join(DEMO_FILE);
     let mut file = OpenOptions::new();
     let written = match file.write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => file.write_all(demo().as_bytes()),
+        Ok(mut file) => file.write_all(demo(policy).as_bytes()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     };
     written.map_err(|error| unusable(&path, &error))?;
     let file = apply::read(&path)?;
     let workbench = workbench_at(&dev_store(folder), &read_folder(keys)?).await?;
+    let workbench = workbench.with_password_policy(policy);
     let applied = apply::carry_out(&workbench, &path, &file, false).await;
     workbench.close().await;
     applied.map(drop)
 }
 
-fn demo() -> String {
+fn demo(policy: Policy) -> String {
     let draw = |bytes| draw_text(&SystemDice, bytes);
     let demo = include_str!("demo.toml").replace("{secret}", &draw(32));
-    demo.replace("{password}", &draw(15))
+    // A byte becomes more than one character.
+    demo.replace("{password}", &draw(policy.min_length()))
 }
 
 /// Reads back a secret of the demo, unless its owner has taken it out of the file: that of the

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 it could not be done, or a verification found something; 78 (`EX_CONFIG`)
 //! the configuration or the keys folder must be mended first.
 
+mod account;
 mod apply;
 mod certificate;
 mod completions;
@@ -50,8 +51,11 @@ enum Command {
     Dev(dev::Dev),
     /// Run the server
     Serve,
-    /// Bring resources, organizations and clients to what a file says
+    /// Bring resources, organizations, accounts and clients to what a file says
     Apply(apply::Apply),
+    /// Unlock an account
+    #[command(subcommand)]
+    Account(account::Command),
     /// Make, rotate, revoke and list the keys of an installation
     #[command(subcommand)]
     Keys(keys::Command),
@@ -109,6 +113,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Dev(command) => dev::run(command, given).await,
             Command::Serve => serve::run(given).await,
             Command::Apply(command) => apply::run(command, given).await,
+            Command::Account(command) => account::run(command, given).await,
             Command::Keys(command) => keys::run(command, given).await,
             Command::Migrate(command) => migrate::run(command, given).await,
             Command::Doctor(command) => doctor::run(command, given).await,
@@ -117,7 +122,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Completions(command) => completions::run(&command),
         }
     });
-    // Whoever still looks up a name is not waited for.
+    // A name that is still being looked up is not waited for.
     runtime.shutdown_timeout(LAST_WORDS);
     match done {
         Ok(()) => ExitCode::SUCCESS,

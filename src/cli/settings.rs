@@ -8,7 +8,7 @@ use crate::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    domain::signing_keys::SigningKeys,
+    domain::{password::Policy, signing_keys::SigningKeys},
     http,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -145,7 +145,13 @@ pub(super) fn refuse(refusals: &[Refusal]) -> Failure {
 pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure> {
     let folder = loaded.config.keys.dir.as_deref().unwrap_or(Path::new(""));
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
-    workbench_at(url, &read_folder(folder)?).await
+    let workbench = workbench_at(url, &read_folder(folder)?).await?;
+    Ok(workbench.with_password_policy(password_policy(loaded)))
+}
+
+/// The rule for new passwords.
+pub(super) fn password_policy(loaded: &Loaded) -> Policy {
+    Policy::new(loaded.config.password.min_length)
 }
 
 pub(super) async fn workbench_at(url: &str, folder: &Folder) -> Result<Workbench, Failure> {

@@ -15,6 +15,7 @@ const ACTED_ON: &[&str] = &[
     "tls.key",
     "operator.listen",
     "registration.open",
+    "password.min_length",
     "links.sign_in",
     "lifetimes.authorization_code",
     "lifetimes.access_token",

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! all in base64url. The prefix tells leak scanners what they have found. The id leads to the owner
-//! without a lookup. The MAC tells, without asking anybody, that this was once issued; whether it is
+//! without a lookup. The MAC tells, without reading a row, that this was once issued; whether it is
 //! good is for its owner to say, who compares the hash of the random bits.
 
 use super::{Dice, Vault, draw_text};
@@ -60,7 +60,7 @@ impl OpaqueKind {
         Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) }
     }
 
-    /// Reads what somebody presents, if it was issued under a secret key that is still kept.
+    /// Reads what a caller presents, if it was issued under a secret key that is still kept.
     pub fn read(self, text: &str, vault: &Vault) -> Option<Genuine> {
         let body = text.strip_prefix(self.prefix())?;
         if body.len() != ID + RANDOM + TAG || !body.is_ascii() {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_altered_character_makes_it_a_stranger() {
+    fn a_token_with_an_altered_character_was_never_issued() {
         let kind = OpaqueKind::RefreshToken;
         let minted = kind.mint(&draw_id(&SystemDice), &vault(1), &SystemDice);
         for at in 0..minted.text.len() {

@@ -1,15 +1,12 @@
 //! Hashes of what people choose, as PHC strings of Argon2 (RFC 9106).
 //!
 //! New hashes are always Argon2id at the cost of the day. Hashes that come from elsewhere may be
-//! of any kind of Argon2, as long as checking them cannot be made to cost the server dearly.
+//! of any kind of Argon2, as long as checking one costs no more than `PasswordCost::MOST_WORK`.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
-
-/// No password need be longer, in bytes; a sentence is not, and a file should not be hashed.
-pub const LONGEST: usize = 4_096;
 
 const SALT: usize = 16;
 const OUTPUT: usize = 32;
@@ -33,8 +30,11 @@ pub struct PasswordCost {
 }
 
 impl PasswordCost {
-    /// The most a hash may cost, ours or another's: 256 MiB.
-    pub const MOST: Self = Self { memory: 256 * 1024, passes: 16, lanes: 16 };
+    /// The most of each that a hash may cost, ours or another's: 64 MiB.
+    pub const MOST: Self = Self { memory: 64 * 1024, passes: 16, lanes: 16 };
+    /// The most work it may be, in KiB times passes: 64 MiB four times, which is what PHP does and
+    /// more than the second choice of RFC 9106 §4.
+    pub const MOST_WORK: u64 = 4 * 64 * 1024;
     /// For tests alone: protects nothing.
     pub const CHEAP: Self = Self { memory: 64, passes: 1, lanes: 1 };
 
@@ -43,6 +43,7 @@ impl PasswordCost {
         (1..=Self::MOST.lanes).contains(&self.lanes)
             && (1..=Self::MOST.passes).contains(&self.passes)
             && (8 * self.lanes..=Self::MOST.memory).contains(&self.memory)
+            && u64::from(self.memory) * u64::from(self.passes) <= Self::MOST_WORK
     }
 }
 
@@ -147,9 +148,8 @@ pub fn check(phc: &str) -> Result<(), PasswordError> {
 
 /// Compares `password` with a PHC string; where there is none, takes the same trouble in vain.
 ///
-/// Either way there is one computation, so that time does not tell whether somebody has a password.
-/// A hash at another cost than today's takes another time than the decoy: such hashes go away by
-/// `needs_rehash`.
+/// Either way there is one computation. A hash at another cost than today's takes another time than
+/// the decoy: the hashing pool evens that out, and such hashes go away by `needs_rehash`.
 pub fn verify_or_decoy(
     password: &[u8],
     phc: Option<&str>,
@@ -165,7 +165,12 @@ pub fn verify_or_decoy(
     judged.unwrap_or(Ok(Verdict { matches: false, needs_rehash: false }))
 }
 
-/// Returns the PHC string of nobody's password.
+/// Tells whether comparing with a PHC string costs what it should cost today.
+pub fn is_of_cost(phc: &str, cost: PasswordCost) -> bool {
+    Phc::parse(phc).is_ok_and(|(phc, ..)| phc.cost == cost)
+}
+
+/// Returns a PHC string that is the hash of no password.
 fn decoy(cost: PasswordCost) -> String {
     phc_string(cost, [0; SALT], &[0; OUTPUT])
 }

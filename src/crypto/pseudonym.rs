@@ -17,7 +17,7 @@ impl Pseudonyms {
         Self(vault)
     }
 
-    /// Returns what `parts` are called for `purpose`; without the secret key nobody can tell.
+    /// Returns what `parts` are called for `purpose`; without the secret key it cannot be told.
     pub fn name(&self, purpose: &'static str, parts: &[&str]) -> String {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         let tag = self.0.now().mac_key(purpose).tag(&parts);

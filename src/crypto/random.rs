@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// Draws unpredictable bytes for whoever was given it.
+/// Draws unpredictable bytes.
 pub trait Dice: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }

@@ -9,7 +9,7 @@ const DIGITS: u8 = 6;
 const SKEW: u16 = 1;
 const STEP: u64 = 30;
 
-/// Returns the time step for which `code` is the right one; whoever accepts it does so once.
+/// Returns the time step for which `code` is the right one; the caller accepts each step once.
 pub fn matching_step(secret: &Secret, code: &str, now: Timestamp) -> Option<u64> {
     let code = code.trim();
     if code.len() != usize::from(DIGITS) || !code.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -23,7 +23,7 @@ pub use email::{LONGEST_EMAIL, normalise_email};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp};
+use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -163,20 +163,10 @@ impl Account {
 
     fn provision(&self, draft: &Draft, now: Timestamp) -> Decision<Self> {
         match self.redraw(draft, now) {
-            Err(why) => Decision::refuse(why),
-            Ok((next, outcome)) => {
-                let record = match &outcome {
-                    Provisioned::Unchanged => {
-                        return Decision::accept(Vec::new(), Reply::Provisioned(outcome));
-                    }
-                    Provisioned::Created => Record::new("account.created"),
-                    Provisioned::Changed(_) => {
-                        Record::new("account.changed").with("fields", outcome.fields())
-                    }
-                };
-                let provisioned = Event::Provisioned(Box::new(next));
-                Decision::accept(vec![provisioned], Reply::Provisioned(outcome)).recording(record)
+            Ok(redrawn) => {
+                redrawn.decide(|next| Event::Provisioned(Box::new(next)), Reply::Provisioned)
             }
+            Err(why) => Decision::refuse(why),
         }
     }
 
@@ -190,7 +180,7 @@ impl Account {
         }
     }
 
-    fn redraw(&self, draft: &Draft, now: Timestamp) -> Result<(Known, Provisioned), Refusal> {
+    fn redraw(&self, draft: &Draft, now: Timestamp) -> Result<Redrawn<Known>, Refusal> {
         let asked = normalise_email(&draft.email).ok_or(Refusal::Email)?;
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
@@ -213,7 +203,8 @@ impl Account {
         if matches!(outcome, Provisioned::Changed(_)) {
             next.updated_at = now;
         }
-        Ok((next, outcome))
+        let record = outcome.record("account.created", "account.changed");
+        Ok(Redrawn { next, outcome, records: record.into_iter().collect() })
     }
 }
 

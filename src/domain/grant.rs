@@ -5,6 +5,7 @@ use super::{
     account::Account,
     assurance::{Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
+    epoch::is_first,
     session::Session,
 };
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct Seat {
     pub membership: String,
     /// The slug of the organization.
     pub organization: String,
+    /// The epoch of both in which it was granted; it ends with it (adr/0038).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 /// Who granted what to whom, and on what evidence.

@@ -7,10 +7,15 @@
 //! | ended | provision | enabled, with the rest of the draft | likewise |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
-//! is the same one that begins again. What the organization is comes with the command; that it still
-//! is so is a requirement of the commit.
+//! is the same one that begins again, in another epoch: what rested on the one before stays ended
+//! (adr/0038). What the organization is comes with the command; that it still is so is a requirement of
+//! the commit.
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Record, Timestamp, organization};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Timestamp,
+    epoch::{is_first, next_epoch},
+    organization,
+};
 use serde::{Deserialize, Serialize};
 
 /// The list of an account's memberships by slug, ended ones among them.
@@ -46,6 +51,9 @@ pub struct Known {
     pub roles: Vec<String>,
     pub enabled: bool,
     pub created_at: Timestamp,
+    /// How often it was enabled again; see [`Known::epoch_at`].
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 /// What is to be; what is `None` stays as it is.
@@ -89,6 +97,13 @@ impl Known {
         roles.filter(|role| home.has_role(role)).collect()
     }
 
+    /// Returns the epoch in which it speaks for its organization.
+    ///
+    /// Neither count ever falls, so their sum is the same only while both are.
+    pub fn epoch_at(&self, home: &organization::Known) -> u64 {
+        self.epoch.saturating_add(home.epoch)
+    }
+
     fn new(draft: &Draft, now: Timestamp) -> Self {
         Self {
             id: draft.id.clone(),
@@ -97,6 +112,7 @@ impl Known {
             roles: Vec::new(),
             enabled: true,
             created_at: now,
+            epoch: 0,
         }
     }
 
@@ -129,34 +145,34 @@ impl Membership {
         }
     }
 
-    fn provision(
+    fn redraw(
         &self,
         draft: &Draft,
         home: Option<&organization::Known>,
         now: Timestamp,
-    ) -> Decision<Self> {
+    ) -> Result<Redrawn<Known>, Refusal> {
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
         if (&held.account, &held.organization) != (&draft.account, &draft.organization) {
-            return Decision::refuse(Refusal::OtherPair);
+            return Err(Refusal::OtherPair);
         }
+        let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
-            enabled: draft.enabled.unwrap_or(held.enabled),
+            enabled,
+            epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             ..held.clone()
         };
         let differs =
             [("roles", next.roles != held.roles), ("enabled", next.enabled != held.enabled)];
         let outcome = Provisioned::of(existed, &differs);
-        // What is as it was stands, though its organization may have changed around it.
+        // A draft that changes nothing is accepted, though the organization may have changed.
         if outcome == Provisioned::Unchanged {
-            return Decision::accept(Vec::new(), outcome);
+            return Ok(Redrawn { next, outcome, records: Vec::new() });
         }
-        // Whoever comes back is asked for everything again; whoever goes, for nothing.
+        // A member who comes back is asked for every role again; one who goes, for none.
         let kept = if held.enabled || !next.enabled { &*held.roles } else { &[] };
-        if let Err(why) = next.check(home, kept) {
-            return Decision::refuse(why);
-        }
+        next.check(home, kept)?;
         let mut records = Vec::new();
         if !existed {
             records.push(next.record("membership.created"));
@@ -168,12 +184,11 @@ impl Membership {
             (false, true) => records.push(next.record("membership.resumed")),
             _ => {}
         }
-        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
-        records.into_iter().fold(decision, Decision::recording)
+        Ok(Redrawn { next, outcome, records })
     }
 }
 
-/// What is there twice counts once.
+/// A role that is given twice counts once.
 fn unique(roles: &[String]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::with_capacity(roles.len());
     for role in roles {
@@ -186,6 +201,8 @@ fn unique(roles: &[String]) -> Vec<String> {
 
 impl Machine for Membership {
     const KIND: &'static str = "membership";
+    // 2: `epoch`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -193,7 +210,10 @@ impl Machine for Membership {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         let Command::Provision { draft, home } = command;
-        self.provision(draft, home.as_ref(), now)
+        match self.redraw(draft, home.as_ref(), now) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
     }
 
     fn apply(&mut self, event: &Event) {

@@ -7,11 +7,13 @@
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
 //!
 //! A suspended organization confers no authority and accepts no change; it is never deleted, and its
-//! slug is never used again.
+//! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
+//! stays ended (adr/0038).
 
 use super::{
-    Decision, Listing, Machine, Provisioned, Record, Timestamp,
+    Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
     authority::{Permission, Permissions},
+    epoch::{is_first, next_epoch},
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub struct Known {
     pub name: String,
     pub enabled: bool,
     pub roles: Vec<Role>,
+    /// How often it was enabled again; what was granted before belongs to an earlier epoch.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,47 +114,42 @@ impl Organization {
         }
     }
 
-    fn provision(&self, draft: &Draft) -> Decision<Self> {
-        if let Err(why) = draft.check() {
-            return Decision::refuse(why);
-        }
+    fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
+        draft.check()?;
+        let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
             slug: draft.slug.clone(),
             name: draft.slug.clone(),
             enabled: true,
             roles: Vec::new(),
+            epoch: 0,
         });
+        let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
             slug: held.slug.clone(),
             name: draft.name.clone().unwrap_or(held.name.clone()),
-            enabled: draft.enabled.unwrap_or(held.enabled),
+            enabled,
             roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            epoch: next_epoch(held.epoch, (held.enabled, enabled)),
         };
         let differs = [
             ("name", next.name != held.name),
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
         ];
-        let outcome = Provisioned::of(self.known().is_some(), &differs);
-        let mut records = match &outcome {
-            Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
-            Provisioned::Created => vec![Record::new("organization.created")],
-            Provisioned::Changed(_) if !held.enabled && !next.enabled => {
-                return Decision::refuse(Refusal::Suspended);
-            }
-            Provisioned::Changed(_) => {
-                vec![Record::new("organization.changed").with("fields", outcome.fields())]
-            }
-        };
-        match (held.enabled, next.enabled) {
-            (true, false) => records.push(Record::new("organization.suspended")),
-            (false, true) => records.push(Record::new("organization.enabled")),
-            _ => {}
+        let outcome = Provisioned::of(existed, &differs);
+        if existed && outcome != Provisioned::Unchanged && !held.enabled && !next.enabled {
+            return Err(Refusal::Suspended);
         }
-        let slug = next.slug.clone();
-        let records = records.into_iter().map(|record| record.in_organization(&*slug));
-        let decision = Decision::accept(vec![Event::Provisioned(next)], outcome);
-        records.fold(decision, Decision::recording)
+        let record = outcome.record("organization.created", "organization.changed");
+        let turned = match (held.enabled, next.enabled) {
+            (true, false) => Some(Record::new("organization.suspended")),
+            (false, true) => Some(Record::new("organization.enabled")),
+            _ => None,
+        };
+        let records = record.into_iter().chain(turned);
+        let records = records.map(|record| record.in_organization(&*next.slug)).collect();
+        Ok(Redrawn { next, outcome, records })
     }
 }
 
@@ -177,6 +177,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
+    // 2: `epoch`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -184,7 +186,10 @@ impl Machine for Organization {
 
     fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
         let Command::Provision(draft) = command;
-        self.provision(draft)
+        match self.redraw(draft) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
     }
 
     fn apply(&mut self, event: &Event) {
@@ -262,12 +267,31 @@ mod tests {
         assert_eq!(provision(&mut acme, rename.clone()), Err(Refusal::Suspended));
         let still = Draft { enabled: Some(false), ..rename.clone() };
         assert_eq!(provision(&mut acme, still), Err(Refusal::Suspended));
+        assert_eq!(acme.known().unwrap().epoch, 0);
         let resume = Draft { enabled: Some(true), ..rename };
         assert_eq!(provision(&mut acme, resume), Ok(Provisioned::Changed(vec!["name", "enabled"])));
     }
 
     #[test]
-    fn nobody_puts_the_administration_of_organizations_into_a_role() {
+    fn each_time_it_is_enabled_again_an_epoch_begins_and_at_no_other_time() {
+        let mut acme = acme();
+        let mut epoch_after = |enabled: bool, name: &str| {
+            let (name, enabled) = (Some(name.to_owned()), Some(enabled));
+            provision(&mut acme, Draft { name, enabled, ..draft() }).unwrap();
+            acme.known().unwrap().epoch
+        };
+        assert_eq!(epoch_after(true, "a"), 0);
+        assert_eq!(epoch_after(false, "b"), 0);
+        assert_eq!(epoch_after(true, "c"), 1);
+        assert_eq!(epoch_after(true, "d"), 1);
+        assert_eq!(epoch_after(false, "e"), 1);
+        assert_eq!(epoch_after(true, "f"), 2);
+        let text = serde_json::to_string(&acme).unwrap();
+        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
+    }
+
+    #[test]
+    fn no_role_may_contain_the_administration_of_organizations() {
         let role = role("boss", &["organizations:administer"]);
         let refused = provision(&mut acme(), Draft { roles: Some(vec![role]), ..draft() });
         assert!(matches!(refused, Err(Refusal::ForbiddenPermission(_))));

@@ -1,4 +1,9 @@
-//! How a thing came out of provisioning.
+//! What provisioning does to an entity: the part that all provisioned machines share.
+//!
+//! A machine redraws itself from a draft and names what differs. Where nothing does, nothing is
+//! committed; otherwise the event and its records are, and the answer names the fields.
+
+use super::{Decision, Machine, Record};
 
 /// What provisioning did to one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +15,7 @@ pub enum Provisioned {
 }
 
 impl Provisioned {
-    /// Names what differs between what was held, if anything was, and what follows.
+    /// Names what differs between the state before, if there was one, and the next.
     pub(super) fn of(existed: bool, differs: &[(&'static str, bool)]) -> Self {
         if !existed {
             return Self::Created;
@@ -20,11 +25,35 @@ impl Provisioned {
         if fields.is_empty() { Self::Unchanged } else { Self::Changed(fields) }
     }
 
-    /// Returns the fields for a record: all of them are new where the entity is.
-    pub(super) fn fields(&self) -> String {
+    /// Returns the record of the creation, or of the change with its fields.
+    pub(super) fn record(&self, created: &'static str, changed: &'static str) -> Option<Record> {
         match self {
-            Self::Changed(fields) => fields.join(" "),
-            Self::Created | Self::Unchanged => String::new(),
+            Self::Created => Some(Record::new(created)),
+            Self::Changed(fields) => Some(Record::new(changed).with("fields", fields.join(" "))),
+            Self::Unchanged => None,
         }
+    }
+}
+
+/// An entity as a draft makes it.
+pub(super) struct Redrawn<K> {
+    pub(super) next: K,
+    pub(super) outcome: Provisioned,
+    pub(super) records: Vec<Record>,
+}
+
+impl<K> Redrawn<K> {
+    /// Commits the next state with its records, unless nothing differs.
+    pub(super) fn decide<M: Machine>(
+        self,
+        event: impl Fn(K) -> M::Event,
+        reply: impl Fn(Provisioned) -> M::Reply,
+    ) -> Decision<M> {
+        let Self { next, outcome, records } = self;
+        if outcome == Provisioned::Unchanged {
+            return Decision::accept(Vec::new(), reply(outcome));
+        }
+        let accepted = Decision::accept(vec![event(next)], reply(outcome));
+        records.into_iter().fold(accepted, Decision::recording)
     }
 }

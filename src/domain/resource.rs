@@ -9,7 +9,7 @@
 //! that across resources.
 
 use super::{
-    Decision, Listing, Machine, Name, Provisioned, Record, Timestamp, authority::Permission,
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp, authority::Permission,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -113,26 +113,9 @@ impl Resource {
         }
     }
 
-    fn provision(&self, draft: &Draft) -> Decision<Self> {
-        if !is_identifier(&draft.identifier) {
-            return Decision::refuse(Refusal::Identifier);
-        }
-        for scope in draft.scopes.iter().flatten() {
-            if scope.is_wildcard() {
-                return Decision::refuse(Refusal::Wildcard(scope.clone()));
-            }
-            if scope.is_reserved() {
-                return Decision::refuse(Refusal::Reserved(scope.clone()));
-            }
-        }
-        for DetailType { name, permission, .. } in draft.authorization_details.iter().flatten() {
-            if let Some(permission) = permission.clone().filter(Permission::is_wildcard) {
-                return Decision::refuse(Refusal::DetailWildcard {
-                    name: name.clone(),
-                    permission,
-                });
-            }
-        }
+    fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
+        draft.check()?;
+        let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
             identifier: draft.identifier.clone(),
             name: None,
@@ -153,15 +136,31 @@ impl Resource {
             ("scopes", next.scopes != held.scopes),
             ("authorization_details", next.authorization_details != held.authorization_details),
         ];
-        let outcome = Provisioned::of(self.known().is_some(), &differs);
-        let record = match &outcome {
-            Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
-            Provisioned::Created => Record::new("resource.created"),
-            Provisioned::Changed(_) => {
-                Record::new("resource.changed").with("fields", outcome.fields())
+        let outcome = Provisioned::of(existed, &differs);
+        let record = outcome.record("resource.created", "resource.changed");
+        Ok(Redrawn { next, outcome, records: record.into_iter().collect() })
+    }
+}
+
+impl Draft {
+    fn check(&self) -> Result<(), Refusal> {
+        if !is_identifier(&self.identifier) {
+            return Err(Refusal::Identifier);
+        }
+        for scope in self.scopes.iter().flatten() {
+            if scope.is_wildcard() {
+                return Err(Refusal::Wildcard(scope.clone()));
             }
-        };
-        Decision::accept(vec![Event::Provisioned(next)], outcome).recording(record)
+            if scope.is_reserved() {
+                return Err(Refusal::Reserved(scope.clone()));
+            }
+        }
+        for DetailType { name, permission, .. } in self.authorization_details.iter().flatten() {
+            if let Some(permission) = permission.clone().filter(Permission::is_wildcard) {
+                return Err(Refusal::DetailWildcard { name: name.clone(), permission });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -174,7 +173,10 @@ impl Machine for Resource {
 
     fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
         let Command::Provision(draft) = command;
-        self.provision(draft)
+        match self.redraw(draft) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
     }
 
     fn apply(&mut self, event: &Event) {

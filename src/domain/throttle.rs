@@ -1,6 +1,6 @@
 //! A throttle: attempts against one authenticator of one identifier, whether or not it is known.
 //!
-//! Its id is a keyed hash of both, so that the table tells nobody who exists. An attempt is charged
+//! Its id is a keyed hash of both, so that the table does not tell who exists. An attempt is charged
 //! before it is made and counts as a failure until it was seen to be right: however many requests
 //! race, no more attempts are made than were charged.
 //!
@@ -9,23 +9,38 @@
 //! | full | charge | charged | |
 //! | charged | charge | charged once more | the allowance is used up, until a part of it has come back |
 //! | exhausted: charged as often as failures are borne | charge | exhausted | always, until it is forgotten |
-//! | any | clear | full | |
+//! | any | clear: the attempt was right | full | |
+//! | any | unlock, by an operator | full | |
 //! | charged | refund: it was not made | charged once less | |
 //!
 //! What comes back with time is the right to try again; failures are forgotten only by the attempt
 //! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
 //! costs no writes. An exhausted throttle is recorded once.
 
-use super::{Decision, Machine, Rate, Record, Timestamp};
+use super::{
+    Decision, Machine, Rate, Record, Timestamp,
+    account::{self, normalise_email},
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// After how long without an attempt failures are forgotten.
 const MEMORY: Duration = Duration::from_hours(30 * 24);
 
+/// The authenticators that are throttled. A password is charged to the normalised address, because
+/// it is tried before any account is known; what comes after it to the account's id.
+pub const PASSWORD: &str = "password";
+pub const TOTP: &str = "totp";
+
+/// Lists what may be held against an account: each authenticator, and what it is charged to.
+pub fn charged_to(account: &account::Known) -> [(&'static str, String); 2] {
+    let address = normalise_email(&account.email).unwrap_or_else(|| account.email.clone());
+    [(PASSWORD, address), (TOTP, account.id.clone())]
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Throttle {
-    /// Nothing is held against anybody.
+    /// No failure is held against the identifier.
     #[default]
     Full,
     Charged(Attempts),
@@ -69,7 +84,7 @@ impl Default for Pace {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// An attempt is about to be made.
     Charge { pace: Pace },
@@ -77,6 +92,8 @@ pub enum Command {
     Clear,
     /// It was not made after all.
     Refund { pace: Pace },
+    /// An operator clears what is held against an account.
+    Unlock { account: String, authenticator: &'static str },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +142,8 @@ impl Throttle {
             Ok(attempts) => attempts,
             Err(retry_at) => return Decision::refuse(Refusal::TooMany { retry_at }),
         };
-        let decision = Decision::accept(vec![Event::Charged(attempts)], ());
+        let held = attempts.failures.saturating_sub(1);
+        let decision = Decision::accept(vec![Event::Charged(attempts)], held);
         if attempts.failures == pace.most_failures {
             let exhausted = Record::new("throttle.exhausted");
             return decision.recording(exhausted.with("failures", attempts.failures));
@@ -138,7 +156,8 @@ impl Machine for Throttle {
     const KIND: &'static str = "throttle";
     type Command = Command;
     type Event = Event;
-    type Reply = ();
+    /// How many failures in a row were held before.
+    type Reply = u32;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
@@ -148,12 +167,21 @@ impl Machine for Throttle {
                 let failures = attempts.failures - 1;
                 let full_at = attempts.full_at - pace.refill;
                 let refunded = Attempts { failures, full_at, ..*attempts };
-                Decision::accept(vec![Event::Charged(refunded)], ())
+                Decision::accept(vec![Event::Charged(refunded)], attempts.failures)
             }
-            (Command::Refund { .. }, _) | (Command::Clear, Self::Full) => {
-                Decision::accept(Vec::new(), ())
+            (Command::Refund { .. }, _) | (Command::Clear | Command::Unlock { .. }, Self::Full) => {
+                Decision::accept(Vec::new(), 0)
             }
-            (Command::Clear, Self::Charged(_)) => Decision::accept(vec![Event::Cleared], ()),
+            (Command::Clear, Self::Charged(attempts)) => {
+                Decision::accept(vec![Event::Cleared], attempts.failures)
+            }
+            (Command::Unlock { account, authenticator }, Self::Charged(attempts)) => {
+                let unlocked = Record::new("throttle.unlocked")
+                    .with("account", account.as_str())
+                    .with("authenticator", *authenticator)
+                    .with("failures", attempts.failures);
+                Decision::accept(vec![Event::Cleared], attempts.failures).recording(unlocked)
+            }
         }
     }
 
@@ -172,7 +200,7 @@ impl Machine for Throttle {
         }
     }
 
-    /// What is granted is committed; to be refused a second too long hurts nobody, and so a flood
+    /// What is granted is committed; to be refused a second too long does no harm, and so a flood
     /// costs no reads either.
     fn tolerates_stale(command: &Command) -> bool {
         matches!(command, Command::Charge { .. })

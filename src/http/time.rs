@@ -1,30 +1,15 @@
 //! Times as documents show them: RFC 3339, in UTC.
 
 use crate::domain::Timestamp;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// The standard has four digits for a year, so this is the last time that it can write.
+const LAST: &str = "9999-12-31T23:59:59Z";
 
 /// Writes a time, to the second.
 pub fn rfc3339(at: Timestamp) -> String {
-    let seconds = at.seconds();
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Returns the date so many days after 1970 began, in the Gregorian calendar.
-///
-/// Years are counted from March, so that the leap day is the last of its year; 400 of them have
-/// 146,097 days.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let since_march = days + 719_468;
-    let era = since_march.div_euclid(146_097);
-    let of_era = since_march.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (year + era * 400 + next, month, day)
+    let at = OffsetDateTime::from_unix_timestamp(at.seconds()).ok();
+    at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
 }
 
 #[cfg(test)]
@@ -40,8 +25,11 @@ mod tests {
             (1_800_000_000, "2027-01-15T08:00:00Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
             (-1, "1969-12-31T23:59:59Z"),
+            (253_402_300_799, LAST),
+            (253_402_300_800, LAST),
         ] {
             assert_eq!(rfc3339(Timestamp::from_millis(seconds * 1_000)), written);
         }
+        assert_eq!(rfc3339(Timestamp::FOREVER), LAST);
     }
 }

@@ -11,13 +11,13 @@ use crate::{
         Secret, Timestamp,
         account::{self, ADDRESS_MEMBERS, PasswordHash, Profile, Refusal, normalise_email},
         membership,
+        password::Password,
     },
 };
 use serde_json::{Map, Value};
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
 const MOST_KEYS: usize = 1_000;
-const SHORTEST_PASSWORD: usize = 8;
 /// How long the secret of an authenticator app may be, in bytes.
 const TOTP_LENGTHS: RangeInclusive<usize> = 10..=64;
 
@@ -32,7 +32,7 @@ pub struct Person {
     pub address: String,
     /// Without the id and the credentials, which only an account that is created needs.
     pub draft: account::Draft,
-    pub password: Option<Password>,
+    pub password: Option<PasswordEntry>,
     pub totp_secret: Option<Secret>,
     /// All that there are to be; where it is `None` they stay.
     pub memberships: Option<Vec<MembershipEntry>>,
@@ -40,8 +40,8 @@ pub struct Person {
 
 /// A password as a file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Password {
-    Clear(Secret),
+pub enum PasswordEntry {
+    Clear(Password),
     Hashed(PasswordHash),
 }
 
@@ -63,8 +63,8 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
     let email_verified = table.flag("email_verified");
     let password = password(&mut table);
     let totp_secret = totp_secret(&mut table);
-    let memberships = table.tables(MEMBERSHIPS);
-    let memberships = memberships.map(|sections| places(sections, &mut table));
+    let sections = table.tables(MEMBERSHIPS);
+    let memberships = sections.map(|sections| memberships(sections, &mut table));
     let updated_at = table
         .number("updated_at")
         .map(|number| Timestamp::NEVER + Duration::from_secs(number.value));
@@ -118,20 +118,19 @@ fn postal_address(name: &str, table: &mut Table<'_>) -> Option<Value> {
 }
 
 /// Reads a password, in clear or hashed; no complaint repeats any of it.
-fn password(table: &mut Table<'_>) -> Option<Password> {
+fn password(table: &mut Table<'_>) -> Option<PasswordEntry> {
     const KEY: &str = "password";
     let Located { value, line } = table.text(KEY)?;
     let wrong = if is_hash(&value) {
         match password::check(&value) {
-            Ok(()) => return Some(Password::Hashed(PasswordHash::new(value))),
+            Ok(()) => return Some(PasswordEntry::Hashed(PasswordHash::new(value))),
             Err(why) => format!("looks like a hash that cannot be used: {why}"),
         }
-    } else if value.chars().count() < SHORTEST_PASSWORD {
-        format!("must have at least {SHORTEST_PASSWORD} characters")
-    } else if value.len() > password::LONGEST {
-        format!("must have at most {} bytes", password::LONGEST)
     } else {
-        return Some(Password::Clear(Secret::new(value)));
+        match Password::read(&value) {
+            Ok(password) => return Some(PasswordEntry::Clear(password)),
+            Err(fault) => fault.to_string(),
+        }
     };
     table.complain_of(KEY, line, &wrong);
     None
@@ -139,7 +138,7 @@ fn password(table: &mut Table<'_>) -> Option<Password> {
 
 /// Tells whether a text has the form in which hashes are written, `$name$…$…`.
 ///
-/// A hash of a kind that is not known must not become somebody's password.
+/// A hash of an unknown kind must not become a person's password.
 fn is_hash(text: &str) -> bool {
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let named = |rest: &str| {
@@ -165,8 +164,8 @@ fn totp_secret(table: &mut Table<'_>) -> Option<Secret> {
     None
 }
 
-fn places(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<MembershipEntry> {
-    let mut places = Vec::with_capacity(sections.len());
+fn memberships(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<MembershipEntry> {
+    let mut entries = Vec::with_capacity(sections.len());
     let mut named = HashMap::new();
     for section in sections {
         let mut table = Table::new("account.memberships", section, account.reading);
@@ -184,16 +183,16 @@ fn places(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<MembershipEntr
             account.note_member(ROLES, &role_of(&organization, &role.value), role.line);
         }
         let roles = roles.into_iter().map(|role| role.value).collect();
-        places.push(MembershipEntry { organization, roles });
+        entries.push(MembershipEntry { organization, roles });
     }
-    places
+    entries
 }
 
 fn role_of(organization: &str, role: &str) -> String {
     format!("{organization}:{role}")
 }
 
-/// What was refused in words, each with its line.
+/// Says in words what was refused, each with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
     match refusal {
         Refusal::Email | Refusal::OtherEmail | Refusal::TotpSpent | Refusal::OtherPassword => {
@@ -206,8 +205,8 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
     }
 }
 
-/// What was refused of a membership in words, with its line.
-pub(super) fn said_of_place(refusal: &membership::Refusal, lines: &Lines) -> (usize, String) {
+/// Says in words what was refused of a membership, with its line.
+pub(super) fn said_of_membership(refusal: &membership::Refusal, lines: &Lines) -> (usize, String) {
     let line = match refusal {
         membership::Refusal::NoSuchOrganization(slug) | membership::Refusal::Suspended(slug) => {
             lines.of_member(MEMBERSHIPS, slug)

@@ -68,7 +68,7 @@ pub async fn apply(
         let (plan, multi_commit) = create(planned, &mut beginnings, progress).await?;
         match multi_commit.commit().await {
             Ok(()) => return Ok(plan),
-            // Somebody else was first: what was read, or who owns what, is no longer so.
+            // Another commit was first: what was read, or an owner, is no longer so.
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
             Err(CommitError::Unknown) => return Err(ApplyError::Unknown),
             Err(error @ CommitError::Unavailable) => return Err(ApplyError::NotCommitted(error)),

@@ -1,7 +1,7 @@
 //! What accounts begin with: made once, however often the file is planned.
 
 use super::{
-    accounts::{Password, Person},
+    accounts::{PasswordEntry, Person},
     apply::ApplyError,
     lines::Declared,
     progress::Progress,
@@ -12,6 +12,7 @@ use crate::{
     domain::{
         Secret,
         account::{Draft, PasswordHash, SealedSecret},
+        password::Password,
     },
     system::Workbench,
 };
@@ -43,8 +44,8 @@ impl<'a> Beginnings<'a> {
     pub(super) fn draft(&mut self, person: &'a Person) -> Draft {
         let id = self.id(person).to_owned();
         let password = match &person.password {
-            Some(Password::Hashed(phc)) => Some(phc.clone()),
-            Some(Password::Clear(_)) => self.hashes.get(&*person.address).cloned(),
+            Some(PasswordEntry::Hashed(phc)) => Some(phc.clone()),
+            Some(PasswordEntry::Clear(_)) => self.hashes.get(&*person.address).cloned(),
             None => None,
         };
         let seal = |secret: &Secret| {
@@ -65,7 +66,9 @@ impl<'a> Beginnings<'a> {
         let mut wanted = Vec::new();
         for Declared { draft: person, .. } in newborn {
             match &person.password {
-                Some(Password::Clear(password)) if !self.hashes.contains_key(&*person.address) => {
+                Some(PasswordEntry::Clear(password))
+                    if !self.hashes.contains_key(&*person.address) =>
+                {
                     wanted.push((person.address.as_str(), password));
                 }
                 _ => progress.advance(),
@@ -86,7 +89,7 @@ impl<'a> Beginnings<'a> {
     async fn hash_by(
         &mut self,
         jobs: &mut Jobs,
-        wanted: &[(&'a str, &'a Secret)],
+        wanted: &[(&'a str, &'a Password)],
         progress: &mut Progress<'_>,
     ) -> Result<(), HashingError> {
         let mut waiting = wanted.iter().enumerate();
@@ -114,7 +117,7 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn begin(&mut self, place: usize, password: Secret, salt: [u8; 16]) {
+    fn begin(&mut self, place: usize, password: Password, salt: [u8; 16]) {
         let pool = self.pool.clone();
         self.running.spawn(async move { (place, pool.hash(password, salt).await) });
     }

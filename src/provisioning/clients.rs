@@ -9,6 +9,7 @@ use crate::{
     domain::{
         Fingerprint,
         client::{Bond, ClientMetadata, Draft, Profile, Refusal},
+        signing_keys::SigningAlgorithm,
     },
 };
 use serde_json::Value;
@@ -16,6 +17,13 @@ use serde_json::Value;
 const MOST_KEYS: usize = 1_000;
 const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 512;
+
+/// The fields that say how we sign for a client.
+const SIGNED_BY_US: [&str; 3] = [
+    "id_token_signed_response_alg",
+    "userinfo_signed_response_alg",
+    "authorization_signed_response_alg",
+];
 
 /// The lists whose members must each be found again.
 const ROLES: &str = "roles";
@@ -58,6 +66,16 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let lines = table.finish();
     draft.client_id = client_id?.value;
     Some(Declared { draft, lines })
+}
+
+/// Lists the algorithms by which a draft wants to be signed for; an unknown one is refused elsewhere.
+pub(super) fn algorithms(
+    draft: &Draft,
+) -> impl Iterator<Item = (&'static str, SigningAlgorithm)> + '_ {
+    SIGNED_BY_US.into_iter().filter_map(|field| {
+        let name = draft.metadata.get(field)?.as_str()?;
+        Some((field, SigningAlgorithm::by_name(name)?))
+    })
 }
 
 /// Reads a secret and keeps its fingerprint alone.

@@ -1,11 +1,11 @@
-//! What is the issuer's own: no file may declare it, nor let anybody introspect it.
+//! What is the issuer's own: no file may declare it, nor let a client introspect it.
 
 use super::{clients::INTROSPECTS, file::File, table::excerpt};
 use crate::config::Complaint;
 use url::Url;
 
 impl File {
-    /// Complains of every resource that is the issuer or lies below it, and of whoever would
+    /// Complains of every resource that is the issuer or lies below it, and of every client that would
     /// introspect it: tokens for the issuer are Porteiro's own.
     pub fn check_against_issuer(&self, issuer: &str) -> Result<(), Vec<Complaint>> {
         let Ok(issuer) = Url::parse(issuer) else { return Ok(()) };

@@ -8,7 +8,7 @@ pub struct Declared<D> {
     pub lines: Lines,
 }
 
-/// Shows the line alone: a draft may hold what somebody meant to keep to himself.
+/// Shows the line alone: a draft may hold a secret.
 impl<D> fmt::Debug for Declared<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Declared(line {})", self.lines.own)

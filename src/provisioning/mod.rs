@@ -5,7 +5,7 @@
 //!    resources, then organizations, then accounts, then clients, so that each sees what the file makes
 //!    of the former;
 //! 3. [`apply()`] hashes the passwords of accounts that will be created, commits everything as one, and
-//!    plans anew when somebody else was first.
+//!    plans again when another commit was first.
 //!
 //! Whatever is wrong is a [`Complaint`](crate::config::Complaint) with its line, and all of them are
 //! given at once. Nothing is written while there is one.
@@ -24,12 +24,14 @@ mod planner;
 mod progress;
 mod resources;
 mod table;
+mod unlock;
 
-pub use accounts::{MembershipEntry, Password, Person};
+pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use lines::{Declared, Lines};
 pub use plan::{Plan, Step};
+pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@ use crate::{
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// How much of what a machine says is repeated: it may quote what somebody wrote.
+/// How much of what a machine says is repeated: it may quote the file.
 const LONGEST_TEXT: usize = 500;
 
 /// A file that can be applied, once the accounts it creates have what they begin with.
@@ -50,7 +50,7 @@ pub(super) struct Planner<'a, 'b> {
     owners: Owners<'a>,
     /// The resources that the file declares, be they refused.
     resources: HashSet<&'a str>,
-    /// Organizations that were refused, as the file would have had them: who is in them is judged
+    /// Organizations that were refused, as the file would have had them: their members are judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
     /// The accounts that are to be created.
@@ -100,7 +100,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         for declared in &file.accounts {
             let before = self.newborn.len();
             self.account(declared).await?;
-            // Whoever is created is done when his password is hashed.
+            // An account that is created is done when its password is hashed.
             if self.newborn.len() == before {
                 progress.advance();
             }
@@ -164,6 +164,13 @@ impl<'a, 'b> Planner<'a, 'b> {
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
         }
+        let unsigned = clients::algorithms(draft).filter(|(_, one)| !self.workbench.can_sign(*one));
+        let unsigned = unsigned.map(|(field, algorithm)| {
+            let text = format!("`{field}` is `{algorithm}`, and the keys folder has no key for it");
+            (lines.of_field(field), text)
+        });
+        let unsigned: Vec<_> = unsigned.collect();
+        self.complain::<Client>(id, unsigned);
         let scope = draft.metadata.get("scope").and_then(Value::as_str);
         // What cannot be read as scopes has been refused already.
         let scopes = scope.and_then(|text| Scopes::parse(text).ok()).unwrap_or_default();
@@ -233,11 +240,13 @@ fn as_meant(
 ) -> organization::Known {
     let held = held.cloned();
     let enabled = held.as_ref().is_none_or(|held| held.enabled);
+    let epoch = held.as_ref().map_or(0, |held| held.epoch);
     let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
     organization::Known {
         slug: draft.slug.clone(),
         name: draft.name.clone().unwrap_or(name),
         enabled: draft.enabled.unwrap_or(enabled),
         roles: draft.roles.clone().unwrap_or(roles),
+        epoch,
     }
 }

@@ -1,4 +1,4 @@
-//! How far a file has come, for whoever waits.
+//! How far a file has come, for the operator who waits.
 
 /// Counts the file's entities as they are decided on.
 pub(super) struct Progress<'a> {

@@ -53,7 +53,7 @@ impl<'a> Table<'a> {
         Self { reading, path, section, lines }
     }
 
-    /// The keys that nobody has taken yet.
+    /// The keys that were not taken yet.
     pub(super) fn keys(&self) -> Vec<String> {
         self.section.keys().map(|key| key.value.to_owned()).collect()
     }

@@ -8,7 +8,8 @@ use porteiro::{
         keys::{Generator, Origin, Purpose},
     },
     domain::{
-        Clock as _, Secret,
+        Clock as _,
+        password::Password,
         signing_keys::{Command, SigningAlgorithm},
     },
     system::{System, SystemError},
@@ -46,8 +47,9 @@ async fn a_system_signs_hashes_and_ends_in_order() {
     }
     let shown = system.keys().borrow().jwks.to_string();
     assert!(!shown.contains("\"d\""), "no private half is published");
-    let hash = system.hashing().hash(Secret::new("correct horse"), [1; 16]).await.unwrap();
-    assert!(system.hashing().verify(Secret::new("correct horse"), hash).await.unwrap().matches);
+    let password = || Password::read("correct horse").unwrap();
+    let hash = system.hashing().hash(password(), [1; 16]).await.unwrap();
+    assert!(system.hashing().verify(password(), hash).await.unwrap().matches);
     assert!(system.stop(Duration::from_secs(5)).await);
 }
 

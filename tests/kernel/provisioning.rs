@@ -262,6 +262,30 @@ async fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[tokio::test]
+async fn a_client_that_nothing_could_be_signed_for_is_refused() {
+    let shop = Shop::with(EXAMPLE).await;
+    let signed = |algorithm: &str| {
+        format!(
+            "[[client]]\nclient_id = \"billing\"\n\
+             id_token_signed_response_alg = \"{algorithm}\"\n\
+             userinfo_signed_response_alg = \"{algorithm}\"\n"
+        )
+    };
+    let no_key = |line, field| {
+        format!(
+            "{line}: client `billing`: `{field}` is `PS256`, and the keys folder has no key for it"
+        )
+    };
+    let expected =
+        [no_key(3, "id_token_signed_response_alg"), no_key(4, "userinfo_signed_response_alg")];
+    assert_eq!(shop.refused(&signed("PS256")).await, expected);
+    for algorithm in ["RS256", "ES256", "EdDSA"] {
+        shop.apply(&signed(algorithm)).await.unwrap();
+    }
+    shop.bench.close().await;
+}
+
+#[tokio::test]
 async fn a_suspended_organization_fails_the_file_unless_the_file_enables_it() {
     let shop = Shop::with(EXAMPLE).await;
     let suspend = "[[organization]]\nslug = \"acme\"\nenabled = false\n";

@@ -5,14 +5,15 @@ use porteiro::{
     actors::{Entities, Failure},
     crypto::{
         SystemDice,
-        keys::{Generator, Origin},
+        keys::{DevKeys, Folder, Generator, Origin},
     },
     domain::{
         Clock as _,
         throttle::{Command, Pace, Refusal, Throttle},
     },
     http::limits::attempts::{Attempts, NotCharged},
-    system::System,
+    provisioning::{File, apply, unlock},
+    system::{System, Workbench},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::task::JoinSet;
@@ -112,6 +113,30 @@ async fn every_authenticator_of_every_identifier_has_a_throttle_that_names_nobod
     assert_eq!(stranger.count("entities WHERE kind = 'throttle'").await, 4);
     let named = "entities WHERE state LIKE '%acme%' OR id LIKE '%acme%'";
     assert_eq!(stranger.count(named).await, 0);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn what_an_operator_unlocks_is_recorded_and_open_to_every_node() {
+    let world = World::new().await;
+    let system = system(&world).await;
+    let attempts = Attempts::new(&system, Arc::default(), false).await.unwrap();
+    let folder = Folder::load(&world.folder().join("keys"), DevKeys::Refused).unwrap();
+    let dice = Arc::new(SystemDice);
+    let bench = Workbench::open(&world.url, &folder, world.clock.clone(), dice).await.unwrap();
+    let ana = File::parse("[[account]]\nemail = \"Ana@acme.test\"\n").unwrap();
+    apply(&bench, &ana, false, &|_, _| {}).await.unwrap();
+    assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await.0, 100);
+    let unlocked = unlock(&bench, "ana@acme.test").await.unwrap();
+    assert_eq!(unlocked.authenticators, ["password"]);
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await.0, 100);
+    let recorded = "security_log WHERE event = 'throttle.unlocked' AND detail LIKE \
+                    '%\"failures\":100%'";
+    assert_eq!(world.stranger().await.count(recorded).await, 1);
+    assert!(unlock(&bench, "ana@acme.test").await.unwrap().authenticators.len() == 1);
+    assert!(unlock(&bench, "ana@acme.test").await.unwrap().authenticators.is_empty());
+    bench.close().await;
     assert!(system.stop(Duration::from_secs(5)).await);
 }
 

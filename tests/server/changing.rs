@@ -2,7 +2,14 @@
 
 use crate::{
     person::{parameter, redirect, text},
-    support::{INVOICES, TestServer},
+    support::{INVOICES, TestServer, apply},
+};
+use porteiro::{
+    crypto::{
+        SystemDice,
+        keys::{Generator, Origin, Purpose},
+    },
+    domain::{Clock as _, signing_keys::SigningAlgorithm},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -165,7 +172,8 @@ async fn a_refresh_token_that_could_not_be_used_is_not_called_active() {
     assert_eq!(server.introspect("web", refresh).await["active"], true);
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
     assert_eq!(server.introspect("web", refresh).await["active"], false);
-    server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
+    let tokens = server.tokens("clara@nowhere.test", "web", "openid").await;
+    let refresh = text(&tokens["refresh_token"]);
     assert_eq!(server.introspect("web", refresh).await["active"], true);
     server.clock.advance(Duration::from_hours(7 * 24));
     assert_eq!(server.introspect("web", refresh).await["active"], false, "its session is over");
@@ -180,7 +188,20 @@ async fn a_code_is_not_spent_where_nothing_could_be_signed() {
     let client = |algorithm: &str| {
         format!("[[client]]\nclient_id = \"web\"\nid_token_signed_response_alg = \"{algorithm}\"\n")
     };
-    server.apply(&client("PS256")).await;
+    // Applied on a node whose folder has such a key already; this server's has none.
+    let other = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(server.keys()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), other.path().join(file.file_name())).unwrap();
+    }
+    let generator = Generator {
+        folder: other.path(),
+        origin: Origin::Generate,
+        created_at: server.clock.now(),
+        dice: &SystemDice,
+    };
+    generator.generate(Purpose::Signing(SigningAlgorithm::Ps256)).unwrap();
+    apply(&server.url, other.path(), &client("PS256")).await.unwrap();
     a_second().await;
     server.redeem("web", &code).await.refused(503, "temporarily_unavailable");
     server.apply(&client("RS256")).await;

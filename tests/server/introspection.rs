@@ -94,16 +94,17 @@ async fn suspension_and_the_loss_of_a_role_show_at_once() {
     let token = server.token("billing", "invoices:read").await;
     let active = async || server.introspect("invoices-api", &token).await["active"].clone();
     assert_eq!(active().await, true);
-    server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
-    assert_eq!(active().await, false);
-    server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
-    assert_eq!(active().await, true);
     let role = "[[organization.role]]\nname = \"clerk\"\npermissions = [\"orders:read\"]\n";
     server.apply(&format!("[[organization]]\nslug = \"acme\"\n{role}")).await;
     assert_eq!(active().await, false, "the role no longer confers the scope");
     let role = "[[organization.role]]\nname = \"reader\"\npermissions = [\"invoices:read\"]\n";
     server.apply(&format!("[[organization]]\nslug = \"acme\"\n{role}")).await;
     assert_eq!(active().await, false, "the role is gone");
+    let role = "[[organization.role]]\nname = \"clerk\"\npermissions = [\"invoices:read\"]\n";
+    server.apply(&format!("[[organization]]\nslug = \"acme\"\n{role}")).await;
+    assert_eq!(active().await, true);
+    server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
+    assert_eq!(active().await, false);
     server.stop().await;
 }
 

@@ -19,6 +19,7 @@ mod dev;
 mod doctor;
 mod documents;
 mod drain;
+mod epochs;
 mod families;
 mod flows;
 mod http;
@@ -30,6 +31,7 @@ mod operator;
 #[cfg(feature = "otel")]
 mod otel;
 mod outside;
+mod passwords;
 mod person;
 mod races;
 mod refusals;

@@ -71,6 +71,7 @@ impl Person {
             org: Some(scene.organization.clone().into()),
             role: Some(scene.role.clone()),
             membership,
+            epoch: 0,
             sid: Some(grant.session.clone().into()),
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),

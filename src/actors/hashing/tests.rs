@@ -17,8 +17,8 @@ fn pool(options: HashingOptions) -> Arc<HashingPool> {
     Arc::new(HashingPool::start(options).unwrap())
 }
 
-fn secret() -> Secret {
-    Secret::new("correct horse")
+fn secret() -> Password {
+    Password::read("correct horse").unwrap()
 }
 
 /// Waits until `holds`; the test's own limit ends it when it never does.
@@ -65,12 +65,12 @@ async fn a_password_hashed_in_the_pool_is_verified_in_the_pool() {
     }
     let verdict = pool.verify(secret(), phc.clone()).await.unwrap();
     assert!(verdict.matches && !verdict.needs_rehash);
-    assert!(!pool.verify(Secret::new("wrong"), phc).await.unwrap().matches);
+    assert!(!pool.verify(Password::read("wrong").unwrap(), phc).await.unwrap().matches);
     assert_eq!(pool.vitals().done, 13);
 }
 
 #[tokio::test]
-async fn whoever_has_no_password_costs_one_computation_too_and_is_wrong() {
+async fn an_account_without_a_password_costs_one_computation_too_and_is_wrong() {
     let pool = pool(options());
     let phc = pool.hash(secret(), SALT).await.unwrap();
     for (phc, matches) in [(Some(phc), true), (None, false), (None, false)] {
@@ -93,6 +93,60 @@ async fn a_hash_from_elsewhere_is_verified_and_a_hostile_one_rejected() {
     let outcome = pool.verify(secret(), hostile.to_owned()).await;
     assert_eq!(outcome, Err(HashingError::Rejected(PasswordError::Unbearable)));
     assert_eq!(pool.vitals().panicked, 0);
+}
+
+/// Says how long a wrong password takes against each of these hashes, the median of some tries.
+async fn medians<const N: usize>(pool: &HashingPool, hashes: [Option<String>; N]) -> [u128; N] {
+    let mut taken = [(); N].map(|()| Vec::new());
+    for _ in 0..3 {
+        for (phc, taken) in hashes.iter().zip(&mut taken) {
+            let (floor, begun) = (pool.wrong_after(), Stopwatch::start());
+            let verdict = pool.verify_or_decoy(secret(), phc.clone()).await.unwrap();
+            assert!(!verdict.matches);
+            assert!(begun.elapsed() >= floor, "{phc:?} was told too soon");
+            taken.push(begun.elapsed().as_millis());
+        }
+    }
+    taken.map(|mut taken| {
+        taken.sort_unstable();
+        taken[taken.len() / 2]
+    })
+}
+
+#[tokio::test]
+async fn time_does_not_tell_whose_hash_was_imported_at_another_cost() {
+    let cost = PasswordCost::default();
+    let pool = pool(HashingOptions { workers: 1, cost, ..options() });
+    let of_cost = |parameters: &str| {
+        let (salt, output) = ("c29tZXNhbHQ", "nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4");
+        Some(format!("$argon2id$v=19${parameters}${salt}${output}"))
+    };
+    let hashes = [
+        None,
+        of_cost("m=19456,t=2,p=1"),
+        of_cost("m=8,t=1,p=1"),
+        of_cost("m=65536,t=4,p=1"),
+        of_cost("m=65536,t=3,p=4"),
+        of_cost("m=16384,t=16,p=1"),
+    ];
+    let taken = medians(&pool, hashes).await;
+    let (least, most) = (taken.iter().min().unwrap(), taken.iter().max().unwrap());
+    assert!(most * 2 < least * 3, "they differ by less than half: {taken:?} ms");
+}
+
+#[tokio::test]
+async fn a_right_password_does_not_wait() {
+    let cost = PasswordCost { memory: 4_096, ..options().cost };
+    let pool = pool(HashingOptions { cost, ..options() });
+    pool.verify_or_decoy(secret(), None).await.unwrap();
+    let phc = pool.hash(secret(), SALT).await.unwrap();
+    let (mut quickest, floor) = (Duration::MAX, pool.wrong_after());
+    for _ in 0..5 {
+        let begun = Stopwatch::start();
+        assert!(pool.verify_or_decoy(secret(), Some(phc.clone())).await.unwrap().matches);
+        quickest = quickest.min(begun.elapsed());
+    }
+    assert!(quickest < floor, "{quickest:?} {floor:?}");
 }
 
 #[tokio::test]
@@ -143,7 +197,7 @@ async fn memory_is_reused_while_it_is_wanted_and_given_back_when_it_is_not() {
     let patient = self::pool(options());
     patient.hash(secret(), SALT).await.unwrap();
     let size = patient.run(|memory| memory.size()).await;
-    assert_eq!(size, Ok(64), "the second job is services the memory of the first");
+    assert_eq!(size, Ok(64), "the second job is given the memory of the first");
     assert_eq!(patient.vitals().shelved, 1);
 }
 
@@ -204,7 +258,7 @@ async fn stopping_finishes_what_runs_and_refuses_what_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nobody_is_left_waiting_when_the_pool_stops_under_load() {
+async fn no_caller_is_left_waiting_when_the_pool_stops_under_load() {
     for _ in 0..20 {
         let pool = pool(HashingOptions { waiting: 8, ..options() });
         let mut tasks = JoinSet::new();
@@ -245,7 +299,7 @@ async fn a_pool_that_is_dropped_ends_by_itself_and_does_not_make_anyone_wait() {
 }
 
 #[tokio::test]
-async fn a_hash_nobody_could_bear_is_rejected_by_the_pool_as_well() {
+async fn a_hash_that_is_too_dear_is_rejected_by_the_pool_as_well() {
     let cost = PasswordCost { memory: u32::MAX, ..PasswordCost::CHEAP };
     let pool = pool(HashingOptions { cost, ..options() });
     let outcome = pool.hash(secret(), SALT).await;

@@ -1,4 +1,4 @@
-//! What can be wrong with the keys folder, in words for whoever must mend it.
+//! What can be wrong with the keys folder, in words for the operator who must mend it.
 
 use crate::domain::signing_keys::SigningAlgorithm;
 use std::io::ErrorKind;
@@ -41,7 +41,7 @@ pub enum Problem {
     NotAKey,
     #[error("holds several PEM blocks, one key a file is right")]
     SeveralBlocks,
-    #[error("is protected by a passphrase, which nobody is there to type")]
+    #[error("is protected by a passphrase, which a server cannot be asked for")]
     Encrypted,
     #[error("lacks the JWK member `{0}`")]
     MissingMember(&'static str),

@@ -108,7 +108,10 @@ fn hostile_strings_are_refused_before_any_memory_is_touched() {
     for (phc, reason) in [
         (with("m=4294967295,t=1,p=1"), PasswordError::Unbearable),
         (with("m=4294967296,t=1,p=1"), PasswordError::Unbearable),
-        (with("m=262145,t=1,p=1"), PasswordError::Unbearable),
+        (with("m=262144,t=16,p=1"), PasswordError::Unbearable),
+        (with("m=65537,t=1,p=1"), PasswordError::Unbearable),
+        (with("m=65536,t=5,p=1"), PasswordError::Unbearable),
+        (with("m=16385,t=16,p=1"), PasswordError::Unbearable),
         (with("m=0,t=1,p=1"), PasswordError::Unbearable),
         (with("m=7,t=1,p=1"), PasswordError::Unbearable),
         (with("m=64,t=0,p=1"), PasswordError::Unbearable),
@@ -164,7 +167,19 @@ fn a_cost_we_would_not_bear_from_others_is_refused_from_ourselves() {
     let dear = PasswordCost { memory: PasswordCost::MOST.memory + 1, ..CHEAP };
     let outcome = hash(b"password", SOME_SALT, dear, &mut Memory::default());
     assert_eq!(outcome, Err(PasswordError::Unbearable));
-    assert!(PasswordCost::MOST.is_bearable() && PasswordCost::default().is_bearable());
+    assert!(PasswordCost::default().is_bearable() && !PasswordCost::MOST.is_bearable());
+    // What PHP and argon2-cffi choose, the low-memory choice of RFC 9106, and those of OWASP.
+    for (memory, passes, lanes) in [
+        (65_536, 4, 1),
+        (65_536, 3, 4),
+        (47_104, 1, 1),
+        (19_456, 2, 1),
+        (12_288, 3, 1),
+        (9_216, 4, 1),
+        (7_168, 5, 1),
+    ] {
+        assert!(PasswordCost { memory, passes, lanes }.is_bearable(), "{memory} {passes} {lanes}");
+    }
 }
 
 /// Measures a process, so it runs itself again in one where no other test is at work.

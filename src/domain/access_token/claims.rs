@@ -1,6 +1,6 @@
 //! What an access token says (RFC 9068 §2.2).
 
-use crate::domain::{Timestamp, authority::Granted, grant::Grant};
+use crate::domain::{Timestamp, authority::Granted, epoch::is_first, grant::Grant};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
 
@@ -26,6 +26,9 @@ pub struct Claims<'a> {
     /// The id of the membership in which the person speaks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub membership: Option<Cow<'a, str>>,
+    /// The epoch of that organization and membership in which it was granted (adr/0038).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
     /// The session it ends with, unless it outlives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sid: Option<Cow<'a, str>>,
@@ -44,6 +47,8 @@ pub struct Mint<'a> {
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
     pub roles: &'a [&'a str],
+    /// Of the organization, and of the membership where a person speaks for it.
+    pub epoch: u64,
     pub jti: String,
     /// The grant of a person that it is issued under, and the family of that grant.
     pub under: Option<(&'a Grant, &'a str)>,
@@ -76,6 +81,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             role: org.as_ref().map(|_| mint.roles.join(" ")).filter(|roles| !roles.is_empty()),
             org,
             membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
+            epoch: mint.epoch,
             sid: bound.map(|grant| Cow::Borrowed(&*grant.session)),
             acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
             auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
@@ -99,6 +105,7 @@ impl<'a> Claims<'a> {
             org: grant.organization().map(Cow::Borrowed),
             role: None,
             membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
+            epoch: seat.map_or(0, |seat| seat.epoch),
             sid: (!grant.is_offline()).then(|| Cow::Borrowed(&*grant.session)),
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),

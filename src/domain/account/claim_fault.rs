@@ -1,4 +1,4 @@
-//! What is wrong with a claim, in words for whoever wrote it; a value is never repeated.
+//! What is wrong with a claim, in words for its author; a value is never repeated.
 
 /// One complaint about one claim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,8 +9,8 @@ const SPECIALS: &[char] = &['(', ')', '<', '>', '[', ']', ',', ':', ';', '\\', '
 /// Returns the one spelling of an address under which an account is found, or `None` where the text
 /// is no address.
 ///
-/// Case counts for nothing, neither before the `@` nor after it: no mail service of our time keeps
-/// two people apart by it, and whoever could register the other spelling could pass for the first.
+/// Case does not count, neither before the `@` nor after it: no mail service of our time keeps
+/// two people apart by it, and a person with the other spelling could pass for the first.
 pub fn normalise_email(text: &str) -> Option<String> {
     let address = text.trim();
     let (mailbox, host) = address.split_once('@')?;
@@ -30,7 +30,7 @@ pub fn normalise_email(text: &str) -> Option<String> {
     (is_sound && fits).then_some(normalised)
 }
 
-/// Whether nobody would see the character, so that two addresses could look the same.
+/// Whether the character is invisible, so that two addresses could look the same.
 fn is_invisible(letter: char) -> bool {
     matches!(
         letter,

@@ -3,6 +3,7 @@
 use super::ClaimProblem;
 use crate::domain::client::is_language_tag;
 use serde_json::{Map, Value};
+use time::Month;
 use url::Url;
 
 const LONGEST_TEXT: usize = 255;
@@ -118,15 +119,10 @@ fn is_date(text: &str) -> bool {
 
 /// How many days a month has; none where there is no such month.
 fn days_in(year: u32, month: u32) -> u32 {
-    // Without the year, the last of February may be a birthday.
-    let leaps = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leaps => 29,
-        2 => 28,
-        _ => 0,
-    }
+    let month = u8::try_from(month).ok().and_then(|month| Month::try_from(month).ok());
+    let year = i32::try_from(year).ok();
+    // The year 0000 stands for none, and is a leap year: a birthday may be the last of February.
+    month.zip(year).map_or(0, |(month, year)| month.length(year).into())
 }
 
 /// Whether it could stand in the tz database: which zones there are changes every year.

@@ -34,6 +34,8 @@ pub struct MembershipChoice {
     pub name: String,
     /// It is not suspended.
     pub enabled: bool,
+    /// Of membership and organization together.
+    pub epoch: u64,
     pub permissions: Permissions,
     /// Membership and organization as they were read.
     pub requirements: Vec<Requirement>,

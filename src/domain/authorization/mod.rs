@@ -131,6 +131,7 @@ impl Request {
             seat: place.map(|place| Seat {
                 membership: place.membership.clone(),
                 organization: place.organization.clone(),
+                epoch: place.epoch,
             }),
             audience: self.audience.clone(),
             scopes: self.scopes.clone(),

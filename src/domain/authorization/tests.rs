@@ -35,6 +35,7 @@ fn place(slug: &str, enabled: bool) -> MembershipChoice {
         organization: slug.to_owned(),
         name: slug.to_uppercase(),
         enabled,
+        epoch: 3,
         permissions: [&read].into_iter().collect(),
         requirements: vec![],
     }

@@ -14,7 +14,7 @@
 
 use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration};
 use crate::domain::{
-    Decision, Fingerprint, Listing, Machine, Provisioned, Record, Timestamp, authority::Scopes,
+    Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
     organization,
 };
 use serde::{Deserialize, Serialize};
@@ -229,22 +229,10 @@ impl Client {
 
     fn provision(&self, draft: &Draft, home: Option<&organization::Known>) -> Decision<Self> {
         match self.redraw(draft, home) {
-            Err(why) => Decision::refuse(why),
-            Ok((next, outcome)) => {
-                let event = match &outcome {
-                    Provisioned::Unchanged => return Decision::accept(Vec::new(), outcome),
-                    Provisioned::Created => Record::new("client.created"),
-                    Provisioned::Changed(_) => {
-                        Record::new("client.changed").with("fields", outcome.fields())
-                    }
-                };
-                let record = match &next.organization {
-                    Some(slug) => event.in_organization(slug),
-                    None => event,
-                };
-                Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome)
-                    .recording(record)
+            Ok(redrawn) => {
+                redrawn.decide(|next| Event::Provisioned(Box::new(next)), |outcome| outcome)
             }
+            Err(why) => Decision::refuse(why),
         }
     }
 
@@ -252,7 +240,7 @@ impl Client {
         &self,
         draft: &Draft,
         home: Option<&organization::Known>,
-    ) -> Result<(KnownClient, Provisioned), Refusal> {
+    ) -> Result<Redrawn<KnownClient>, Refusal> {
         let printable = |byte: u8| byte.is_ascii_graphic();
         let id = &draft.client_id;
         if !(1..=LONGEST_ID).contains(&id.len()) || !id.bytes().all(printable) {
@@ -298,7 +286,12 @@ impl Client {
         if outcome != Provisioned::Unchanged {
             next.check(home, if existed { &held.roles } else { &[] })?;
         }
-        Ok((next, outcome))
+        let record = outcome.record("client.created", "client.changed");
+        let record = record.map(|record| match &next.organization {
+            Some(slug) => record.in_organization(slug),
+            None => record,
+        });
+        Ok(Redrawn { next, outcome, records: record.into_iter().collect() })
     }
 }
 

@@ -44,6 +44,7 @@ fn place(slug: &str) -> MembershipChoice {
         organization: slug.to_owned(),
         name: slug.to_owned(),
         enabled: true,
+        epoch: 0,
         permissions: [].into_iter().collect(),
         requirements: vec![Requirement::unchanged::<crate::domain::organization::Organization>(
             slug, 7,

@@ -11,6 +11,7 @@ fn acme() -> organization::Known {
         name: "Acme".to_owned(),
         enabled: true,
         roles: vec![role("clerk"), role("manager")],
+        epoch: 0,
     }
 }
 
@@ -86,6 +87,8 @@ fn an_ended_membership_confers_nothing_and_is_the_same_when_it_begins_again() {
     assert_eq!(resumed.1, ["membership.changed", "membership.resumed"]);
     assert_eq!(membership.known().unwrap().id, "m");
     assert_eq!(membership.live_until(), Timestamp::FOREVER);
+    let home = organization::Known { epoch: 2, ..acme() };
+    assert_eq!(membership.known().unwrap().epoch_at(&home), 3, "one of its own, two of its home");
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn roles_must_exist_unless_they_are_held() {
         Err(Refusal::NoSuchRole { organization: "acme".to_owned(), role: role.to_owned() })
     };
     assert_eq!(provision(&mut membership, draft(&["clerk", "owner"])), no_role("owner"));
-    // The organization drops a role; whoever has it may be given another.
+    // The organization drops a role; a member who has it may be given another.
     let mut home = acme();
     home.roles.remove(0);
     assert!(membership.known().unwrap().roles_at(&home).is_empty());
@@ -103,7 +106,7 @@ fn roles_must_exist_unless_they_are_held() {
     let changed = provision_at(&mut membership, both.clone(), Some(home.clone())).0;
     assert_eq!(changed, Ok(Provisioned::Changed(vec!["roles"])));
     assert_eq!(membership.known().unwrap().roles_at(&home), ["manager"]);
-    // Whoever comes back is asked again.
+    // A member who comes back is asked again.
     let ended = provision_at(&mut membership, ending(), Some(home.clone())).0;
     assert_eq!(ended, Ok(Provisioned::Changed(vec!["enabled"])));
     assert_eq!(provision_at(&mut membership, both, Some(home)).0, no_role("clerk"));

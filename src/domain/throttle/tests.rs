@@ -3,16 +3,16 @@ use proptest::prelude::*;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn take(throttle: &mut Throttle, command: Command, now: Timestamp) -> Result<(), Refusal> {
-    let decision = throttle.decide(&command, now);
+fn take(throttle: &mut Throttle, command: &Command, now: Timestamp) -> Result<(), Refusal> {
+    let decision = throttle.decide(command, now);
     let committed = !decision.events.is_empty() || !decision.effects.write_nothing();
     assert!(decision.outcome.is_ok() || !committed, "a refusal commits nothing");
     decision.events.iter().for_each(|event| throttle.apply(event));
-    decision.outcome
+    decision.outcome.map(drop)
 }
 
 fn charge(throttle: &mut Throttle, pace: Pace, now: Timestamp) -> Result<(), Refusal> {
-    take(throttle, Command::Charge { pace }, now)
+    take(throttle, &Command::Charge { pace }, now)
 }
 
 /// A throttle that has been charged so many times, all of them at `NOW`.
@@ -44,7 +44,7 @@ fn ten_attempts_are_granted_at_once_and_then_one_every_thirty_seconds() {
 #[test]
 fn an_attempt_that_was_right_sets_everything_back() {
     let (mut throttle, pace) = (charged(99), Pace::default());
-    assert_eq!(take(&mut throttle, Command::Clear, NOW), Ok(()));
+    assert_eq!(take(&mut throttle, &Command::Clear, NOW), Ok(()));
     assert_eq!(throttle, Throttle::default());
     assert_eq!(throttle.forget_at(), Some(Timestamp::NEVER));
     assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
@@ -52,7 +52,25 @@ fn an_attempt_that_was_right_sets_everything_back() {
 
 #[test]
 fn nothing_to_clear_commits_nothing() {
-    assert!(Throttle::default().decide(&Command::Clear, NOW).events.is_empty());
+    let unlock = Command::Unlock { account: "a".to_owned(), authenticator: PASSWORD };
+    for command in [Command::Clear, unlock] {
+        let decision = Throttle::default().decide(&command, NOW);
+        assert!(decision.events.is_empty() && decision.effects.write_nothing());
+    }
+}
+
+#[test]
+fn an_operator_unlocks_what_is_exhausted_and_it_is_recorded() {
+    let (mut throttle, pace) = (charged(100), Pace::default());
+    assert!(charge(&mut throttle, pace, NOW).is_err());
+    let unlock = Command::Unlock { account: "a".to_owned(), authenticator: PASSWORD };
+    let decision = throttle.decide(&unlock, NOW);
+    let record = Record::new("throttle.unlocked");
+    let record = record.with("account", "a").with("authenticator", "password");
+    assert_eq!(decision.effects.records, [record.with("failures", 100)]);
+    assert_eq!(decision.outcome, Ok(100));
+    decision.events.iter().for_each(|event| throttle.apply(event));
+    assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
 }
 
 #[test]
@@ -123,7 +141,7 @@ fn a_clock_that_was_set_back_gives_nothing_back() {
 }
 
 #[test]
-fn a_pace_beyond_all_bounds_stops_nobody_by_panicking() {
+fn a_pace_beyond_all_bounds_does_not_panic() {
     let pace = Pace { burst: u32::MAX, refill: Duration::MAX, most_failures: u32::MAX };
     let mut throttle = Throttle::default();
     assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));

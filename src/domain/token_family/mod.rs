@@ -289,6 +289,8 @@ impl Grant {
 
 impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
+    // 2: the epoch of a seat
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -22,7 +22,7 @@ fn grant(scope: &str) -> Grant {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
         session: "session".to_owned(),
-        seat: Some(Seat { membership: "m1".to_owned(), organization: "acme".to_owned() }),
+        seat: Some(Seat { membership: "m1".to_owned(), organization: "acme".to_owned(), epoch: 0 }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: scopes(scope),
         authenticated_at: NOW,

@@ -70,6 +70,7 @@ impl FactsReader<'_> {
                 organization: slug.clone(),
                 name: organization.name.clone(),
                 enabled: organization.enabled,
+                epoch: known.epoch_at(organization),
                 permissions: organization.confers(&known.roles),
                 requirements: vec![
                     Requirement::unchanged::<Membership>(&*entry.id, entry.version),

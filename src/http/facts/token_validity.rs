@@ -115,6 +115,7 @@ impl Read<'_> {
         let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
         asked.scopes.of_apis().all(owned)
             && self.claims.org.as_deref() == client.organization.as_deref()
+            && self.claims.epoch == home.map_or(0, |home| home.epoch)
             && client.may_use(GrantType::ClientCredentials)
             && self.claims.roles().all(|role| held.contains(&role))
             && client.narrow(home, asked).is_ok()
@@ -137,7 +138,9 @@ impl Read<'_> {
         };
         let member = member.as_ref().and_then(|seen| seen.machine.known());
         let belongs = |member: &membership::Known, home: &organization::Known| {
-            member.organization == home.slug && member.account == claims.sub
+            member.organization == home.slug
+                && member.account == claims.sub
+                && member.epoch_at(home) == claims.epoch
         };
         let held = match (member, home) {
             (None, None) => None,

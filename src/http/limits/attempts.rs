@@ -84,7 +84,7 @@ impl Attempts {
 
     async fn charge_at(&self, id: String, pace: Pace) -> Result<Attempt, NotCharged> {
         match self.throttles.ask(&id, Command::Charge { pace }).await {
-            Ok(()) => Ok(Attempt { throttles: self.throttles.clone(), pace, id, judged: false }),
+            Ok(_) => Ok(Attempt { throttles: self.throttles.clone(), pace, id, judged: false }),
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))

@@ -9,7 +9,7 @@ use crate::{
         membership::{self, MEMBERSHIPS, Membership},
     },
     provisioning::{
-        accounts::{self, Person},
+        accounts::{self, PasswordEntry, Person},
         apply::ApplyError,
         lines::Declared,
     },
@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 const PAGE: u32 = 200;
 
 impl<'a> Planner<'a, '_> {
-    /// Decides on an account that exists, and on everybody's memberships.
+    /// Decides on an account that exists, and on the memberships of every account.
     ///
-    /// An account that is to be created is only tried: its credentials are expensive, and nobody
-    /// wants them made for a file that is refused further down.
+    /// An account that is to be created is only tried: its credentials are expensive, and are not made
+    /// for a file that is refused further down.
     pub(super) async fn account(
         &mut self,
         declared: &'a Declared<Person>,
@@ -35,6 +35,7 @@ impl<'a> Planner<'a, '_> {
             (id, outcome)
         } else {
             self.newborn.push(declared);
+            self.first_password(declared);
             let tried = Account::default().decide(&command, self.workbench.clock().now());
             (self.beginnings.id(person).to_owned(), tried.outcome)
         };
@@ -53,6 +54,15 @@ impl<'a> Planner<'a, '_> {
         Ok(())
     }
 
+    /// Holds the password of an account that is to be created to the rule for new ones.
+    fn first_password(&mut self, Declared { draft: person, lines }: &Declared<Person>) {
+        let Some(PasswordEntry::Clear(password)) = &person.password else { return };
+        if let Err(fault) = self.workbench.password_policy().check(password) {
+            let said = (lines.of_field("password"), format!("`password` {fault}"));
+            self.complain::<Account>(&person.draft.email, [said]);
+        }
+    }
+
     /// Returns the id of the account that has the address.
     async fn holder(&mut self, address: &str) -> Result<Option<String>, ApplyError> {
         let found = self.workbench.store().find(EMAIL_ADDRESSES, address).await?;
@@ -67,16 +77,16 @@ impl<'a> Planner<'a, '_> {
         Declared { draft: person, lines }: &Declared<Person>,
         account: &str,
     ) -> Result<bool, ApplyError> {
-        let Some(places) = &person.memberships else { return Ok(false) };
+        let Some(entries) = &person.memberships else { return Ok(false) };
         let mut held = self.held_memberships(account).await?;
-        let mut drafts = Vec::with_capacity(places.len() + held.len());
-        for place in places {
-            let id = held.remove(&place.organization);
+        let mut drafts = Vec::with_capacity(entries.len() + held.len());
+        for entry in entries {
+            let id = held.remove(&entry.organization);
             drafts.push(membership::Draft {
                 id: id.unwrap_or_else(|| draw_uuid(self.workbench.dice())),
                 account: account.to_owned(),
-                organization: place.organization.clone(),
-                roles: Some(place.roles.clone()),
+                organization: entry.organization.clone(),
+                roles: Some(entry.roles.clone()),
                 enabled: Some(true),
             });
         }
@@ -96,10 +106,15 @@ impl<'a> Planner<'a, '_> {
             match self.multi_commit.decide::<Membership>(&id, &command).await? {
                 Ok(outcome) => moved |= outcome != Provisioned::Unchanged,
                 Err(refusal) => {
-                    let said = accounts::said_of_place(&refusal, lines);
+                    let said = accounts::said_of_membership(&refusal, lines);
                     self.complain::<Account>(&person.draft.email, [said]);
                 }
             }
+        }
+        if moved {
+            // Another file may give the same account other memberships, and change none of these
+            // rows: then one of the two is planned again.
+            self.multi_commit.touch::<Account>(account).await?;
         }
         Ok(moved)
     }

@@ -1,4 +1,4 @@
-//! Files that nobody should write, and secrets that nobody should see.
+//! Hostile files, and secrets that must not be shown.
 
 use super::{SECRET, said};
 use crate::provisioning::{File, MOST_ENTITIES};

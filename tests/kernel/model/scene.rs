@@ -138,7 +138,11 @@ pub fn begin(offline: bool) -> Begin {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
         session: "session".to_owned(),
-        seat: Some(Seat { membership: "seat".to_owned(), organization: "acme".to_owned() }),
+        seat: Some(Seat {
+            membership: "seat".to_owned(),
+            organization: "acme".to_owned(),
+            epoch: 0,
+        }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: Scopes::parse(scopes).unwrap(),
         authenticated_at: INSTANTS[0],

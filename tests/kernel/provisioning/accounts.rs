@@ -256,7 +256,7 @@ async fn a_role_that_the_file_itself_makes_can_be_held() {
 }
 
 #[tokio::test]
-async fn nobody_is_a_member_of_what_changed_since_it_was_planned() {
+async fn no_account_becomes_a_member_of_what_changed_since_it_was_planned() {
     let shop = Shop::with(EXAMPLE).await;
     let eva = "[[account]]\nemail = \"eva@acme.test\"\npassword = \"a horse of her own\"\n\
                memberships = [{ organization = \"acme\", roles = [\"clerk\"] }]\n";
@@ -269,6 +269,42 @@ async fn nobody_is_a_member_of_what_changed_since_it_was_planned() {
     let refusal = "4: account `eva@acme.test`: the organization `acme` has no role `clerk`";
     assert_eq!(shop.refused(eva).await, [refusal]);
     shop.bench.close().await;
+}
+
+/// A file that gives Ana one membership, and takes every other away.
+fn only(slug: &str) -> String {
+    ana(&format!("memberships = [{{ organization = \"{slug}\" }}]"))
+}
+
+#[tokio::test]
+async fn of_two_files_that_replace_the_same_memberships_one_is_planned_again() {
+    let shop = Shop::with(&format!("{EXAMPLE}[[organization]]\nslug = \"one\"\n")).await;
+    shop.apply("[[organization]]\nslug = \"two\"\n").await.unwrap();
+    shop.apply(&ana("memberships = []")).await.unwrap();
+    let (one, two) = (file(&only("one")), file(&only("two")));
+    let (_, first) = plan(&shop.bench, &one).await.unwrap();
+    let (_, second) = plan(&shop.bench, &two).await.unwrap();
+    assert_eq!(first.commit().await, Ok(()));
+    assert_eq!(second.commit().await, Err(CommitError::Conflict));
+    let other = workbench(&shop.world).await.unwrap();
+    for _ in 0..10 {
+        shop.apply(&ana("memberships = []")).await.unwrap();
+        let (first, second) = tokio::join!(
+            apply(&shop.bench, &one, false, &|_, _| {}),
+            apply(&other, &two, false, &|_, _| {}),
+        );
+        first.unwrap();
+        second.unwrap();
+        let mut enabled = Vec::new();
+        for slug in ["acme", "one", "two"] {
+            let membership = shop.membership(slug).await;
+            enabled.extend(membership.filter(|known| known.enabled).map(|_| slug));
+        }
+        assert_eq!(enabled.len(), 1, "the last file alone says what there is: {enabled:?}");
+    }
+    for bench in [shop.bench, other] {
+        bench.close().await;
+    }
 }
 
 #[tokio::test]

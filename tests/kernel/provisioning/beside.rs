@@ -133,7 +133,7 @@ async fn of_two_files_that_want_one_scope_the_second_hears_who_has_it() {
 
 #[tokio::test]
 async fn a_running_system_sees_within_a_second_what_a_command_beside_it_applied() {
-    // Before the first start there is somebody to write already.
+    // A command writes before the first start of a server.
     let shop = Shop::with("[[organization]]\nslug = \"first\"\n").await;
     let system = System::start(shop.world.system(shop.world.folder().join("keys"))).await.unwrap();
     let (clients, organizations) = (system.view::<Client>(), system.view::<Organization>());

@@ -10,19 +10,15 @@ use crate::{
     actors::hashing::HashingError,
     crypto::draw,
     domain::{
-        Secret,
+        self,
         account::{Command, PasswordHash},
         assurance::Worth,
         flow::{ProofStep, Role},
+        throttle,
     },
     http::{app::App, flows::problems::UNAVAILABLE, limits::purpose::Purpose},
 };
 use serde::Deserialize;
-
-const LONGEST: usize = 1_024;
-
-/// The name of the step, under which attempts are counted.
-pub(super) const NAME: &str = "password";
 
 pub struct Password;
 
@@ -33,23 +29,20 @@ struct Body {
 
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
-struct Given(Secret);
+struct Given(domain::password::Password);
 
 impl TryFrom<String> for Given {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        if (1..=LONGEST).contains(&text.len()) {
-            Ok(Self(Secret::new(text)))
-        } else {
-            Err("has 1 to 1024 bytes")
-        }
+        let password = domain::password::Password::read(&text);
+        password.map(Self).map_err(|_| "has 1 to 1024 characters")
     }
 }
 
 impl Step for Password {
     fn path(&self) -> &'static str {
-        NAME
+        throttle::PASSWORD
     }
 
     fn proof(&self) -> Option<ProofStep> {
@@ -87,7 +80,12 @@ impl Step for Password {
 
 /// Hashes a password as it is done today, where it was hashed in another way, and returns the version
 /// of the account that has the new hash. A failure keeps no person out: the next sign-in will do.
-async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) -> Option<i64> {
+async fn rehash(
+    app: &App,
+    account: &str,
+    password: domain::password::Password,
+    from: PasswordHash,
+) -> Option<i64> {
     let phc = app.hashing.hash(password, draw(&*app.dice)).await.ok()?;
     let to = PasswordHash::new(phc);
     let rehash = Command::Rehash { from, to: to.clone() };

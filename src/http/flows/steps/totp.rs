@@ -1,6 +1,6 @@
 //! `totp`: a code of the authenticator application that a person has enrolled.
 
-use super::{Step, StepRequest, Taking, password};
+use super::{Step, StepRequest, Taking};
 use crate::{
     actors::Failure,
     crypto::matching_step,
@@ -8,6 +8,7 @@ use crate::{
         account::{Command, Known, normalise_email},
         assurance::Worth,
         flow::{ProofStep, Proved, Role},
+        throttle,
     },
     http::{
         answer::error::Problem,
@@ -18,8 +19,8 @@ use crate::{
 };
 use serde::Deserialize;
 
-/// What secrets of authenticator applications are sealed for, and attempts are counted under.
-const AUTHENTICATOR: &str = "totp";
+/// What secrets of authenticator applications are sealed for.
+const PURPOSE: &str = "totp";
 
 pub struct Totp;
 
@@ -43,7 +44,7 @@ impl Step for Totp {
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
             let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
-            let attempt = app.attempts.charge(AUTHENTICATOR, &account).await?;
+            let attempt = app.attempts.charge(throttle::TOTP, &account).await?;
             let seen = app.accounts.look_anew(&account).await?;
             let known = seen.machine.known().ok_or(UNAVAILABLE)?;
             let Some(version) = spend(app, known, &code).await? else {
@@ -51,7 +52,7 @@ impl Step for Totp {
             };
             let second_factors = known.credentials.second_factors();
             let proved = Proved { step: self.path(), account, version, second_factors };
-            let first = normalise_email(&known.email).map(|email| (password::NAME, email));
+            let first = normalise_email(&known.email).map(|email| (throttle::PASSWORD, email));
             request.prove(proved, attempt, first).await
         })
     }
@@ -60,7 +61,7 @@ impl Step for Totp {
 /// Spends a code that is right, and returns the version of the account in which it is spent.
 async fn spend(app: &App, account: &Known, code: &str) -> Result<Option<i64>, Problem> {
     let Some(sealed) = account.credentials.totp() else { return Ok(None) };
-    let secret = app.vault.now().open(AUTHENTICATOR, account.id.as_bytes(), sealed.expose());
+    let secret = app.vault.now().open(PURPOSE, account.id.as_bytes(), sealed.expose());
     let secret = secret.map_err(|error| {
         tracing::error!(%error, "the secret of an authenticator application cannot be opened");
         UNAVAILABLE

@@ -52,6 +52,7 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
         client_id: &client.client_id,
         granted: &granted,
         roles: &roles,
+        epoch: home.map_or(0, |home| home.epoch),
         jti: draw_text(&*app.dice, 16),
         under: None,
         now: app.clock.now(),

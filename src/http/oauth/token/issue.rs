@@ -156,6 +156,7 @@ fn sign(
         client_id: &client.client_id,
         granted: &granted,
         roles: &roles,
+        epoch: grant.seat.as_ref().map_or(0, |seat| seat.epoch),
         jti: draw_text(&*app.dice, 16),
         under: Some((&grant, family)),
         now,
@@ -208,7 +209,10 @@ async fn gather(
     else {
         return Ok(gathered);
     };
-    if member.enabled && organization.enabled && member.organization == organization.slug {
+    // What was granted in an earlier epoch has ended, though both are enabled again.
+    let same_epoch = seat.epoch == member.epoch_at(organization);
+    let enabled = member.enabled && organization.enabled;
+    if enabled && same_epoch && member.organization == organization.slug {
         gathered.roles = member.roles_at(organization).into_iter().map(str::to_owned).collect();
         gathered.limits.held = Some(Held {
             organization: organization.slug.clone(),

@@ -1,0 +1,69 @@
+//! Clears what failed attempts hold against an account, beside running servers.
+
+use crate::{
+    actors::MultiCommitError,
+    domain::{
+        Machine as _,
+        account::{Account, EMAIL_ADDRESSES, normalise_email},
+        throttle::{Command, Throttle, charged_to},
+    },
+    store::{CommitError, ReadError},
+    system::Workbench,
+};
+
+/// How often it is tried while attempts are being made.
+const TRIES: usize = 20;
+
+/// What was cleared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlocked {
+    /// The account's id.
+    pub account: String,
+    /// The authenticators against which failures were held.
+    pub authenticators: Vec<&'static str>,
+}
+
+/// Why nothing was cleared.
+#[derive(Debug, thiserror::Error)]
+pub enum UnlockError {
+    #[error("there is no account with this address")]
+    NoSuchAccount,
+    #[error("the account cannot be read")]
+    Entities(#[from] MultiCommitError),
+    #[error("the address cannot be looked up")]
+    Names(#[from] ReadError),
+    #[error("attempts keep being made: try again")]
+    Contended,
+    #[error("nothing was cleared")]
+    NotCommitted(#[source] CommitError),
+}
+
+/// Clears every throttle of the account that has this address.
+pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, UnlockError> {
+    let address = normalise_email(email).ok_or(UnlockError::NoSuchAccount)?;
+    for _ in 0..TRIES {
+        let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
+        let (_, id) = found.ok_or(UnlockError::NoSuchAccount)?;
+        let mut multi_commit = workbench.multi_commit();
+        let account = multi_commit.look::<Account>(&id).await?.known();
+        let charged = account.map(charged_to).ok_or(UnlockError::NoSuchAccount)?;
+        let mut authenticators = Vec::new();
+        for (authenticator, identifier) in charged {
+            let parts = [authenticator, identifier.as_str()];
+            let throttle = workbench.pseudonyms().name(Throttle::KIND, &parts);
+            let command = Command::Unlock { account: id.clone(), authenticator };
+            if let Ok(1..) = multi_commit.decide::<Throttle>(&throttle, &command).await? {
+                authenticators.push(authenticator);
+            }
+        }
+        match multi_commit.commit().await {
+            Ok(()) => return Ok(Unlocked { account: id, authenticators }),
+            // An attempt came between, or the account changed.
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
+                return Err(UnlockError::NotCommitted(error));
+            }
+        }
+    }
+    Err(UnlockError::Contended)
+}
