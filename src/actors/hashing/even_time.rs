@@ -46,6 +46,14 @@ impl EvenTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crypto::password::PasswordCost;
+
+    #[test]
+    fn the_dearest_hash_that_can_be_imported_is_done_in_time() {
+        let PasswordCost { memory, passes, .. } = PasswordCost::default();
+        let ours = u64::from(memory) * u64::from(passes);
+        assert!(2 * PasswordCost::MOST_WORK <= ours * u64::from(DEAREST));
+    }
 
     #[test]
     fn it_follows_the_machine_and_is_bounded() {
