@@ -2,9 +2,11 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, ListView,
-        MultiCommit, ReadFolder, Services, StartError, Tree, TreeOptions, View,
+        Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeyDoors, KeySnapshot,
+        KindReport, MultiCommit, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
+        View,
         hashing::{HashingOptions, HashingPool},
+        hydrate,
     },
     crypto::{
         Dice, MacKey, Pseudonyms, SharedVault, Vault, draw_text,
@@ -51,6 +53,8 @@ pub enum SystemError {
     ForeignKeys,
     #[error("the security log cannot be read")]
     Unreadable(#[from] ReadError),
+    #[error("the states of the signing keys cannot be read")]
+    KeyStates(#[source] HydrateError),
 }
 
 /// A key that signs for the installation, and whose private half is not in this node's folder.
@@ -73,10 +77,9 @@ impl KeyWithoutFile {
 }
 
 /// Reads where the signing keys stand; `None` if no server has published any yet.
-pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, ReadError> {
-    let row = store.load(SigningKeys::KIND, INSTALLATION).await?;
-    // What cannot be read here stops the keeper, which says so.
-    Ok(row.and_then(|row| serde_json::from_str(&row.state).ok()))
+pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, HydrateError> {
+    let Hydrated { machine, version } = hydrate::<SigningKeys>(store, INSTALLATION).await?;
+    Ok((version > 0).then_some(machine))
 }
 
 /// The algorithms without which no token can be signed.
@@ -96,7 +99,13 @@ impl System {
         let folder = (options.read_folder)().map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, tree: tree_options, .. } = options;
         let services = lend(&options.store, &folder, clock, dice).await?;
-        let states = key_states(&services.store).await?.unwrap_or_default();
+        let states = match key_states(&services.store).await {
+            Ok(states) => states.unwrap_or_default(),
+            Err(error) => {
+                services.store.close().await;
+                return Err(SystemError::KeyStates(error));
+            }
+        };
         let mut missing = KeyWithoutFile::all(&states, &folder);
         missing.retain(|key| NEEDED.contains(&key.algorithm));
         if !missing.is_empty() {
@@ -131,19 +140,14 @@ impl System {
         self.tree.multi_commit()
     }
 
-    /// Looks at the entities of a kind as they were less than a second ago.
+    /// Reads the entities of a kind, and lists of them, as they were less than a second ago.
     pub fn view<M: Machine>(&self) -> View<M> {
         self.tree.view()
     }
 
-    /// Looks at the lists called `list` as they were less than a second ago.
-    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
-        self.tree.list_view(list)
-    }
-
-    /// Looks up who held the names of a space less than a second ago.
-    pub fn holders(&self, space: &'static str) -> Holders {
-        self.tree.holders(space)
+    /// Reads which entities held the names of a space less than a second ago.
+    pub fn names(&self, space: &'static str) -> NameView {
+        self.tree.names(space)
     }
 
     /// Returns the keys as they are now; later snapshots come through the same receiver.

@@ -13,6 +13,7 @@ use super::{
     commit_builder::{add_effects, nothing_yet, step},
     envelope::{Envelope, Letter, Presumed},
     failure::{Answer, Failure},
+    hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     store::{CommitError, Standing},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{error::Error as _, marker::PhantomData, sync::Arc, time::Duration};
 
 /// How old an answer may be that tolerates an older one.
 const STALE: Duration = Duration::from_secs(1);
@@ -65,7 +66,7 @@ enum Settled<M: Machine> {
     /// Memory and disk may differ; the actor must end.
     Unknown,
     /// The stored state cannot be read by this machine; the actor must end.
-    Poisoned(serde_json::Error),
+    Poisoned(HydrateError),
 }
 
 /// What is held cannot be shown to be what is stored.
@@ -103,9 +104,7 @@ impl<M: Machine> Actor for Entity<M> {
             }
             Settled::Poisoned(error) => {
                 port.answer(Err(Failure::Unavailable));
-                // Where, and not what: a parser's words quote what it met.
-                let (line, column) = (error.line(), error.column());
-                return Err(format!("its state cannot be read at {line}:{column}").into());
+                return Err(error.into());
             }
         }
         state.busy = false;
@@ -193,19 +192,13 @@ impl<M: Machine> State<M> {
     }
 
     async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
-        match self.shared.services.store.load(M::KIND, &self.id).await {
-            Ok(None) => Ok(Held::unborn(seen_at)),
-            Ok(Some(row)) if row.revision > M::REVISION.into() => {
-                // To decide on what we cannot keep would erase it.
-                tracing::warn!(kind = M::KIND, "an entity was written by a newer binary");
-                Err(unavailable())
-            }
-            Ok(Some(row)) => match serde_json::from_str(&row.state) {
-                Ok(machine) => Ok(Held { machine, version: row.version, seen_at }),
-                Err(error) => Err(Settled::Poisoned(error)),
-            },
+        match hydrate::<M>(&self.shared.services.store, &self.id).await {
+            Ok(Hydrated { machine, version }) => Ok(Held { machine, version, seen_at }),
+            Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
+            // To decide on a row that a newer binary wrote would erase what this one cannot keep.
             Err(error) => {
-                tracing::warn!(kind = M::KIND, %error, "an entity could not be read");
+                let cause = error.source().map(ToString::to_string);
+                tracing::warn!(kind = M::KIND, %error, cause, "an entity could not be read");
                 Err(unavailable())
             }
         }

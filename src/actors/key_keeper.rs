@@ -4,7 +4,11 @@
 //! been published long enough for relying parties to have fetched it. The private halves live in the
 //! folder; the newest good reading of it counts, and a bad one changes nothing but the log.
 
-use super::{entities::Entities, services::Services};
+use super::{
+    entities::Entities,
+    hydrate::{Hydrated, hydrate},
+    services::Services,
+};
 use crate::{
     crypto::{
         Signer, Verifiers,
@@ -137,10 +141,9 @@ impl KeeperState {
         let held = folder.observed().into_iter().map(|key| key.kid).collect();
         let advance = Command::Advance { held, published_for, retired_for };
         keys.ask(INSTALLATION, advance).await.map_err(|_| "they could not be moved on")?;
-        let row = services.store.load("signing_keys", INSTALLATION).await;
-        let row = row.map_err(|_| "they could not be read")?.ok_or("none is stored")?;
-        let keys: SigningKeys = serde_json::from_str(&row.state).map_err(|_| "unreadable")?;
-        let snapshot = snapshot(&keys, folder);
+        let read = hydrate::<SigningKeys>(&services.store, INSTALLATION).await;
+        let Hydrated { machine, .. } = read.map_err(|_| "they could not be read")?;
+        let snapshot = snapshot(&machine, folder);
         published.send_replace(snapshot);
         Ok(())
     }

@@ -6,29 +6,14 @@
 
 use super::{
     commit_builder::{add_effects, nothing_yet, step},
+    hydrate::{HydrateError, Hydrated, hydrate},
     services::Services,
 };
 use crate::{
     domain::{Decision, Machine, Requirement, Timestamp},
-    store::{Change, Commit, CommitError, ReadError},
+    store::{Change, Commit, CommitError},
 };
 use std::{any::Any, collections::HashMap, sync::Arc};
-
-/// An entity could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum MultiCommitError {
-    #[error("an entity cannot be read")]
-    Unavailable(#[from] ReadError),
-    #[error("{kind} {id} was written by a newer binary")]
-    TooNew { kind: &'static str, id: String },
-    #[error("the stored state of {kind} {id} makes no sense")]
-    Poisoned {
-        kind: &'static str,
-        id: String,
-        #[source]
-        source: serde_json::Error,
-    },
-}
 
 /// One entity as it was read and as it would be.
 struct Staged<M> {
@@ -73,7 +58,7 @@ impl MultiCommit {
         &mut self,
         id: &str,
         command: &M::Command,
-    ) -> Result<Result<M::Reply, M::Refusal>, MultiCommitError> {
+    ) -> Result<Result<M::Reply, M::Refusal>, HydrateError> {
         let mut staged = match self.take::<M>(id) {
             Some(staged) => staged,
             None => self.read::<M>(id).await?,
@@ -93,7 +78,7 @@ impl MultiCommit {
     ///
     /// What was looked at must be unchanged when the rest is committed. A row that was not there
     /// cannot be required to stay away: whoever relies on its absence decides to create it.
-    pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, MultiCommitError> {
+    pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, HydrateError> {
         let key = (M::KIND, id.to_owned());
         if !self.entities.contains_key(&key) {
             let staged = self.read::<M>(id).await?;
@@ -128,19 +113,10 @@ impl MultiCommit {
         entity.staged.downcast().ok().map(|staged| *staged)
     }
 
-    async fn read<M: Machine>(&mut self, id: &str) -> Result<Staged<M>, MultiCommitError> {
+    async fn read<M: Machine>(&mut self, id: &str) -> Result<Staged<M>, HydrateError> {
         self.order.push((M::KIND, id.to_owned()));
-        let Some(row) = self.services.store.load(M::KIND, id).await? else {
-            let (before, next) = (M::default(), M::default());
-            return Ok(Staged { before, next, version: 0, changed: false });
-        };
-        if row.revision > M::REVISION.into() {
-            return Err(MultiCommitError::TooNew { kind: M::KIND, id: id.to_owned() });
-        }
-        let before: M = serde_json::from_str(&row.state).map_err(|source| {
-            MultiCommitError::Poisoned { kind: M::KIND, id: id.to_owned(), source }
-        })?;
-        Ok(Staged { next: before.clone(), before, version: row.version, changed: false })
+        let Hydrated { machine: before, version } = hydrate::<M>(&self.services.store, id).await?;
+        Ok(Staged { next: before.clone(), before, version, changed: false })
     }
 }
 

@@ -7,12 +7,11 @@ use super::{
     janitor::{Janitor, JanitorOptions},
     key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
     kind_shared::KindShared,
-    list_view::ListView,
     multi_commit::MultiCommit,
     outbox::{Couriers, Outbox, OutboxArguments},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     services::Services,
-    view::{Holders, View},
+    view::{NameView, View},
     vitals::KindReport,
 };
 use crate::domain::{Machine, signing_keys::SigningKeys};
@@ -153,19 +152,14 @@ impl Tree {
         MultiCommit::new(self.services.clone())
     }
 
-    /// Looks at the entities of a kind without waking them.
+    /// Reads the entities of a kind, and lists of them, without starting their actors.
     pub fn view<M: Machine>(&self) -> View<M> {
         View::new(self.services.clone())
     }
 
-    /// Looks at the lists called `list`, all of entities of one kind.
-    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
-        ListView::new(self.services.clone(), list)
-    }
-
-    /// Looks up who holds the names of a space.
-    pub fn holders(&self, space: &'static str) -> Holders {
-        Holders::new(self.services.clone(), space)
+    /// Reads which entities hold the names of a space.
+    pub fn names(&self, space: &'static str) -> NameView {
+        NameView::new(self.services.clone(), space)
     }
 
     /// Starts the outbox with the couriers it knows.

@@ -9,7 +9,7 @@ use super::{
     form::{Form, decode},
 };
 use crate::{
-    actors::Seen,
+    actors::Hydrated,
     domain::{
         Fingerprint, Secret,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
@@ -24,7 +24,7 @@ const FAILED: OAuthError =
 
 /// A client that is who it says it is, as far as its kind can show.
 pub struct Caller {
-    seen: Arc<Seen<Client>>,
+    seen: Arc<Hydrated<Client>>,
     pub confidential: bool,
 }
 

@@ -34,7 +34,7 @@ pub use layers::host::Hosts;
 pub use options::{AppOptions, Lifetimes, Limits, Links};
 
 use crate::{
-    actors::{Entities, Holders, KeySnapshot, ListView, StartError, View, hashing::HashingPool},
+    actors::{Entities, KeySnapshot, NameView, StartError, View, hashing::HashingPool},
     crypto::{Dice, SharedVault},
     domain::{
         Clock,
@@ -44,7 +44,7 @@ use crate::{
         consent::Consent,
         flow::Flow,
         id_token::IdToken,
-        membership::{MEMBERSHIPS, Membership},
+        membership::Membership,
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
         session::Session,
@@ -94,13 +94,11 @@ pub struct Inner {
     registry: Entities<Client>,
     organizations: View<Organization>,
     resources: View<Resource>,
-    scope_owners: Holders,
+    scope_owners: NameView,
     access_tokens: Entities<AccessToken>,
     accounts: View<Account>,
     account_entities: Entities<Account>,
     memberships: View<Membership>,
-    /// The memberships of each account, ended ones too.
-    memberships_of: ListView<Membership>,
     sessions: Entities<Session>,
     session_views: View<Session>,
     consents: Entities<Consent>,
@@ -162,12 +160,11 @@ impl App {
             registry: system.host().await?,
             organizations: system.view(),
             resources: system.view(),
-            scope_owners: system.holders(SCOPE_OWNERS),
+            scope_owners: system.names(SCOPE_OWNERS),
             access_tokens: system.host().await?,
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
-            memberships_of: system.list_view(MEMBERSHIPS),
             sessions: system.host().await?,
             session_views: system.view(),
             consents: system.host().await?,

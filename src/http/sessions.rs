@@ -2,7 +2,7 @@
 
 use super::{App, request_source::RequestSource};
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     crypto::OpaqueKind,
     domain::{
         Requirement,
@@ -32,7 +32,7 @@ pub async fn find(
     app: &App,
     source: &RequestSource,
     anew: bool,
-) -> Result<Option<Present>, ViewError> {
+) -> Result<Option<Present>, HydrateError> {
     let Some(token) = &source.session_token else { return Ok(None) };
     let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
     let now = app.clock.now();

@@ -2,7 +2,7 @@
 
 use crate::support::{World, eventually};
 use porteiro::{
-    actors::INSTALLATION,
+    actors::{HydrateError, INSTALLATION},
     crypto::{
         SystemDice,
         keys::{Generator, Origin, Purpose},
@@ -11,7 +11,7 @@ use porteiro::{
         Clock as _, Secret,
         signing_keys::{Command, SigningAlgorithm},
     },
-    system::{System, SystemError},
+    system::{System, SystemError, key_states},
 };
 use std::time::Duration;
 
@@ -154,4 +154,23 @@ async fn a_system_without_usable_keys_does_not_start_and_touches_no_store() {
     options.store = format!("sqlite://{}", database.display());
     assert!(matches!(System::start(options).await, Err(SystemError::Keys(_))));
     assert!(!database.exists());
+}
+
+#[tokio::test]
+async fn signing_keys_of_a_newer_revision_are_refused_instead_of_misread() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let running = System::start(world.system(folder.clone())).await.unwrap();
+    let before = published(&running);
+    let mut stranger = world.stranger().await;
+    let raise =
+        "UPDATE entities SET revision = 2, version = version + 1 WHERE kind = 'signing_keys'";
+    stranger.run(raise).await.unwrap();
+    let read = key_states(running.store()).await;
+    assert!(matches!(read, Err(HydrateError::TooNew { kind: "signing_keys", .. })));
+    let started = System::start(world.system(folder)).await;
+    assert!(matches!(started, Err(SystemError::KeyStates(HydrateError::TooNew { .. }))));
+    assert_eq!(published(&running), before, "the last reading counts");
+    assert!(running.stop(Duration::from_secs(5)).await);
 }

@@ -32,3 +32,4 @@ mod shared;
 mod supervision;
 mod support;
 mod throttles;
+mod views;

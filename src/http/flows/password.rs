@@ -11,7 +11,7 @@ use super::{
     problems::{INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
-    actors::{Seen, hashing::HashingError},
+    actors::{Hydrated, hashing::HashingError},
     crypto::draw,
     domain::{
         Secret,
@@ -95,7 +95,7 @@ async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) 
 }
 
 /// Finds the account of an address, with as many readings where there is none.
-async fn find(app: &App, address: &str) -> Result<Arc<Seen<Account>>, Problem> {
+async fn find(app: &App, address: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, address).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.accounts.peek(&id).await?)

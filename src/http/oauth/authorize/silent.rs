@@ -2,7 +2,7 @@
 
 use super::{AuthorizationError, answer::Answered, proof::Proven, redirect_with_code, refusal_of};
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     crypto::{OpaqueKind, draw_id},
     domain::{
         authorization::{Choice, Request, Said, Settled},
@@ -118,8 +118,8 @@ fn ask(
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 
-impl From<ViewError> for AuthorizationError {
-    fn from(error: ViewError) -> Self {
+impl From<HydrateError> for AuthorizationError {
+    fn from(error: HydrateError) -> Self {
         tracing::warn!(%error, "a situation could not be gathered");
         Self::unavailable()
     }

@@ -8,7 +8,7 @@
 
 use super::Issued;
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     crypto::{Minted, OpaqueKind, draw_text},
     domain::{
         Fingerprint, Machine as _, Requirement,
@@ -194,7 +194,7 @@ async fn gather(
     client: &KnownClient,
     grant: &Grant,
     anew: bool,
-) -> Result<Gathered, ViewError> {
+) -> Result<Gathered, HydrateError> {
     let offered = target::offered(app, &grant.audience, anew).await?;
     let mut gathered = Gathered {
         limits: Limits { ceiling: client.ceiling(), held: None, offered },
