@@ -3,7 +3,7 @@
 use crate::{
     actors::{Failure, HydrateError},
     domain::flow::Refusal,
-    http::error::Problem,
+    http::answer::error::Problem,
     store::ReadError,
 };
 use axum::http::StatusCode;
