@@ -2,9 +2,8 @@
 
 use crate::{
     actors::{
-        Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeyDoors, KeySnapshot,
-        KindReport, MultiCommit, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
-        View,
+        Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
+        MultiCommit, NameView, ReadFolder, Services, StartError, Tree, TreeOptions, View,
         hashing::{HashingOptions, HashingPool},
         hydrate,
     },
@@ -19,8 +18,8 @@ use crate::{
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
+use tokio::{sync::watch, task::spawn_blocking};
 
 /// What a system is built from.
 pub struct SystemOptions {
@@ -43,8 +42,8 @@ pub enum SystemError {
     Store(#[from] OpenError),
     #[error("the actors cannot be started")]
     Actors(#[from] StartError),
-    #[error("the hashing pool cannot be started")]
-    Hashing(#[from] std::io::Error),
+    #[error("a thread of the system cannot be started")]
+    Threads(#[from] io::Error),
     #[error("no signing key could be published in time")]
     NoKeys,
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -89,14 +88,16 @@ const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm
 pub struct System {
     services: Arc<Services>,
     tree: Tree,
-    keys: KeyDoors,
+    keys: Keys,
     hashing: Arc<HashingPool>,
 }
 
 impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
-        let folder = (options.read_folder)().map_err(SystemError::Keys)?;
+        let read_folder = options.read_folder.clone();
+        let folder = spawn_blocking(move || read_folder()).await.map_err(io::Error::other)?;
+        let folder = folder.map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, tree: tree_options, .. } = options;
         let services = lend(&options.store, &folder, clock, dice).await?;
         let states = match key_states(&services.store).await {
@@ -162,7 +163,7 @@ impl System {
 
     /// Has the keys folder read again now.
     pub fn reload_keys(&self) {
-        self.keys.bell.notify_one();
+        self.keys.reload.notify_one();
     }
 
     pub fn clock(&self) -> Arc<dyn Clock> {

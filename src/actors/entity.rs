@@ -12,7 +12,7 @@
 use super::{
     commit_builder::{add_effects, nothing_yet, step},
     envelope::{Envelope, Letter, Presumed},
-    failure::{Answer, Failure},
+    failure::{Answer, Failure, causes},
     hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
 };
@@ -21,7 +21,7 @@ use crate::{
     store::{CommitError, Standing},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
-use std::{error::Error as _, marker::PhantomData, sync::Arc, time::Duration};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 /// How old an answer may be that tolerates an older one.
 const STALE: Duration = Duration::from_secs(1);
@@ -197,8 +197,7 @@ impl<M: Machine> State<M> {
             Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
             // To decide on a row that a newer binary wrote would erase what this one cannot keep.
             Err(error) => {
-                let cause = error.source().map(ToString::to_string);
-                tracing::warn!(kind = M::KIND, %error, cause, "an entity could not be read");
+                tracing::warn!(why = causes(&error), "an entity could not be read");
                 Err(unavailable())
             }
         }

@@ -1,6 +1,7 @@
 //! Why an ask was not granted, told apart by what the asker may do next.
 
 use crate::domain::Machine;
+use std::{error::Error, iter::successors};
 
 /// The answer to an ask.
 pub type Answer<M> = Result<<M as Machine>::Reply, Failure<<M as Machine>::Refusal>>;
@@ -32,6 +33,12 @@ pub enum Failure<R> {
     /// It may or may not have happened; the next ask sees what is true.
     #[error("the outcome is unknown")]
     Unknown,
+}
+
+/// Words an error with its causes, for a log line.
+pub(super) fn causes(error: &dyn Error) -> String {
+    let causes = successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 impl<R> Failure<R> {

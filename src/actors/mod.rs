@@ -35,6 +35,7 @@ mod services;
 mod tree;
 mod view;
 mod vitals;
+mod wake;
 
 pub use entities::Entities;
 pub use failure::{Answer, Failure};
@@ -45,6 +46,6 @@ pub use multi_commit::MultiCommit;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;
-pub use tree::{KeyDoors, StartError, Tree, TreeOptions};
+pub use tree::{Keys, StartError, Tree, TreeOptions};
 pub use view::{Entry, NameView, View};
 pub use vitals::KindReport;

@@ -62,7 +62,7 @@ impl Default for TreeOptions {
             keys: KeyOptions {
                 every: Duration::from_secs(10),
                 published_for: Duration::from_mins(10),
-                retired_for: Duration::from_hours(1),
+                longest_token: Duration::from_mins(5),
             },
         }
     }
@@ -79,14 +79,14 @@ pub struct StartError {
 
 type Report = Box<dyn Fn() -> KindReport + Send + Sync>;
 
-/// What the house knows of its keys.
-pub struct KeyDoors {
+/// What the rest of the system uses of the keys.
+pub struct Keys {
     /// Signers and the published set, as they are now and whenever they change.
     pub snapshots: watch::Receiver<KeySnapshot>,
     /// The states of all keys; where one is revoked.
     pub states: Entities<SigningKeys>,
     /// Has the folder read at once.
-    pub bell: Arc<Notify>,
+    pub reload: Arc<Notify>,
 }
 
 /// The planted tree.
@@ -180,10 +180,10 @@ impl Tree {
         self.start(Child::new("janitor", move || (Janitor, (services.clone(), options)))).await
     }
 
-    /// Starts the key keeper; the bell has it read the folder at once.
-    pub async fn keep_keys(&self, read_folder: ReadFolder) -> Result<KeyDoors, StartError> {
+    /// Starts the key keeper.
+    pub async fn keep_keys(&self, read_folder: ReadFolder) -> Result<Keys, StartError> {
         let (tell, snapshots) = watch::channel(KeySnapshot::default());
-        let bell = Arc::new(Notify::new());
+        let reload = Arc::new(Notify::new());
         let states = self.host::<SigningKeys>().await?;
         let arguments = KeeperArguments {
             services: self.services.clone(),
@@ -191,10 +191,10 @@ impl Tree {
             options: self.options.keys,
             keys: states.clone(),
             published: Arc::new(tell),
-            bell: bell.clone(),
+            reload: reload.clone(),
         };
         self.start(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
-        Ok(KeyDoors { snapshots, states, bell })
+        Ok(Keys { snapshots, states, reload })
     }
 
     async fn start(&self, child: Child) -> Result<(), StartError> {

@@ -192,9 +192,10 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client, be it expired, and returns whom it names.
+    /// Reads an ID token of ours for this client and returns whom it names, though it has expired or
+    /// its key was retired; one that a revoked key signed is not ours (adr/0035).
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
-        let verifiers = self.keys.borrow().verifiers.clone();
+        let verifiers = self.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
         let ours = claims.iss == self.issuer && claims.aud == client.client_id;
         ours.then(|| claims.sub.into_owned())

@@ -67,7 +67,7 @@ async fn a_new_key_is_published_before_it_signs_and_the_old_one_verifies_for_a_w
     world.clock.advance(world.tree.keys.published_for);
     eventually("promotion", async || kid(&system, es256) == new).await;
     assert!(published(&system).contains(&old), "what the old one signed still verifies");
-    world.clock.advance(world.tree.keys.retired_for + Duration::from_secs(1));
+    world.clock.advance(world.tree.keys.longest_token + Duration::from_secs(1));
     eventually("retirement", async || !published(&system).contains(&old)).await;
     assert_eq!(kid(&system, es256), new, "though its file is still there");
     assert!(system.store().verify_log(&[]).await.unwrap().findings.is_empty());
@@ -165,7 +165,7 @@ async fn signing_keys_of_a_newer_revision_are_refused_instead_of_misread() {
     let before = published(&running);
     let mut stranger = world.stranger().await;
     let raise =
-        "UPDATE entities SET revision = 2, version = version + 1 WHERE kind = 'signing_keys'";
+        "UPDATE entities SET revision = 3, version = version + 1 WHERE kind = 'signing_keys'";
     stranger.run(raise).await.unwrap();
     let read = key_states(running.store()).await;
     assert!(matches!(read, Err(HydrateError::TooNew { kind: "signing_keys", .. })));

@@ -133,7 +133,7 @@ fn tree_options() -> TreeOptions {
         keys: KeyOptions {
             every: Duration::from_millis(20),
             published_for: Duration::from_mins(10),
-            retired_for: Duration::from_hours(1),
+            longest_token: Duration::from_hours(1),
         },
     }
 }

@@ -23,6 +23,7 @@ mod families;
 mod http;
 mod indistinguishable;
 mod introspection;
+mod key_rotation;
 mod keys;
 mod metadata;
 mod operator;
