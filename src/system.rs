@@ -13,7 +13,7 @@ use crate::{
         password::PasswordCost,
     },
     domain::{
-        Clock, Machine,
+        Clock, Context, Machine,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
@@ -137,8 +137,8 @@ impl System {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn multi_commit(&self) -> MultiCommit {
-        self.tree.multi_commit()
+    pub fn multi_commit(&self, context: &Context) -> MultiCommit {
+        self.tree.multi_commit(context)
     }
 
     /// Reads the entities of a kind, and lists of them, as they were less than a second ago.
@@ -259,9 +259,9 @@ impl Workbench {
         self.services.vault.now()
     }
 
-    /// Begins decisions over several entities that are committed together.
+    /// Begins decisions of the operator over several entities, committed together.
     pub fn multi_commit(&self) -> MultiCommit {
-        MultiCommit::new(self.services.clone())
+        MultiCommit::new(self.services.clone(), Context::operator())
     }
 
     pub fn store(&self) -> &Store {

@@ -5,7 +5,7 @@
 //! shard's lock: whoever holds that lock alone and sees zero can let the entity rest, and no command
 //! is on its way to an actor that is gone.
 
-use super::envelope::Envelope;
+use super::mailbox::Envelope;
 use crate::domain::{Machine, Timestamp};
 use ractor::{ActorCell, ActorRef};
 use std::{

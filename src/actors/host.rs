@@ -66,7 +66,7 @@ impl<M: Machine> Actor for Host<M> {
         let IdlePolicy { idle, max_awake } = state.idle_policy;
         let crowded = state.shared.directory.count() > max_awake;
         let idle = if crowded { idle.min(IN_A_CROWD) } else { idle };
-        state.shared.vitals.rested(state.shared.directory.rest(now, idle));
+        state.shared.metrics.rested(state.shared.directory.rest(now, idle));
         state.shared.quarantine.tidy(now);
         drop(myself.send_after(state.idle_policy.every(), || Sweep));
         Ok(())

@@ -16,7 +16,10 @@ use crate::{
         Signer, Verifiers,
         keys::{Fault, Folder},
     },
-    domain::signing_keys::{Command, Refusal, SigningAlgorithm, SigningKeys},
+    domain::{
+        Context,
+        signing_keys::{Command, Refusal, SigningAlgorithm, SigningKeys},
+    },
 };
 use bytes::Bytes;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -166,15 +169,16 @@ impl KeeperState {
     async fn sweep(&mut self) -> Result<(), KeeperError> {
         let KeeperArguments { services, options, keys, published, .. } = &self.arguments;
         let folder = self.folder.as_ref().ok_or(KeeperError::NoFolder)?;
+        let context = Context::node();
         let observed = folder.observed();
         let held: Vec<String> = observed.iter().map(|key| key.kid.clone()).collect();
         let KeyOptions { published_for, longest_token, every } = *options;
         // Other nodes sign with the former key until their own keepers have run.
         let retired_for = longest_token + every * 2;
         let observe = Command::Observe { keys: observed };
-        keys.ask(INSTALLATION, observe).await.map_err(KeeperError::Publish)?;
+        keys.ask(&context, INSTALLATION, observe).await.map_err(KeeperError::Publish)?;
         let advance = Command::Advance { held: held.clone(), published_for, retired_for };
-        keys.ask(INSTALLATION, advance).await.map_err(KeeperError::Advance)?;
+        keys.ask(&context, INSTALLATION, advance).await.map_err(KeeperError::Advance)?;
         let Hydrated { machine, version } = hydrate(&services.store, INSTALLATION).await?;
         let made_of = Some((version, held));
         // Readers of the snapshot may keep what they derived from it until it changes.

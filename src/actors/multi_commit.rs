@@ -1,16 +1,16 @@
 //! Several entities decided one after the other and committed as one.
 //!
 //! For what must happen whole across entities that exist already: a provisioning file, above all. It
-//! goes round the actors, as another node would; their versions notice. If any entity has moved on
+//! does not use the actors, as another node would not; versions tell. If any entity has changed
 //! meanwhile the commit is a conflict, nothing is written, and the caller begins anew.
 
 use super::{
-    commit_builder::{add_effects, nothing_yet, step},
+    commit_builder::{Author, add_effects, nothing_yet, step},
     hydrate::{HydrateError, Hydrated, hydrate},
     services::Services,
 };
 use crate::{
-    domain::{Decision, Machine, Requirement, Timestamp},
+    domain::{Context, Decision, Machine, Requirement, Timestamp},
     store::{Change, Commit, CommitError},
 };
 use std::{any::Any, collections::HashMap, sync::Arc};
@@ -39,6 +39,7 @@ enum Outcome {
 /// Decisions that are committed together or not at all.
 pub struct MultiCommit {
     services: Arc<Services>,
+    context: Context,
     at: Timestamp,
     commit: Commit,
     entities: HashMap<(&'static str, String), StagedEntity>,
@@ -47,10 +48,10 @@ pub struct MultiCommit {
 }
 
 impl MultiCommit {
-    pub(crate) fn new(services: Arc<Services>) -> Self {
+    pub(crate) fn new(services: Arc<Services>, context: Context) -> Self {
         let at = services.clock.now();
         let (entities, order) = (HashMap::new(), Vec::new());
-        Self { services, at, commit: nothing_yet(at), entities, order }
+        Self { services, context, at, commit: nothing_yet(at), entities, order }
     }
 
     /// Decides `command` on the entity `id`, on top of what was decided on it here before.
@@ -68,7 +69,8 @@ impl MultiCommit {
         for event in &events {
             staged.next.apply(event);
         }
-        add_effects::<M>(&mut self.commit, id, effects, &self.services);
+        let author = Author { id, context: &self.context, services: &self.services };
+        add_effects::<M>(&mut self.commit, effects, &author);
         let entity = StagedEntity { staged: Box::new(staged), outcome: outcome_of::<M> };
         self.entities.insert((M::KIND, id.to_owned()), entity);
         Ok(outcome)
@@ -77,7 +79,7 @@ impl MultiCommit {
     /// Shows the entity `id` as it would be after what was decided here so far.
     ///
     /// What was looked at must be unchanged when the rest is committed. A row that was not there
-    /// cannot be required to stay away: whoever relies on its absence decides to create it.
+    /// cannot be required to stay away: a caller that relies on its absence decides to create it.
     pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, HydrateError> {
         let key = (M::KIND, id.to_owned());
         if !self.entities.contains_key(&key) {
@@ -86,7 +88,8 @@ impl MultiCommit {
             self.entities.insert(key.clone(), entity);
         }
         let staged = self.entities.get(&key).and_then(|entity| entity.staged.downcast_ref());
-        let Staged::<M> { next, .. } = staged.expect("a entity holds the machine of its kind");
+        let Staged::<M> { next, .. } =
+            staged.expect("an entity is staged as the machine of its kind");
         Ok(next)
     }
 

@@ -7,14 +7,14 @@ use super::{
     janitor::{Janitor, JanitorOptions},
     key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
     kind_shared::KindShared,
+    metrics::KindReport,
     multi_commit::MultiCommit,
     outbox::{Couriers, Outbox, OutboxArguments},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     services::Services,
     view::{NameView, View},
-    vitals::KindReport,
 };
-use crate::domain::{Machine, signing_keys::SigningKeys};
+use crate::domain::{Context, Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -148,8 +148,8 @@ impl Tree {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn multi_commit(&self) -> MultiCommit {
-        MultiCommit::new(self.services.clone())
+    pub fn multi_commit(&self, context: &Context) -> MultiCommit {
+        MultiCommit::new(self.services.clone(), context.clone())
     }
 
     /// Reads the entities of a kind, and lists of them, without starting their actors.

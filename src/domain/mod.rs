@@ -18,6 +18,7 @@ pub mod authority;
 pub mod authorization;
 pub mod client;
 pub mod consent;
+mod context;
 mod decision;
 mod fingerprint;
 pub mod flow;
@@ -37,6 +38,7 @@ pub mod throttle;
 mod time;
 pub mod token_family;
 
+pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use projection::{Listing, Name};

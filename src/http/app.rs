@@ -12,7 +12,7 @@ use crate::{
     actors::{Entities, KeySnapshot, NameView, StartError, View, hashing::HashingPool},
     crypto::{Dice, SharedVault},
     domain::{
-        Clock,
+        Clock, Context,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KnownClient},
@@ -202,10 +202,10 @@ impl App {
     }
 
     /// Notes that a client which registered itself is used, so that it is not forgotten.
-    pub(super) async fn note_use_of(&self, client: &KnownClient) {
+    pub(super) async fn note_use_of(&self, context: &Context, client: &KnownClient) {
         if client.is_awaited() {
             // If this fails there are thirty days to come back in.
-            self.registry.ask(&client.client_id, client::Command::Use).await.ok();
+            self.registry.ask(context, &client.client_id, client::Command::Use).await.ok();
         }
     }
 }

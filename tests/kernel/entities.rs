@@ -4,7 +4,7 @@ use crate::{
     ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
 };
-use porteiro::actors::Failure;
+use porteiro::{actors::Failure, domain::Context};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -190,7 +190,13 @@ async fn an_entity_that_a_newer_binary_wrote_is_left_alone() {
         assert_eq!(node.append("a", 2).await, Err(Failure::Unavailable));
         assert_eq!(node.ledgers.ask("a", Command::Read).await, Err(Failure::Unavailable));
     }
-    assert!(node.tree.multi_commit().decide::<Ledger>("a", &Command::Read).await.is_err());
+    assert!(
+        node.tree
+            .multi_commit(&Context::operator())
+            .decide::<Ledger>("a", &Command::Read)
+            .await
+            .is_err()
+    );
     assert_eq!(node.ledgers.report().quarantined, 0, "it is nobody's fault");
     stranger.run("UPDATE entities SET revision = 1").await.unwrap();
     assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
@@ -256,7 +262,7 @@ async fn what_is_insisted_on_happens_though_its_asker_left_and_its_actor_died() 
         waiting.spawn(async move { ledgers.ask("a", command).await });
         node.asked(asks).await;
     }
-    let insisting = node.ledgers.insist("a", Command::Close);
+    let insisting = node.ledgers.ask_detached("a", Command::Close);
     assert!(tokio::time::timeout(Duration::from_millis(50), insisting).await.is_err());
     stranger.let_go().await;
     waiting.join_all().await;

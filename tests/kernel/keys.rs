@@ -8,7 +8,7 @@ use porteiro::{
         keys::{Generator, Origin, Purpose},
     },
     domain::{
-        Clock as _, Secret,
+        Clock as _, Context, Secret,
         signing_keys::{Command, SigningAlgorithm},
     },
     system::{System, SystemError, key_states},
@@ -137,7 +137,7 @@ async fn a_leaked_key_leaves_the_published_set_at_once() {
     eventually("publication", async || published(&system).contains(&next)).await;
     let leaked = kid(&system, es256);
     let revoke = Command::Revoke { kid: leaked.clone(), held: vec![next.clone()] };
-    system.signing_keys().ask(INSTALLATION, revoke).await.unwrap();
+    system.signing_keys().ask(&Context::operator(), INSTALLATION, revoke).await.unwrap();
     system.reload_keys();
     eventually("the successor", async || kid(&system, es256) == next).await;
     assert!(!published(&system).contains(&leaked));

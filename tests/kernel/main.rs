@@ -13,6 +13,7 @@ mod architecture;
 mod bad_days;
 mod commands;
 mod commits;
+mod contexts;
 mod doorbell;
 mod entities;
 mod history;

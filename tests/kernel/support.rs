@@ -8,15 +8,15 @@ use crate::{
 };
 use porteiro::{
     actors::{
-        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, RestartBudget, Services,
-        Tree, TreeOptions, hashing::HashingOptions,
+        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, KindReport, RestartBudget,
+        Services, Tree, TreeOptions, hashing::HashingOptions,
     },
     crypto::{
         SecretKey, SharedVault, SystemDice, Vault, draw_text,
         keys::{DevKeys, Folder},
         password::PasswordCost,
     },
-    domain::Clock,
+    domain::{Clock, Context},
     store::{FaultInjection, Moment, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
@@ -138,10 +138,43 @@ fn tree_options() -> TreeOptions {
     }
 }
 
+/// The answer of a ledger, without its version.
+pub type Entries = Result<Vec<u64>, Failure<Refusal>>;
+
+/// Asks ledgers in the name of the node, and hears their entries alone.
+#[derive(Clone)]
+pub struct Ledgers(pub Entities<Ledger>);
+
+impl Ledgers {
+    pub async fn ask(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask(&Context::node(), id, command).await)
+    }
+
+    pub async fn ask_new(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_new(&Context::node(), id, command).await)
+    }
+
+    pub async fn ask_within(&self, timeout: Duration, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_within(timeout, &Context::node(), id, command).await)
+    }
+
+    pub async fn ask_detached(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_detached(&Context::node(), id, command).await)
+    }
+
+    pub fn report(&self) -> KindReport {
+        self.0.report()
+    }
+}
+
+fn plain(answer: Answer<Ledger>) -> Entries {
+    answer.map(|replied| replied.reply)
+}
+
 pub struct Node {
     pub store: Store,
     pub tree: Tree,
-    pub ledgers: Entities<Ledger>,
+    pub ledgers: Ledgers,
     pub script: Arc<Script>,
 }
 
@@ -159,7 +192,7 @@ impl Node {
         let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
         let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
         let tree = Tree::plant(services, world.tree).await.unwrap();
-        let ledgers = tree.host::<Ledger>().await.unwrap();
+        let ledgers = Ledgers(tree.host().await.unwrap());
         Self { store, tree, ledgers, script }
     }
 
@@ -168,7 +201,7 @@ impl Node {
         self
     }
 
-    pub async fn append(&self, id: &str, entry: u64) -> Answer<Ledger> {
+    pub async fn append(&self, id: &str, entry: u64) -> Entries {
         self.ledgers.ask(id, Command::Append(entry)).await
     }
 
@@ -286,7 +319,7 @@ impl Stranger {
     }
 }
 
-pub fn refused(answer: &Answer<Ledger>) -> Option<Refusal> {
+pub fn refused(answer: &Entries) -> Option<Refusal> {
     match answer {
         Err(Failure::Refused(why)) => Some(*why),
         _ => None,

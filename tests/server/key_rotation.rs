@@ -8,7 +8,10 @@ use crate::{
 use jsonwebtoken::decode_header;
 use porteiro::{
     actors::INSTALLATION,
-    domain::signing_keys::{Command, SigningAlgorithm},
+    domain::{
+        Context,
+        signing_keys::{Command, SigningAlgorithm},
+    },
     http::Lifetimes,
 };
 use std::time::Duration;
@@ -78,7 +81,7 @@ async fn a_hint_that_a_retired_key_signed_counts_and_one_that_a_revoked_key_sign
     let system = server.running.system();
     let mut keys = system.keys();
     keys.mark_unchanged();
-    system.signing_keys().ask(INSTALLATION, revoke).await.unwrap();
+    system.signing_keys().ask(&Context::node(), INSTALLATION, revoke).await.unwrap();
     system.reload_keys();
     keys.changed().await.unwrap();
     let answer = server.authorize_in(&session, "web", &none).await;

@@ -15,6 +15,7 @@ mod binary;
 mod changing;
 mod channels;
 mod commands;
+mod contexts;
 mod dev;
 mod doctor;
 mod documents;

@@ -157,6 +157,8 @@ pub struct RuntimeOption {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    /// Networks of proxies that are trusted.
+    pub proxies: Vec<ipnet::IpNet>,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
 }
@@ -175,6 +177,7 @@ impl Default for RuntimeOption {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            proxies: Vec::new(),
             keys_every,
         }
     }
@@ -220,7 +223,7 @@ impl TestServer {
             lifetimes: manner.lifetimes,
             links: manner.links,
             hosts: manner.hosts,
-            proxies: Vec::new(),
+            proxies: manner.proxies,
             registration: manner.registration,
             limits_enabled: true,
             runtime_options: RuntimeOptions {

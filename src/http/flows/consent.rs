@@ -7,16 +7,21 @@ use super::{
 };
 use crate::{
     domain::flow::{Open, Stage, Step},
-    http::{answer::error::Problem, app::App, extract::json::ProblemPosted},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{context::RequestContext, json::ProblemPosted},
+    },
 };
 use axum::{extract::State, response::Response};
 
 pub async fn post(
     State(app): State<App>,
     FlowId(id): FlowId,
+    RequestContext(context): RequestContext,
     posted: ProblemPosted,
 ) -> Result<Response, Problem> {
-    let opened = Opened::of(&app, id, &posted.headers)?;
+    let opened = Opened::of(&app, context, id, &posted.headers)?;
     let allow = match posted.body.get("decision").and_then(|decision| decision.as_str()) {
         Some("allow") => true,
         Some("deny") => false,
@@ -25,7 +30,7 @@ pub async fn post(
     let Open { person, stage, chosen, .. } = opened.look(&app).await?;
     let person = person.filter(|_| stage == Stage::Consent).ok_or(NOT_NOW)?;
     let chosen = chosen.as_deref();
-    ending::proceed(&app, &opened, Proved { account: &person.account, chosen }, |facts| match facts
+    ending::proceed(&app, opened, Proved { account: &person.account, chosen }, |facts| match facts
         .situation
     {
         Some(situation) => Step::Decide { allow, facts: situation, fresh: facts.fresh },

@@ -6,10 +6,10 @@ use super::{
     problems::{CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
-    actors::Failure,
+    actors::{Failure, Replied},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
-        Machine as _,
+        Context, Machine as _,
         authorization::AuthorizationFacts,
         consent::{self, Parties},
         flow::{Channel, Finished, Flow, Fresh, Reply, Step},
@@ -52,11 +52,12 @@ struct Drawn {
 /// Takes the step that `step` makes of the facts, again where they have changed meanwhile.
 pub async fn proceed(
     app: &App,
-    opened: &Opened,
+    opened: Opened,
     proved: Proved<'_>,
     step: impl Fn(Facts) -> Step,
 ) -> Result<Response, Problem> {
-    let present = session::find(app, &opened.source, true).await?;
+    let opened = &opened.by(proved.account);
+    let present = session::find(app, &opened.context, &opened.source, true).await?;
     let (mut own, other) = match present {
         Some(present) if present.person.account == proved.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
@@ -66,11 +67,11 @@ pub async fn proceed(
         let drawn = draw(app, own.clone());
         let fresh = Box::new(drawn.fresh.clone());
         match opened.ask(app, step(Facts { situation, fresh })).await {
-            Ok(reply) => {
+            Ok(Replied { reply, .. }) => {
                 let finished = reply.finished.as_ref();
                 if let (Some(other), Some(_)) = (other, finished.filter(|one| one.proved_here)) {
                     // Nobody is left who could present its token.
-                    app.sessions.insist(&other, Command::End).await.ok();
+                    app.sessions.ask_detached(&opened.context, &other, Command::End).await.ok();
                 }
                 return answer(app, opened, reply, drawn).await;
             }
@@ -148,15 +149,19 @@ async fn answer(
         outcome.redirect_to = Some(to);
         let seen = app.clients.look(&request.client_id).await.ok();
         if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
-            app.note_use_of(client).await;
+            app.note_use_of(&opened.context, client).await;
             if consented && !client.can_be_posed_as(&request.redirect_uri) {
-                remember(app, &grant).await;
+                remember(app, &opened.context, &grant).await;
             }
         }
     }
     let mut cookie = None;
     if proved_here {
-        let renewed = new_session || renew(app, &session, &flow, &drawn.session).await;
+        let renewed = new_session
+            || match renewal(&flow, &drawn.session) {
+                Some(renew) => app.sessions.ask(&opened.context, &session, renew).await.is_ok(),
+                None => false,
+            };
         // The code is good all the same; the session, if it is still there, has its former token.
         if renewed {
             let seconds = app.lifetimes.session_ceiling.as_secs();
@@ -174,15 +179,13 @@ async fn answer(
 
 /// Gives a session that goes on its new token: a change of privilege changes it, and the former one
 /// opens nothing any more.
-async fn renew(app: &App, session: &str, flow: &Flow, minted: &Minted) -> bool {
-    let Flow::Over(over) = flow else { return false };
-    let Some(person) = over.person.clone() else { return false };
-    let renew = Command::Renew { person, token: minted.fingerprint };
-    app.sessions.ask(session, renew).await.is_ok()
+fn renewal(flow: &Flow, minted: &Minted) -> Option<Command> {
+    let Flow::Over(over) = flow else { return None };
+    Some(Command::Renew { person: over.person.clone()?, token: minted.fingerprint })
 }
 
 /// Remembers what a person has consented to; else they are asked again.
-async fn remember(app: &App, grant: &Grant) {
+async fn remember(app: &App, context: &Context, grant: &Grant) {
     let parties = Parties {
         account: grant.account.clone(),
         client_id: grant.client_id.clone(),
@@ -190,7 +193,8 @@ async fn remember(app: &App, grant: &Grant) {
     };
     let id = parties.id();
     let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
-    let given = app.consents.ask(&id, consent::Command::Give { parties, scopes, audience }).await;
+    let give = consent::Command::Give { parties, scopes, audience };
+    let given = app.consents.ask(context, &id, give).await;
     if given.is_ok() {
         // Nobody should be asked twice within the second that a view may be old.
         app.consent_views.look_anew(&id).await.ok();

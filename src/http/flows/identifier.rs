@@ -11,7 +11,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::{json::ProblemPosted, origin::Origin},
+        extract::{context::RequestContext, json::ProblemPosted, origin::Origin},
         limits::purpose::Purpose,
     },
 };
@@ -23,10 +23,11 @@ const LONGEST: usize = 254;
 pub async fn post(
     State(app): State<App>,
     FlowId(id): FlowId,
+    RequestContext(context): RequestContext,
     Origin(address): Origin,
     posted: ProblemPosted,
 ) -> Result<Document, Problem> {
-    let opened = Opened::of(&app, id, &posted.headers)?;
+    let opened = Opened::of(&app, context, id, &posted.headers)?;
     let identifier = posted.body.get("identifier").and_then(|text| text.as_str()).map(str::trim);
     let identifier = identifier.ok_or(invalid("the member identifier is missing"))?;
     if identifier.is_empty() || identifier.len() > LONGEST {
@@ -37,5 +38,5 @@ pub async fn post(
     }
     app.pace.take(Purpose::Flow, address, app.clock.now())?;
     let reply = opened.ask(&app, Step::Identify { identifier: identifier.to_owned() }).await?;
-    ending::standing(&app, &opened, &reply.flow).await
+    ending::standing(&app, &opened, &reply.reply.flow).await
 }

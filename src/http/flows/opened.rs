@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     actors::Answer,
-    domain::flow::{Command, Flow, Open, Refusal, Seed, Step},
+    domain::{
+        Actor, Context,
+        flow::{Command, Flow, Open, Refusal, Seed, Step},
+    },
     http::{
         answer::error::Problem,
         app::App,
@@ -37,6 +40,7 @@ pub struct Opened {
     pub name: String,
     pub seed: Seed,
     pub source: RequestSource,
+    pub context: Context,
 }
 
 /// Reads an id, if it is of a flow that this caller began.
@@ -50,22 +54,33 @@ pub fn read(app: &App, id: &str, source: &RequestSource) -> Result<(String, Tick
 
 impl Opened {
     /// Opens a flow for a step.
-    pub fn of(app: &App, id: String, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub fn of(
+        app: &App,
+        context: Context,
+        id: String,
+        headers: &HeaderMap,
+    ) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
         let source = RequestSource::of(headers, app.cookies);
         match read(app, &id, &source)? {
-            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source }),
+            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source, context }),
             (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
         }
     }
 
+    /// The same flow, in which a person acts from now on.
+    pub fn by(mut self, account: &str) -> Self {
+        self.context = self.context.by(Actor::Person(account.to_owned()));
+        self
+    }
+
     pub async fn ask(&self, app: &App, step: Step) -> Answer<Flow> {
-        app.flows.ask(&self.name, Command { seed: self.seed.clone(), step }).await
+        app.flows.ask(&self.context, &self.name, Command { seed: self.seed.clone(), step }).await
     }
 
     /// Returns the flow as it stands, if it still waits for somebody.
     pub async fn look(&self, app: &App) -> Result<Open, Problem> {
-        match self.ask(app, Step::Look).await?.flow {
+        match self.ask(app, Step::Look).await?.reply.flow {
             Flow::Open(open) => Ok(*open),
             Flow::Over(_) | Flow::Unborn => Err(Refusal::Over.into()),
         }

@@ -23,7 +23,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::{json::ProblemPosted, origin::Origin},
+        extract::{context::RequestContext, json::ProblemPosted, origin::Origin},
         limits::purpose::Purpose,
     },
 };
@@ -39,10 +39,11 @@ const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 pub async fn post(
     State(app): State<App>,
     FlowId(id): FlowId,
+    RequestContext(context): RequestContext,
     Origin(address): Origin,
     mut posted: ProblemPosted,
 ) -> Result<Response, Problem> {
-    let opened = Opened::of(&app, id, &posted.headers)?;
+    let opened = Opened::of(&app, context, id, &posted.headers)?;
     let password = match posted.body.remove("password") {
         Some(Value::String(text)) if (1..=LONGEST).contains(&text.len()) => Secret::new(text),
         Some(Value::String(_)) => return Err(invalid("the password has 1 to 1024 bytes")),
@@ -53,7 +54,7 @@ pub async fn post(
     let identifier = open.identifier.filter(|_| open.stage == Stage::Credential).ok_or(NOT_NOW)?;
     // What is no address is nobody's, and costs the same.
     let address = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
-    let attempt = app.attempts.charge("password", &address).await?;
+    let attempt = app.attempts.charge(&opened.context, "password", &address).await?;
     let account = find(&app, &address).await?;
     let known = account.machine.known();
     let phc = known.and_then(|known| known.password.as_ref()).map(|hash| hash.expose().to_owned());
@@ -76,14 +77,17 @@ pub async fn post(
     };
     // Not before it is right: nobody clears what somebody else was charged for.
     attempt.clear().await;
+    let opened = opened.by(&account);
     if let Some(hash) = known.and_then(|known| known.password.clone())
         && verdict.needs_rehash
+        && let Some(rehash) = rehash(&app, password, hash).await
     {
-        rehash(&app, &account, password, hash).await;
+        // A person who signs in is not kept out by a failure of this; the next time will do.
+        app.account_entities.ask(&opened.context, &account, rehash).await.ok();
     }
     let evidence = Evidence::of(Method::Password, app.clock.now());
     let person = Person { account, evidence };
-    ending::proceed(&app, &opened, Proved { account: &person.account, chosen: None }, |facts| {
+    ending::proceed(&app, opened, Proved { account: &person.account, chosen: None }, |facts| {
         let ending::Facts { situation, fresh } = facts;
         Step::Prove { person: person.clone(), second_factor, facts: situation, fresh }
     })
@@ -92,11 +96,9 @@ pub async fn post(
 
 /// Hashes a password as it is done today, where it came from elsewhere or from another day: until
 /// then it takes another time to verify than anybody else's.
-async fn rehash(app: &App, account: &str, password: Secret, from: PasswordHash) {
-    // Whoever is signing in is not kept out by a failure of this; the next time will do.
-    let Ok(phc) = app.hashing.hash(password, draw(&*app.dice)).await else { return };
-    let rehash = Command::Rehash { from, to: PasswordHash::new(phc) };
-    app.account_entities.ask(account, rehash).await.ok();
+async fn rehash(app: &App, password: Secret, from: PasswordHash) -> Option<Command> {
+    let phc = app.hashing.hash(password, draw(&*app.dice)).await.ok()?;
+    Some(Command::Rehash { from, to: PasswordHash::new(phc) })
 }
 
 /// Finds the account of an address, with as many readings where there is none.

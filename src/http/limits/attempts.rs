@@ -9,7 +9,7 @@ use crate::{
     actors::{Entities, Failure, StartError},
     crypto::Pseudonyms,
     domain::{
-        Clock, Machine as _,
+        Clock, Context, Machine as _,
         throttle::{Command, Pace, Refusal, Throttle},
     },
     system::System,
@@ -29,6 +29,7 @@ pub struct Attempts {
 #[must_use = "an attempt that was right must be cleared"]
 pub struct Attempt<'a> {
     throttles: &'a Entities<Throttle>,
+    context: Context,
     pace: Pace,
     id: String,
 }
@@ -60,12 +61,16 @@ impl Attempts {
     /// Charges an attempt against `authenticator` (such as `password`) of a normalised identifier.
     pub async fn charge(
         &self,
+        context: &Context,
         authenticator: &'static str,
         identifier: &str,
     ) -> Result<Attempt<'_>, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
-        match self.throttles.ask(&id, Command::Charge { pace: self.pace }).await {
-            Ok(()) => Ok(Attempt { throttles: &self.throttles, pace: self.pace, id }),
+        match self.throttles.ask(context, &id, Command::Charge { pace: self.pace }).await {
+            Ok(_) => {
+                let (context, pace) = (context.clone(), self.pace);
+                Ok(Attempt { throttles: &self.throttles, context, pace, id })
+            }
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))
@@ -82,7 +87,7 @@ impl Attempt<'_> {
     /// Says that it was not made, for a reason of our own.
     pub async fn refund(self) {
         let refund = Command::Refund { pace: self.pace };
-        if let Err(failure) = self.throttles.ask(&self.id, refund).await {
+        if let Err(failure) = self.throttles.ask(&self.context, &self.id, refund).await {
             tracing::warn!(%failure, "an attempt that was not made stays charged");
         }
     }
@@ -90,7 +95,7 @@ impl Attempt<'_> {
     /// Says that it was right; nothing is held against anybody any more.
     pub async fn clear(self) {
         // What stays charged is at worst one failure too many.
-        if let Err(failure) = self.throttles.ask(&self.id, Command::Clear).await {
+        if let Err(failure) = self.throttles.ask(&self.context, &self.id, Command::Clear).await {
             tracing::warn!(%failure, "an attempt that was right stays charged");
         }
     }

@@ -5,6 +5,7 @@ use crate::{
     actors::{Failure, HydrateError},
     crypto::{OpaqueKind, draw_id},
     domain::{
+        Actor, Context,
         authorization::{Choice, Request, Said, Settled},
         flow::{SignedIn, Stage},
         token_family::{Begin, Command},
@@ -24,27 +25,29 @@ use crate::{
     },
 };
 
+/// Who asks, as far as the request shows.
+pub struct Asking<'a> {
+    pub context: Context,
+    pub source: &'a RequestSource,
+}
+
 /// How often a grant is tried while what it rests on changes.
 const TRIES: usize = 4;
 
-pub async fn settle(
-    app: &App,
-    proven: &Proven,
-    request: Request,
-    source: &RequestSource,
-) -> Answered {
-    try_to_settle(app, proven, request, source).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(app: &App, proven: &Proven, request: Request, asking: Asking<'_>) -> Answered {
+    try_to_settle(app, proven, request, asking).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
     proven: &Proven,
     request: Request,
-    source: &RequestSource,
+    asking: Asking<'_>,
 ) -> Result<Answered, AuthorizationError> {
+    let Asking { context, source } = asking;
     for number in 0..TRIES {
         let anew = number > 0;
-        let present = session::find(app, source, anew).await?;
+        let present = session::find(app, &context, source, anew).await?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
@@ -81,9 +84,10 @@ async fn try_to_settle(
             nonce: request.nonce.clone(),
             requirements,
         };
-        match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
+        let context = context.clone().by(Actor::Person(present.person.account.clone()));
+        match app.families.ask_new(&context, &id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
-                app.note_use_of(proven.client()).await;
+                app.note_use_of(&context, proven.client()).await;
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
             Err(Failure::Unmet { .. }) => {}

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-pub(super) struct KindVitals {
+pub(super) struct KindMetrics {
     asks: AtomicU64,
     woken: AtomicU64,
     rested: AtomicU64,
@@ -37,7 +37,7 @@ pub struct KindReport {
     pub waits: HistogramReport,
 }
 
-impl Default for KindVitals {
+impl Default for KindMetrics {
     fn default() -> Self {
         Self {
             asks: AtomicU64::default(),
@@ -52,7 +52,7 @@ impl Default for KindVitals {
     }
 }
 
-impl KindVitals {
+impl KindMetrics {
     pub(super) fn waited(&self, time: Duration) {
         self.waits.took(time);
     }
