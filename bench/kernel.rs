@@ -83,16 +83,16 @@ impl Node {
         let store = Store::open(options, SystemClock.now()).await.unwrap();
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
         let lent = Arc::new(Services { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
+        let tree = Tree::start(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
         let families = tree.host().await.unwrap();
         // The whole tree, as a server runs it.
-        tree.deliver_by(std::collections::HashMap::new()).await.unwrap();
-        tree.keep_tidy().await.unwrap();
+        tree.start_outbox(std::collections::HashMap::new()).await.unwrap();
+        tree.start_janitor().await.unwrap();
         Self { store, tree, families }
     }
 
     async fn stop(self) {
-        self.tree.take_down(Duration::from_secs(10)).await;
+        self.tree.stop(Duration::from_secs(10)).await;
         self.store.close().await;
     }
 }

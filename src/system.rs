@@ -1,4 +1,4 @@
-//! Builds store → actors and takes them down in reverse; a value, so that tests run many at once.
+//! Builds store → actors and stops them in reverse; a value, so that tests run many at once.
 
 use crate::{
     actors::{
@@ -84,7 +84,7 @@ pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, HydrateErr
 /// The algorithms without which no token can be signed.
 const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
 
-/// The whole house, running.
+/// A running system: everything below HTTP.
 pub struct System {
     services: Arc<Services>,
     tree: Tree,
@@ -99,7 +99,7 @@ impl System {
         let folder = spawn_blocking(move || read_folder()).await.map_err(io::Error::other)?;
         let folder = folder.map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, tree: tree_options, .. } = options;
-        let services = lend(&options.store, &folder, clock, dice).await?;
+        let services = open_services(&options.store, &folder, clock, dice).await?;
         let states = match key_states(&services.store).await {
             Ok(states) => states.unwrap_or_default(),
             Err(error) => {
@@ -114,10 +114,10 @@ impl System {
             return Err(SystemError::KeysWithoutFiles(missing));
         }
         let hashing = Arc::new(HashingPool::start(options.hashing)?);
-        let tree = Tree::plant(services.clone(), tree_options).await?;
-        let mut keys = tree.keep_keys(options.read_folder).await?;
-        tree.deliver_by(options.couriers).await?;
-        tree.keep_tidy().await?;
+        let tree = Tree::start(services.clone(), tree_options).await?;
+        let mut keys = tree.start_key_keeper(options.read_folder).await?;
+        tree.start_outbox(options.couriers).await?;
+        tree.start_janitor().await?;
         let published = {
             let can_sign = |snapshot: &KeySnapshot| {
                 NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
@@ -131,7 +131,7 @@ impl System {
         Ok(Self { services, tree, keys, hashing })
     }
 
-    /// Hosts the entities of a kind and returns the door to them.
+    /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
     }
@@ -207,19 +207,19 @@ impl System {
         self.tree.given_up().await
     }
 
-    /// Lets nobody in, finishes what is under way, and closes the store last.
+    /// Admits no more commands, finishes what is under way, and closes the store last.
     ///
     /// Returns false where something was still under way when the time was up.
     pub async fn stop(&self, timeout: Duration) -> bool {
-        let orderly = self.tree.take_down(timeout).await;
+        let orderly = self.tree.stop(timeout).await;
         self.hashing.stop().await;
         let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();
         orderly && closed
     }
 }
 
-/// What a command works with beside a server, or without one: the store and the keys, and nobody
-/// who acts by himself.
+/// What a command works with beside a server, or without one: the store and the keys. Nothing runs
+/// by itself.
 pub struct Workbench {
     services: Arc<Services>,
     password_cost: PasswordCost,
@@ -233,7 +233,7 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        let services = lend(store_url, folder, clock, dice).await?;
+        let services = open_services(store_url, folder, clock, dice).await?;
         Ok(Self { services, password_cost: PasswordCost::default() })
     }
 
@@ -275,7 +275,7 @@ impl Workbench {
 }
 
 /// Opens the store of the installation whose keys are in `folder`.
-async fn lend(
+async fn open_services(
     store_url: &str,
     folder: &Folder,
     clock: Arc<dyn Clock>,
@@ -289,8 +289,8 @@ async fn lend(
         fault_injection: Arc::new(NothingFails),
     };
     let store = Store::open(options, clock.now()).await?;
-    // A node with other keys would publish keys nobody else can sign with, and write what
-    // nobody else can open or prove.
+    // A node with other keys would publish keys that no other node can sign with, and write what no
+    // other node can open or prove.
     if !store.log_is_ours().await? {
         store.close().await;
         return Err(SystemError::ForeignKeys);

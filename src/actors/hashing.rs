@@ -1,4 +1,4 @@
-//! The pool in which passwords are hashed: a few slow threads, and nobody waits without a permit.
+//! The pool in which passwords are hashed: a few slow threads, and no caller waits without a permit.
 //!
 //! The pool is actix's `SyncArbiter`, on a `System` thread of its own. Three things it lacks are
 //! added here. Its queue is unbounded: a job carries one of our permits, and where none is free
@@ -70,7 +70,7 @@ pub enum HashingError {
 pub struct Vitals {
     /// Jobs running now.
     pub busy: u64,
-    /// Permits that nobody holds.
+    /// Permits that are free.
     pub free: usize,
     /// Memories that lie ready.
     pub shelved: usize,
@@ -101,7 +101,7 @@ struct Common {
     tally: Tally,
 }
 
-/// The door of the pool.
+/// How the pool is asked.
 pub struct HashingPool {
     common: Arc<Common>,
     /// Jobs are sent under this lock, so that none is sent while the queue is being torn down:
@@ -315,7 +315,7 @@ where
         } else {
             self.common.run(work)
         };
-        // First the permit: whoever has an answer may at once ask again.
+        // First the permit: a caller that has its answer may at once ask again.
         drop(permit);
         let _ = answer.send(outcome);
     }

@@ -32,12 +32,12 @@ impl<M: Machine> KindShared<M> {
         }
     }
 
-    pub(super) fn welcome_host(&self, host: ActorCell) {
+    pub(super) fn set_host(&self, host: ActorCell) {
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
     }
 
-    /// Forgets a host that is gone, unless its successor is already there.
-    pub(super) fn miss_host(&self, gone: &ActorCell) {
+    /// Clears a host that is gone, unless its successor is already set.
+    pub(super) fn clear_host(&self, gone: &ActorCell) {
         let mut host = self.host.write().unwrap_or_else(PoisonError::into_inner);
         host.take_if(|host| host.get_id() == gone.get_id());
     }

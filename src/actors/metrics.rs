@@ -1,4 +1,4 @@
-//! What an operator may want to know of the entities of one kind.
+//! Counts for operators of the entities of one kind.
 
 use crate::histogram::{Histogram, HistogramReport};
 use std::{
@@ -29,7 +29,7 @@ pub struct KindReport {
     pub conflicts: u64,
     /// Actors that ended in the middle of a command.
     pub failures: u64,
-    /// Commits of which nobody knew.
+    /// Commits whose outcome was not known.
     pub unknown: u64,
     /// Asks turned away because too much was waiting.
     pub shed: u64,

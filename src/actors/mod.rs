@@ -1,7 +1,7 @@
 //! Who does the work: one owner for each thing that changes or runs.
 //!
 //! ```text
-//! root                        restarts what dies; its budget spent, the process drains and exits
+//! root                        restarts what dies; out of restarts, the process drains and exits
 //! ├── host of a kind          one for each kind of machine; lets idle entities rest
 //! │   └── entity              one live machine; hydrate → decide → commit → answer → rest
 //! ├── key keeper              folder and store → signers and the published key set
@@ -10,8 +10,8 @@
 //! hashing pool                its own threads (actix), behind permits of its own
 //! ```
 //!
-//! Other rooms hold doors ([`Entities`], [`KeySnapshot`], [`hashing::HashingPool`]) and never an
-//! actor. [`tree::Tree`] plants the tree and takes it down again; nothing is global.
+//! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
+//! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
 mod commit_builder;
 mod directory;

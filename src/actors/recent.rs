@@ -39,13 +39,13 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        let asked = Stopwatch::start();
         match self.kept.get(key).await {
             Some(aged) if aged.since.elapsed() < FRESH => return Ok(aged.value),
             // It was old when its reading ended.
             Some(_) => self.kept.invalidate(key).await,
             None => {}
         }
+        let asked = Stopwatch::start();
         let shared = self.kept.try_get_with(key.into(), Aged::read(read()));
         let Aged { value, since } = shared.await.map_err(|error| HydrateError::clone(&error))?;
         // The shared reading may have begun long before this caller asked.

@@ -1,4 +1,4 @@
-//! Plants the supervision tree and takes it down in reverse.
+//! Starts the supervision tree and stops it in reverse.
 
 use super::{
     entities::Entities,
@@ -29,16 +29,16 @@ use tokio::{
 /// How the tree works; the defaults are for production.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeOptions {
-    /// After how long without a command an entity rests.
+    /// After how long without a command an entity's actor ends.
     pub idle: Duration,
-    /// How many entities of a kind may stay awake for so long; beyond, only those in use do.
+    /// How many entities of a kind may stay in memory for so long; beyond, only those in use do.
     pub max_awake: usize,
     /// How long an ask may take unless it says otherwise.
     pub timeout: Duration,
     /// How many asks may be under way at once.
     pub most_asks: u32,
     pub restarts: RestartBudget,
-    /// How often the outbox is looked into for messages of other nodes.
+    /// How often the outbox looks for messages of other nodes.
     pub outbox_every: Duration,
     pub janitor: JanitorOptions,
     pub keys: KeyOptions,
@@ -89,7 +89,7 @@ pub struct Keys {
     pub reload: Arc<Notify>,
 }
 
-/// The planted tree.
+/// The running tree.
 pub struct Tree {
     services: Arc<Services>,
     options: TreeOptions,
@@ -103,7 +103,7 @@ pub struct Tree {
 
 impl Tree {
     /// Starts the root; hosts and workers are added one by one.
-    pub async fn plant(services: Arc<Services>, options: TreeOptions) -> Result<Self, StartError> {
+    pub async fn start(services: Arc<Services>, options: TreeOptions) -> Result<Self, StartError> {
         let (tell, given_up) = watch::channel(None);
         let clock = services.clock.clone();
         let restarts = Arc::new(Restarts::default());
@@ -116,24 +116,24 @@ impl Tree {
         Ok(Self { services, options, gate, root, given_up, hosted, restarts })
     }
 
-    /// Hosts the entities of a kind and returns the door to them.
+    /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         let shared = Arc::new(KindShared::<M>::new(self.services.clone()));
         {
             // Two hosts of a kind would give an entity two owners.
             let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
-            let Entry::Vacant(place) = hosted.entry(M::KIND) else {
+            let Entry::Vacant(entry) = hosted.entry(M::KIND) else {
                 return Err(StartError { child: M::KIND, source: None });
             };
             let asked = shared.clone();
-            place.insert(Box::new(move || asked.report()));
+            entry.insert(Box::new(move || asked.report()));
         }
-        let door = Entities::new(shared.clone(), self.gate.clone(), self.options.timeout);
+        let entities = Entities::new(shared.clone(), self.gate.clone(), self.options.timeout);
         let TreeOptions { idle, max_awake, .. } = self.options;
         let idle_policy = IdlePolicy { idle, max_awake };
         let host = move || (Host::<M>::new(), (shared.clone(), idle_policy));
-        self.start(Child::new(M::KIND, host)).await?;
-        Ok(door)
+        self.start_child(Child::new(M::KIND, host)).await?;
+        Ok(entities)
     }
 
     /// Says how the entities of each hosted kind are.
@@ -163,7 +163,7 @@ impl Tree {
     }
 
     /// Starts the outbox with the couriers it knows.
-    pub async fn deliver_by(&self, couriers: Couriers) -> Result<(), StartError> {
+    pub async fn start_outbox(&self, couriers: Couriers) -> Result<(), StartError> {
         let (services, every) = (self.services.clone(), self.options.outbox_every);
         let couriers = Arc::new(couriers);
         let arguments = move || OutboxArguments {
@@ -171,17 +171,18 @@ impl Tree {
             couriers: couriers.clone(),
             every,
         };
-        self.start(Child::new("outbox", move || (Outbox, arguments()))).await
+        self.start_child(Child::new("outbox", move || (Outbox, arguments()))).await
     }
 
     /// Starts the janitor.
-    pub async fn keep_tidy(&self) -> Result<(), StartError> {
+    pub async fn start_janitor(&self) -> Result<(), StartError> {
         let (services, options) = (self.services.clone(), self.options.janitor);
-        self.start(Child::new("janitor", move || (Janitor, (services.clone(), options)))).await
+        self.start_child(Child::new("janitor", move || (Janitor, (services.clone(), options))))
+            .await
     }
 
     /// Starts the key keeper.
-    pub async fn keep_keys(&self, read_folder: ReadFolder) -> Result<Keys, StartError> {
+    pub async fn start_key_keeper(&self, read_folder: ReadFolder) -> Result<Keys, StartError> {
         let (tell, snapshots) = watch::channel(KeySnapshot::default());
         let reload = Arc::new(Notify::new());
         let states = self.host::<SigningKeys>().await?;
@@ -193,11 +194,11 @@ impl Tree {
             published: Arc::new(tell),
             reload: reload.clone(),
         };
-        self.start(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
+        self.start_child(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
         Ok(Keys { snapshots, states, reload })
     }
 
-    async fn start(&self, child: Child) -> Result<(), StartError> {
+    async fn start_child(&self, child: Child) -> Result<(), StartError> {
         let name = child.name;
         let failed = |source| StartError { child: name, source };
         let (reply, started) = oneshot::channel();
@@ -214,10 +215,11 @@ impl Tree {
         }
     }
 
-    /// Lets nobody in, waits for what is under way, and ends every actor; the store stays open.
+    /// Admits no more commands, waits for what is under way, and ends every actor; the store stays
+    /// open.
     ///
     /// Returns false where something was still under way when the time was up.
-    pub async fn take_down(&self, timeout: Duration) -> bool {
+    pub async fn stop(&self, timeout: Duration) -> bool {
         let orderly = self.gate.close(timeout).await;
         let (reply, closing) = oneshot::channel();
         if self.root.send_message(Message::Closing(reply)).is_ok() {
@@ -231,7 +233,7 @@ impl Tree {
 }
 
 impl Drop for Tree {
-    /// A tree that is dropped and not taken down ends at once, with all that hangs on it.
+    /// A tree that is dropped and not stopped ends at once, with all its actors.
     fn drop(&mut self) {
         self.root.stop(None);
     }

@@ -1,4 +1,4 @@
-//! The rules, as plain values: no input or output, no clock, no dice.
+//! The rules, as plain values: no input or output, no clock, no randomness.
 //!
 //! A [`Machine`] is the state of one entity together with everything that may happen to it. It is
 //! driven from outside, always in the same order:

@@ -191,13 +191,13 @@ impl Node {
         let store = Store::open(options, world.clock.now()).await.unwrap();
         let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
         let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(services, world.tree).await.unwrap();
+        let tree = Tree::start(services, world.tree).await.unwrap();
         let ledgers = Ledgers(tree.host().await.unwrap());
         Self { store, tree, ledgers, script }
     }
 
     pub async fn with_couriers(self, couriers: Couriers) -> Self {
-        self.tree.deliver_by(couriers).await.unwrap();
+        self.tree.start_outbox(couriers).await.unwrap();
         self
     }
 
@@ -215,7 +215,7 @@ impl Node {
     }
 
     pub async fn stop(self) {
-        assert!(self.tree.take_down(Duration::from_secs(10)).await, "the tree came down in order");
+        assert!(self.tree.stop(Duration::from_secs(10)).await, "the tree came down in order");
         self.store.close().await;
     }
 }
