@@ -5,7 +5,7 @@ use crate::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
         MultiCommit, NameView, ReadFolder, Services, StartError, Tree, TreeOptions, View,
         hashing::{HashingOptions, HashingPool},
-        hydrate,
+        hydrate, read_on_a_blocking_thread,
     },
     crypto::{
         Dice, MacKey, Pseudonyms, SharedVault, Vault, draw_text,
@@ -19,7 +19,7 @@ use crate::{
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
-use tokio::{sync::watch, task::spawn_blocking};
+use tokio::sync::watch;
 
 /// What a system is built from.
 pub struct SystemOptions {
@@ -95,8 +95,8 @@ pub struct System {
 impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
-        let read_folder = options.read_folder.clone();
-        let folder = spawn_blocking(move || read_folder()).await.map_err(io::Error::other)?;
+        let folder = read_on_a_blocking_thread(options.read_folder.clone()).await;
+        let folder = folder.map_err(io::Error::other)?;
         let folder = folder.map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, tree: tree_options, .. } = options;
         let services = open_services(&options.store, &folder, clock, dice).await?;

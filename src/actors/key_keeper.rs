@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, watch},
-    task::{JoinSet, spawn_blocking},
+    task::{JoinError, JoinSet, spawn_blocking},
     time::timeout,
 };
 
@@ -57,6 +57,17 @@ impl KeySnapshot {
 
 /// Reads the keys folder.
 pub type ReadFolder = Arc<dyn Fn() -> Result<Folder, Vec<Fault>> + Send + Sync>;
+
+/// Reads the keys folder on a thread that may block: files are read and RSA keys are parsed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one reading at a time, every few seconds: this needs no pool of its own"
+)]
+pub async fn read_on_a_blocking_thread(
+    read_folder: ReadFolder,
+) -> Result<Result<Folder, Vec<Fault>>, JoinError> {
+    spawn_blocking(move || read_folder()).await
+}
 
 /// How the keeper works.
 #[derive(Clone, Copy, Debug)]
@@ -147,10 +158,9 @@ impl Actor for KeyKeeper {
 }
 
 impl KeeperState {
-    /// Reads the folder on a thread that may block: files are read and RSA keys are parsed.
     async fn read_folder(&mut self) {
         let read_folder = self.arguments.read_folder.clone();
-        match spawn_blocking(move || read_folder()).await {
+        match read_on_a_blocking_thread(read_folder).await {
             Ok(Ok(folder)) => {
                 self.arguments.services.vault.replace(folder.vault());
                 self.folder = Some(Arc::new(folder));

@@ -41,7 +41,9 @@ pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
 pub use hydrate::{HydrateError, Hydrated, hydrate};
 pub use janitor::{JanitorOptions, LOG_HEADS};
-pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
+pub use key_keeper::{
+    INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,
+};
 pub use metrics::KindReport;
 pub use multi_commit::MultiCommit;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};

@@ -27,8 +27,8 @@ struct Aged<V> {
 impl<V: Clone + Send + Sync + 'static> Recent<V> {
     /// Keeps values that weigh as `weight` says.
     pub(super) fn new(weight: fn(&V) -> u32) -> Self {
-        let weigher = move |_: &Box<str>, aged: &Aged<V>| weight(&aged.value);
-        let kept = Cache::builder().max_capacity(MOST).time_to_live(FRESH).weigher(weigher);
+        let kept = Cache::builder().max_capacity(MOST).time_to_live(FRESH);
+        let kept = kept.weigher(move |_, aged: &Aged<V>| weight(&aged.value));
         Self { kept: kept.build() }
     }
 
@@ -45,6 +45,14 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
             Some(_) => self.kept.invalidate(key).await,
             None => {}
         }
+        // Boxed: most calls end above, and should not carry what a reading needs.
+        Box::pin(self.read_shared(key, read)).await
+    }
+
+    async fn read_shared<R>(&self, key: &str, read: impl Fn() -> R) -> Result<V, HydrateError>
+    where
+        R: Future<Output = Result<V, HydrateError>>,
+    {
         let asked = Stopwatch::start();
         let shared = self.kept.try_get_with(key.into(), Aged::read(read()));
         let Aged { value, since } = shared.await.map_err(|error| HydrateError::clone(&error))?;

@@ -22,12 +22,14 @@ pub struct Entry<M> {
     pub version: i64,
 }
 
+type Lists<M> = Recent<Arc<[Entry<M>]>>;
+
 /// Reads the entities of one kind; clones share what was read.
 pub struct View<M: Machine> {
     services: Arc<Services>,
     entities: Recent<Arc<Hydrated<M>>>,
     /// Few views read lists.
-    lists: Arc<OnceLock<Recent<Arc<[Entry<M>]>>>>,
+    lists: Arc<OnceLock<Lists<M>>>,
 }
 
 impl<M: Machine> Clone for View<M> {
@@ -98,7 +100,7 @@ impl<M: Machine> View<M> {
         self.lists().renew(&key, self.read_list(list, owner)).await
     }
 
-    fn lists(&self) -> &Recent<Arc<[Entry<M>]>> {
+    fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
         let new =
             || Recent::new(|list: &Arc<[_]>| u32::try_from(1 + list.len()).unwrap_or(u32::MAX));

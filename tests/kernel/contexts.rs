@@ -48,7 +48,9 @@ async fn every_record_says_who_acted_and_from_where_be_it_of_a_refusal() {
     let from = json!({ "address": "203.0.113.9", "request_id": "r1", "user_agent": "curl/8" });
     let with = |more: &[(&str, Value)]| {
         let mut whole = from.clone();
-        more.iter().for_each(|(name, value)| whole[*name] = value.clone());
+        for (name, value) in more {
+            whole[*name] = value.clone();
+        }
         whole
     };
     let expected = [

@@ -4,7 +4,7 @@ use super::origin::Origin;
 use crate::{domain::Context, http::app::App};
 use axum::{
     extract::FromRequestParts,
-    http::{header, request::Parts},
+    http::{HeaderValue, header, request::Parts},
 };
 use std::{convert::Infallible, sync::Arc};
 
@@ -20,7 +20,7 @@ impl FromRequestParts<App> for RequestContext {
 
     async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let Origin(address) = Origin::from_request_parts(head, app).await?;
-        let user_agent = head.headers.get(header::USER_AGENT).map(|value| value.as_bytes());
+        let user_agent = head.headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);
         let id = head.extensions.get::<RequestId>().map(|RequestId(id)| id.clone());
         Ok(Self(Context::request(address, user_agent, id)))
     }

@@ -73,7 +73,7 @@ pub async fn proceed(
                     // Nobody is left who could present its token.
                     app.sessions.ask_detached(&opened.context, &other, Command::End).await.ok();
                 }
-                return answer(app, opened, reply, drawn).await;
+                return Box::pin(answer(app, opened, reply, drawn)).await;
             }
             Err(Failure::Unmet { kind }) if kind == Session::KIND => {
                 if opened.seed.signed_in.is_some() {
