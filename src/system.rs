@@ -3,7 +3,8 @@
 use crate::{
     actors::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
-        MultiCommit, NameView, ReadFolder, Services, StartError, Tree, TreeOptions, View,
+        MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
+        View,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread,
     },
@@ -134,6 +135,11 @@ impl System {
     /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub fn multi_commits(&self) -> MultiCommits {
+        MultiCommits::new(self.services.clone())
     }
 
     /// Begins decisions over several entities that are committed together.

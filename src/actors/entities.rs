@@ -91,6 +91,17 @@ impl<M: Machine> Entities<M> {
         told.await.unwrap_or(Err(Failure::Unknown))
     }
 
+    /// Has a command carried out that no caller waits for.
+    pub fn tell(&self, context: &Context, id: &str, command: M::Command) {
+        let (entities, context, id) = (self.clone(), context.clone(), id.to_owned());
+        self.gate.run(async move {
+            let asked = entities.ask_within(DETACHED_TIMEOUT, &context, &id, command);
+            if asked.await.is_err() {
+                tracing::warn!(kind = M::KIND, "a command that no caller waits for was not done");
+            }
+        });
+    }
+
     pub fn report(&self) -> KindReport {
         self.shared.report()
     }

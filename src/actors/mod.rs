@@ -45,7 +45,7 @@ pub use key_keeper::{
     INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,
 };
 pub use metrics::KindReport;
-pub use multi_commit::MultiCommit;
+pub use multi_commit::{MultiCommit, MultiCommits};
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;

@@ -71,6 +71,11 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
         Ok(aged.value)
     }
 
+    /// Keeps the value of `key` no longer.
+    pub(super) async fn forget(&self, key: &str) {
+        self.kept.invalidate(key).await;
+    }
+
     /// Returns the value that is kept for `key`, however old.
     pub(super) async fn kept(&self, key: &str) -> Option<V> {
         self.kept.get(key).await.map(|aged| aged.value)

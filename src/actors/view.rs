@@ -54,6 +54,11 @@ impl<M: Machine> View<M> {
         if anew { self.look_anew(id).await } else { self.look(id).await }
     }
 
+    /// Forgets what was read: the entity has just changed.
+    pub async fn forget(&self, id: &str) {
+        self.entities.forget(id).await;
+    }
+
     /// Returns an entity as it is now, and keeps nothing of it.
     pub async fn peek(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
         hydrate(&self.services.store, id).await.map(Arc::new)

@@ -9,7 +9,10 @@ use super::{
     vitals::Vitals,
 };
 use crate::{
-    actors::{Entities, KeySnapshot, NameView, StartError, View, hashing::HashingPool},
+    actors::{
+        Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
+        hashing::HashingPool,
+    },
     crypto::{Dice, SharedVault},
     domain::{
         Clock, Context,
@@ -17,7 +20,7 @@ use crate::{
         account::Account,
         client::{self, Client, KnownClient},
         consent::Consent,
-        flow::Flow,
+        flow::{Flow, Rules},
         id_token::IdToken,
         membership::Membership,
         organization::Organization,
@@ -60,11 +63,12 @@ pub struct Inner {
     pub(super) memberships: View<Membership>,
     pub(super) sessions: Entities<Session>,
     pub(super) session_views: View<Session>,
-    pub(super) consents: Entities<Consent>,
     pub(super) consent_views: View<Consent>,
     pub(super) flows: Entities<Flow>,
     pub(super) flow_views: View<Flow>,
     pub(super) families: Entities<TokenFamily>,
+    pub(super) flow_rules: Arc<Rules>,
+    multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
     pub(super) vault: SharedVault,
     pub(super) cookies: CookieNames,
@@ -130,11 +134,12 @@ impl App {
             memberships: system.view(),
             sessions: system.host().await?,
             session_views: system.view(),
-            consents: system.host().await?,
             consent_views: system.view(),
             flows: system.host().await?,
             flow_views: system.view(),
             families: system.host().await?,
+            flow_rules: options.flow_rules,
+            multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
             vault: system.vault(),
             cookies,
@@ -202,10 +207,23 @@ impl App {
     }
 
     /// Notes that a client which registered itself is used, so that it is not forgotten.
-    pub(super) async fn note_use_of(&self, context: &Context, client: &KnownClient) {
+    pub(super) fn note_use_of(&self, context: &Context, client: &KnownClient) {
         if client.is_awaited() {
-            // If this fails there are thirty days to come back in.
-            self.registry.ask(context, &client.client_id, client::Command::Use).await.ok();
+            // The caller does not wait for it: if it fails, there are thirty days to come back in.
+            self.registry.tell(context, &client.client_id, client::Command::Use);
         }
+    }
+
+    /// Notes the use of a client that is known by its id.
+    pub(super) async fn note_use(&self, context: &Context, client_id: &str) {
+        let seen = self.clients.look(client_id).await.ok();
+        if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
+            self.note_use_of(context, client);
+        }
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub(super) fn multi_commit(&self, context: &Context) -> MultiCommit {
+        self.multi_commits.begin(context)
     }
 }

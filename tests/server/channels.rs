@@ -131,6 +131,13 @@ async fn pages_of_other_sites_write_nothing() {
         let begin = json!({ "kind": "sign_in" });
         server.post_json("/flows", &begin, &[foreign]).await.problem(403, "foreign_origin");
     }
-    assert_eq!(server.post_json(&path, &body, &[("origin", server.issuer())]).await.status, 200);
+    // An Origin of our own is a browser's: it goes on with what it began, and with nothing else.
+    let ours = [("origin", server.issuer())];
+    server.post_json(&path, &body, &ours).await.problem(403, "wrong_channel");
+    let begun = server.post_json("/flows", &json!({ "kind": "sign_in" }), &ours).await;
+    let cookie = begun.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let path = format!("/flows/{}/identifier", text(&begun.json()["id"]));
+    let ours = [("origin", server.issuer()), ("cookie", &*cookie)];
+    assert_eq!(server.post_json(&path, &body, &ours).await.status, 200);
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! A flow that somebody presents the id of, and may go on with.
+//! A flow whose id a caller presents, and may go on with.
 
 use super::{
     problems::{NOT_FOUND, WRONG_CHANNEL},
@@ -7,7 +7,7 @@ use super::{
 use crate::{
     actors::Answer,
     domain::{
-        Actor, Context,
+        Context,
         flow::{Command, Flow, Open, Refusal, Seed, Step},
     },
     http::{
@@ -21,7 +21,7 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 
-/// The id of a flow, as an address has it; what is no text is the id of none.
+/// The id of a flow in an address; what is not text is the id of no flow.
 pub struct FlowId(pub String);
 
 impl FromRequestParts<App> for FlowId {
@@ -33,13 +33,29 @@ impl FromRequestParts<App> for FlowId {
     }
 }
 
-/// A flow and whoever holds it.
+/// The id of a flow and the path of a step in an address.
+pub struct FlowPath {
+    pub id: String,
+    pub step: String,
+}
+
+impl FromRequestParts<App> for FlowPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let path = Path::from_request_parts(parts, app).await;
+        path.map(|Path((id, step))| Self { id, step }).map_err(|_| NOT_FOUND)
+    }
+}
+
+/// A flow and the caller that holds it.
 pub struct Opened {
     pub id: String,
     /// What it is kept under.
     pub name: String,
     pub seed: Seed,
     pub source: RequestSource,
+    /// Of the request; who acts is not known from it alone.
     pub context: Context,
 }
 
@@ -68,19 +84,14 @@ impl Opened {
         }
     }
 
-    /// The same flow, in which a person acts from now on.
-    pub fn by(mut self, account: &str) -> Self {
-        self.context = self.context.by(Actor::Person(account.to_owned()));
-        self
+    pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
+        let command = Command { rules: app.flow_rules.clone(), seed: self.seed.clone(), step };
+        app.flows.ask(context, &self.name, command).await
     }
 
-    pub async fn ask(&self, app: &App, step: Step) -> Answer<Flow> {
-        app.flows.ask(&self.context, &self.name, Command { seed: self.seed.clone(), step }).await
-    }
-
-    /// Returns the flow as it stands, if it still waits for somebody.
+    /// Returns the flow, if it still waits for the person.
     pub async fn look(&self, app: &App) -> Result<Open, Problem> {
-        match self.ask(app, Step::Look).await?.reply.flow {
+        match self.ask(app, &self.context, Step::Look).await?.reply.flow {
             Flow::Open(open) => Ok(*open),
             Flow::Over(_) | Flow::Unborn => Err(Refusal::Over.into()),
         }
