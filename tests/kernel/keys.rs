@@ -1,11 +1,14 @@
 //! The whole system: keys from a folder, their states in the store, passwords in the pool.
 
-use crate::support::{World, eventually};
+use crate::{
+    ledger::{self, Ledger},
+    support::{World, eventually},
+};
 use porteiro::{
     actors::{HydrateError, INSTALLATION},
     crypto::{
         SystemDice,
-        keys::{Generator, Origin, Purpose},
+        keys::{DevKeys, Folder, Generator, Origin, Purpose},
     },
     domain::{
         Clock as _, Context, Secret,
@@ -13,7 +16,14 @@ use porteiro::{
     },
     system::{System, SystemError, key_states},
 };
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
+    time::Duration,
+};
 
 fn generator<'a>(folder: &'a std::path::Path, world: &World) -> Generator<'a> {
     let created_at = world.clock.now();
@@ -173,4 +183,37 @@ async fn signing_keys_of_a_newer_revision_are_refused_instead_of_misread() {
     assert!(matches!(started, Err(SystemError::KeyStates(HydrateError::TooNew { .. }))));
     assert_eq!(published(&running), before, "the last reading counts");
     assert!(running.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_slow_to_read_keeps_nothing_else_waiting() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let [slow, begun, ended] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let mut options = world.system(folder.clone());
+    options.read_folder = Arc::new({
+        let (slow, begun, ended) = (slow.clone(), begun.clone(), ended.clone());
+        move || {
+            if slow.load(SeqCst) {
+                begun.store(true, SeqCst);
+                let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(10));
+                ended.store(true, SeqCst);
+            }
+            Folder::load(&folder, DevKeys::Refused)
+        }
+    });
+    let system = System::start(options).await.unwrap();
+    slow.store(true, SeqCst);
+    system.reload_keys();
+    eventually("a reading", async || begun.load(SeqCst)).await;
+    // This runtime has one thread: had the reading taken it, nothing would be answered before its end.
+    let ledgers = system.host::<Ledger>().await.unwrap();
+    ledgers.ask(&Context::node(), "a", ledger::Command::Append(1)).await.unwrap();
+    assert!(!ended.load(SeqCst), "the folder is still being read");
+    slow.store(false, SeqCst);
+    drop(release);
+    assert!(system.stop(Duration::from_secs(5)).await);
 }
