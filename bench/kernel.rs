@@ -15,7 +15,7 @@ use porteiro::{
     actors::{Entities, Services, Tree, TreeOptions},
     clock::SystemClock,
     crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
-    domain::{Clock as _, Decision, Machine, Timestamp},
+    domain::{Clock as _, Context, Decision, Machine, Timestamp},
     store::{NothingFails, Store, StoreOptions},
     system::log_chain,
 };
@@ -83,16 +83,16 @@ impl Node {
         let store = Store::open(options, SystemClock.now()).await.unwrap();
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
         let lent = Arc::new(Services { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
+        let tree = Tree::start(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
         let families = tree.host().await.unwrap();
         // The whole tree, as a server runs it.
-        tree.deliver_by(std::collections::HashMap::new()).await.unwrap();
-        tree.keep_tidy().await.unwrap();
+        tree.start_outbox(std::collections::HashMap::new()).await.unwrap();
+        tree.start_janitor().await.unwrap();
         Self { store, tree, families }
     }
 
     async fn stop(self) {
-        self.tree.take_down(Duration::from_secs(10)).await;
+        self.tree.stop(Duration::from_secs(10)).await;
         self.store.close().await;
     }
 }
@@ -118,7 +118,7 @@ async fn commit_rate(node: &Node, writers: u64, each: u64) -> f64 {
         tasks.spawn(async move {
             let id = format!("family-{writer:04}");
             for _ in 0..each {
-                families.ask(&id, Command::Rotate).await.unwrap();
+                families.ask(&Context::node(), &id, Command::Rotate).await.unwrap();
             }
         });
     }
@@ -202,7 +202,7 @@ async fn bare_round_trip(times: u64) -> f64 {
 async fn ask_round_trip(node: &Node, times: u64) -> f64 {
     let begun = Instant::now();
     for _ in 0..times {
-        node.families.ask("one", Command::Glance).await.unwrap();
+        node.families.ask(&Context::node(), "one", Command::Glance).await.unwrap();
     }
     begun.elapsed().as_nanos() as f64 / times as f64
 }
@@ -238,7 +238,10 @@ async fn wake(node: &Node, from: u64, to: u64) {
         let families = node.families.clone();
         tasks.spawn(async move {
             for number in (from..to).filter(|number| number % 32 == asker) {
-                families.ask(&format!("family-{number:08}"), Command::Glance).await.unwrap();
+                families
+                    .ask(&Context::node(), &format!("family-{number:08}"), Command::Glance)
+                    .await
+                    .unwrap();
             }
         });
     }
@@ -285,7 +288,7 @@ async fn start(folder: &Path) {
     for _ in 0..2 {
         let begun = Instant::now();
         let node = Node::start(url(folder, "start.db"), Duration::from_mins(2)).await;
-        node.families.ask("one", Command::Rotate).await.unwrap();
+        node.families.ask(&Context::node(), "one", Command::Rotate).await.unwrap();
         took.push(begun.elapsed().as_secs_f64() * 1e3);
         node.stop().await;
     }

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that is services to the others"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that the others are given")]
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// Measures how long something took; for operators, never for a rule.
+/// Measures how long something took: for operators, and for how old a value in memory is.
+///
+/// No rule of the domain rests on it: what is stored or issued has its times from a [`Clock`].
 #[derive(Clone, Copy)]
 pub struct Stopwatch(Instant);
 

@@ -128,8 +128,9 @@ pub struct Running {
 impl Running {
     /// Starts the system, then binds: nothing listens before everything behind it stands.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
-        let RuntimeOptions { clock, tree, hashing, limits, connections, drain, flows } =
+        let RuntimeOptions { clock, mut tree, hashing, limits, connections, drain, flows } =
             plan.runtime_options;
+        tree.keys.longest_token = plan.lifetimes.longest_signed();
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,

@@ -1,10 +1,12 @@
-//! Builds store → actors and takes them down in reverse; a value, so that tests run many at once.
+//! Builds store → actors and stops them in reverse; a value, so that tests run many at once.
 
 use crate::{
     actors::{
-        Couriers, Entities, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, ListView,
-        MultiCommit, MultiCommits, ReadFolder, Services, StartError, Tree, TreeOptions, View,
+        Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
+        MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
+        View,
         hashing::{HashingOptions, HashingPool},
+        hydrate, read_on_a_blocking_thread,
     },
     crypto::{
         Dice, MacKey, Pseudonyms, SharedVault, Vault, draw_text,
@@ -12,13 +14,13 @@ use crate::{
         password::PasswordCost,
     },
     domain::{
-        Clock, Machine,
+        Clock, Context, Machine,
         password::Policy,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 /// What a system is built from.
@@ -42,8 +44,8 @@ pub enum SystemError {
     Store(#[from] OpenError),
     #[error("the actors cannot be started")]
     Actors(#[from] StartError),
-    #[error("the hashing pool cannot be started")]
-    Hashing(#[from] std::io::Error),
+    #[error("a thread of the system cannot be started")]
+    Threads(#[from] io::Error),
     #[error("no signing key could be published in time")]
     NoKeys,
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -52,6 +54,8 @@ pub enum SystemError {
     ForeignKeys,
     #[error("the security log cannot be read")]
     Unreadable(#[from] ReadError),
+    #[error("the states of the signing keys cannot be read")]
+    KeyStates(#[source] HydrateError),
 }
 
 /// A key that signs for the installation, and whose private half is not in this node's folder.
@@ -74,30 +78,37 @@ impl KeyWithoutFile {
 }
 
 /// Reads where the signing keys stand; `None` if no server has published any yet.
-pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, ReadError> {
-    let row = store.load(SigningKeys::KIND, INSTALLATION).await?;
-    // What cannot be read here stops the keeper, which says so.
-    Ok(row.and_then(|row| serde_json::from_str(&row.state).ok()))
+pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, HydrateError> {
+    let Hydrated { machine, version } = hydrate::<SigningKeys>(store, INSTALLATION).await?;
+    Ok((version > 0).then_some(machine))
 }
 
 /// The algorithms without which no token can be signed.
 const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
 
-/// The whole house, running.
+/// A running system: everything below HTTP.
 pub struct System {
     services: Arc<Services>,
     tree: Tree,
-    keys: KeyDoors,
+    keys: Keys,
     hashing: Arc<HashingPool>,
 }
 
 impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
-        let folder = (options.read_folder)().map_err(SystemError::Keys)?;
+        let folder = read_on_a_blocking_thread(options.read_folder.clone()).await;
+        let folder = folder.map_err(io::Error::other)?;
+        let folder = folder.map_err(SystemError::Keys)?;
         let SystemOptions { clock, dice, tree: tree_options, .. } = options;
-        let services = lend(&options.store, &folder, clock, dice).await?;
-        let states = key_states(&services.store).await?.unwrap_or_default();
+        let services = open_services(&options.store, &folder, clock, dice).await?;
+        let states = match key_states(&services.store).await {
+            Ok(states) => states.unwrap_or_default(),
+            Err(error) => {
+                services.store.close().await;
+                return Err(SystemError::KeyStates(error));
+            }
+        };
         let mut missing = KeyWithoutFile::all(&states, &folder);
         missing.retain(|key| NEEDED.contains(&key.algorithm));
         if !missing.is_empty() {
@@ -105,10 +116,10 @@ impl System {
             return Err(SystemError::KeysWithoutFiles(missing));
         }
         let hashing = Arc::new(HashingPool::start(options.hashing)?);
-        let tree = Tree::plant(services.clone(), tree_options).await?;
-        let mut keys = tree.keep_keys(options.read_folder).await?;
-        tree.deliver_by(options.couriers).await?;
-        tree.keep_tidy().await?;
+        let tree = Tree::start(services.clone(), tree_options).await?;
+        let mut keys = tree.start_key_keeper(options.read_folder).await?;
+        tree.start_outbox(options.couriers).await?;
+        tree.start_janitor().await?;
         let published = {
             let can_sign = |snapshot: &KeySnapshot| {
                 NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
@@ -122,7 +133,7 @@ impl System {
         Ok(Self { services, tree, keys, hashing })
     }
 
-    /// Hosts the entities of a kind and returns the door to them.
+    /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
     }
@@ -133,23 +144,18 @@ impl System {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn multi_commit(&self) -> MultiCommit {
-        self.tree.multi_commit()
+    pub fn multi_commit(&self, context: &Context) -> MultiCommit {
+        self.tree.multi_commit(context)
     }
 
-    /// Looks at the entities of a kind as they were less than a second ago.
+    /// Reads the entities of a kind, and lists of them, as they were less than a second ago.
     pub fn view<M: Machine>(&self) -> View<M> {
         self.tree.view()
     }
 
-    /// Looks at the lists called `list` as they were less than a second ago.
-    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
-        self.tree.list_view(list)
-    }
-
-    /// Looks up who held the names of a space less than a second ago.
-    pub fn holders(&self, space: &'static str) -> Holders {
-        self.tree.holders(space)
+    /// Reads which entities held the names of a space less than a second ago.
+    pub fn names(&self, space: &'static str) -> NameView {
+        self.tree.names(space)
     }
 
     /// Returns the keys as they are now; later snapshots come through the same receiver.
@@ -164,7 +170,7 @@ impl System {
 
     /// Has the keys folder read again now.
     pub fn reload_keys(&self) {
-        self.keys.bell.notify_one();
+        self.keys.reload.notify_one();
     }
 
     pub fn clock(&self) -> Arc<dyn Clock> {
@@ -208,19 +214,19 @@ impl System {
         self.tree.given_up().await
     }
 
-    /// Lets nobody in, finishes what is under way, and closes the store last.
+    /// Admits no more commands, finishes what is under way, and closes the store last.
     ///
     /// Returns false where something was still under way when the time was up.
     pub async fn stop(&self, timeout: Duration) -> bool {
-        let orderly = self.tree.take_down(timeout).await;
+        let orderly = self.tree.stop(timeout).await;
         self.hashing.stop().await;
         let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();
         orderly && closed
     }
 }
 
-/// What a command works with beside a server, or without one: the store and the keys, and nobody
-/// who acts by himself.
+/// What a command works with beside a server, or without one: the store and the keys. Nothing runs
+/// by itself.
 pub struct Workbench {
     services: Arc<Services>,
     password_cost: PasswordCost,
@@ -237,7 +243,7 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        let services = lend(store_url, folder, clock, dice).await?;
+        let services = open_services(store_url, folder, clock, dice).await?;
         let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
         let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
         Ok(Self { services, password_cost, password_policy, algorithms })
@@ -284,9 +290,9 @@ impl Workbench {
         self.services.vault.now()
     }
 
-    /// Begins decisions over several entities that are committed together.
+    /// Begins decisions of the operator over several entities, committed together.
     pub fn multi_commit(&self) -> MultiCommit {
-        MultiCommit::new(self.services.clone())
+        MultiCommit::new(self.services.clone(), Context::operator())
     }
 
     pub fn store(&self) -> &Store {
@@ -300,7 +306,7 @@ impl Workbench {
 }
 
 /// Opens the store of the installation whose keys are in `folder`.
-async fn lend(
+async fn open_services(
     store_url: &str,
     folder: &Folder,
     clock: Arc<dyn Clock>,
@@ -314,8 +320,8 @@ async fn lend(
         fault_injection: Arc::new(NothingFails),
     };
     let store = Store::open(options, clock.now()).await?;
-    // A node with other keys would publish keys nobody else can sign with, and write what
-    // nobody else can open or prove.
+    // A node with other keys would publish keys that no other node can sign with, and write what no
+    // other node can open or prove.
     if !store.log_is_ours().await? {
         store.close().await;
         return Err(SystemError::ForeignKeys);

@@ -3,7 +3,7 @@
 use super::services::Services;
 use crate::{
     crypto::draw_text,
-    domain::{Dispatch, Effects, Machine, Timestamp},
+    domain::{Context, Dispatch, Effects, Machine, Record, Timestamp},
     store::{Change, Commit, Delta, Expected, Message, Recorded},
 };
 
@@ -31,22 +31,29 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
     }
 }
 
-/// Adds to `commit` what a decision of the entity `id` wants beside its events.
-pub(super) fn add_effects<M: Machine>(
-    commit: &mut Commit,
-    id: &str,
-    effects: Effects,
-    services: &Services,
-) {
+/// Whose decision it is, and on whose behalf.
+pub(super) struct Author<'a> {
+    pub(super) id: &'a str,
+    pub(super) context: &'a Context,
+    pub(super) services: &'a Services,
+}
+
+/// Adds to `commit` what a decision wants beside its events; records get the context they lack.
+pub(super) fn add_effects<M: Machine>(commit: &mut Commit, effects: Effects, author: &Author<'_>) {
+    let Author { id, context, services } = *author;
     let Effects { births, requirements, records, dispatches } = effects;
     commit.changes.extend(births.into_iter().map(Change::from));
     commit.requirements.extend(requirements);
-    let own = |record| Recorded { kind: M::KIND, id: id.to_owned(), record };
+    let own = |record: Record| Recorded {
+        kind: M::KIND,
+        id: id.to_owned(),
+        record: record.in_context(context),
+    };
     commit.records.extend(records.into_iter().map(own));
     commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services)));
 }
 
-/// What a sealed payload is bound to, so that nobody can send it another way or at another time.
+/// What a sealed payload is bound to, so that it cannot be sent another way or at another time.
 pub(super) fn outbox_context(id: &str, topic: &str, expires_at: Timestamp) -> Vec<u8> {
     format!("{}:{id}{}:{topic}{}", id.len(), topic.len(), expires_at.millis()).into_bytes()
 }

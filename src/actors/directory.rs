@@ -1,11 +1,11 @@
-//! Who is awake: a concurrent map from an entity's id to its actor.
+//! Which entities are in memory: a concurrent map from an entity's id to its actor.
 //!
 //! Asking reads one shard of this map and sends straight to the actor, so that the host is no
 //! serial point. An entity counts the commands on their way to it, and the count is raised under the
-//! shard's lock: whoever holds that lock alone and sees zero can let the entity rest, and no command
+//! shard's lock: the sweep that holds that lock alone and sees zero can end the actor, and no command
 //! is on its way to an actor that is gone.
 
-use super::envelope::Envelope;
+use super::mailbox::Envelope;
 use crate::domain::{Machine, Timestamp};
 use ractor::{ActorCell, ActorRef};
 use std::{
@@ -122,7 +122,7 @@ impl<M: Machine> Directory<M> {
         }
     }
 
-    /// Lets those rest that nobody has asked for `idle` and returns how many there were.
+    /// Ends those that were not asked for `idle` and returns how many there were.
     pub(super) fn rest(&self, now: Timestamp, idle: Duration) -> usize {
         let mut rested = 0;
         for shard in &self.shards {

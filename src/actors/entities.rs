@@ -1,24 +1,24 @@
-//! The door to all entities of one kind; the only thing other rooms hold.
+//! How other modules reach the entities of one kind; they hold nothing else of an actor.
 
 use super::{
     directory::NotAdmitted,
-    envelope::{Content, Delivered, Envelope, Letter, Presumed},
     failure::{Answer, Failure},
     gate::{Gate, Permit},
     kind_shared::KindShared,
-    vitals::KindReport,
+    mailbox::{Condition, Envelope, Outcome, Request, Unopened},
+    metrics::KindReport,
 };
-use crate::domain::Machine;
+use crate::domain::{Context, Machine};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time};
 
-/// How long something insisted on may take.
-const INSISTENCE: Duration = Duration::from_mins(1);
+/// How long a detached command may take.
+const DETACHED_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How often a command that came back unopened is carried to the next actor.
-const CARRIES: usize = 8;
+/// How often a request that came back unopened is sent to the next actor.
+const SENDS: usize = 8;
 
-/// Asks entities of the kind `M`; clones are the same door.
+/// Asks entities of the kind `M`; clones are the same.
 pub struct Entities<M: Machine> {
     shared: Arc<KindShared<M>>,
     gate: Gate,
@@ -38,53 +38,65 @@ impl<M: Machine> Entities<M> {
 
     /// Asks the entity `id`; the answer is durable when it comes.
     ///
-    /// An asker that stops waiting takes an unbegun command with it.
-    pub async fn ask(&self, id: &str, command: M::Command) -> Answer<M> {
-        self.ask_within(self.timeout, id, command).await
+    /// A caller that stops waiting takes an unbegun command with it.
+    pub async fn ask(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
+        self.ask_within(self.timeout, context, id, command).await
     }
 
     /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it before it
     /// commits, and if something was there after all, the commit finds it.
-    pub async fn ask_new(&self, id: &str, command: M::Command) -> Answer<M> {
-        self.ask_presuming(Presumed::Unborn, self.timeout, id, command).await
+    pub async fn ask_new(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
+        let condition = Condition::IsNew;
+        self.send(self.timeout, id, Request { context: context.clone(), command, condition }).await
     }
 
-    /// Asks with a deadline of its own.
-    pub async fn ask_within(&self, timeout: Duration, id: &str, command: M::Command) -> Answer<M> {
-        self.ask_presuming(Presumed::Nothing, timeout, id, command).await
-    }
-
-    async fn ask_presuming(
+    /// Asks the entity `id` if it is at `version`, 0 where it must not exist yet; at another version
+    /// nothing is decided and the answer is [`Failure::OtherVersion`].
+    pub async fn ask_if(
         &self,
-        presumed: Presumed,
+        context: &Context,
+        id: &str,
+        version: i64,
+        command: M::Command,
+    ) -> Answer<M> {
+        let condition = Condition::IsAt(version);
+        self.send(self.timeout, id, Request { context: context.clone(), command, condition }).await
+    }
+
+    /// Asks with a timeout of its own.
+    pub async fn ask_within(
+        &self,
         timeout: Duration,
+        context: &Context,
         id: &str,
         command: M::Command,
     ) -> Answer<M> {
-        self.shared.vitals.ask();
-        let Some(permit) = self.gate.enter() else {
-            self.shared.vitals.shed();
-            return Err(Failure::Busy);
-        };
-        let letter = Letter { command, presumed };
-        time::timeout(timeout, self.carry(id, letter, permit)).await.unwrap_or(Err(Failure::Late))
+        let condition = Condition::Nothing;
+        self.send(timeout, id, Request { context: context.clone(), command, condition }).await
     }
 
-    /// Asks for what must not be abandoned: a revocation is carried out though nobody waits.
-    pub async fn insist(&self, id: &str, command: M::Command) -> Answer<M> {
-        let (door, id) = (self.clone(), id.to_owned());
+    /// Asks for what must not be abandoned: a revocation is carried out though its caller hangs up.
+    pub async fn ask_detached(
+        &self,
+        context: &Context,
+        id: &str,
+        command: M::Command,
+    ) -> Answer<M> {
+        let (entities, context, id) = (self.clone(), context.clone(), id.to_owned());
         let (tell, told) = oneshot::channel();
         self.gate.run(async move {
-            let _ = tell.send(door.ask_within(INSISTENCE, &id, command).await);
+            let asked = entities.ask_within(DETACHED_TIMEOUT, &context, &id, command);
+            let _ = tell.send(asked.await);
         });
         told.await.unwrap_or(Err(Failure::Unknown))
     }
 
     /// Has a command carried out that no caller waits for.
-    pub fn tell(&self, id: &str, command: M::Command) {
-        let (door, id) = (self.clone(), id.to_owned());
+    pub fn tell(&self, context: &Context, id: &str, command: M::Command) {
+        let (entities, context, id) = (self.clone(), context.clone(), id.to_owned());
         self.gate.run(async move {
-            if door.ask_within(INSISTENCE, &id, command).await.is_err() {
+            let asked = entities.ask_within(DETACHED_TIMEOUT, &context, &id, command);
+            if asked.await.is_err() {
                 tracing::warn!(kind = M::KIND, "a command that no caller waits for was not done");
             }
         });
@@ -94,30 +106,45 @@ impl<M: Machine> Entities<M> {
         self.shared.report()
     }
 
-    async fn carry(&self, id: &str, mut letter: Letter<M>, mut permit: Permit) -> Answer<M> {
-        // Only at the door: what was let in does not suffer for a neighbour in the queue.
+    async fn send(&self, timeout: Duration, id: &str, request: Request<M>) -> Answer<M> {
+        self.shared.metrics.ask();
+        let Some(permit) = self.gate.enter() else {
+            self.shared.metrics.shed();
+            return Err(Failure::Busy);
+        };
+        let answer = self.send_until_begun(id, request, permit);
+        time::timeout(timeout, answer).await.unwrap_or(Err(Failure::Late))
+    }
+
+    async fn send_until_begun(
+        &self,
+        id: &str,
+        mut request: Request<M>,
+        mut permit: Permit,
+    ) -> Answer<M> {
+        // Only here: what waits in a mailbox does not suffer for another command in it.
         if self.shared.quarantine.is_barred(id, self.shared.services.clock.now()) {
             return Err(Failure::Unavailable);
         }
-        for _ in 0..CARRIES {
+        for _ in 0..SENDS {
             let now = self.shared.services.clock.now();
             let entity = match self.shared.directory.admit(id, now, |id| self.shared.wake(id)) {
                 Ok(entity) => entity,
                 Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
                 Err(NotAdmitted::Full) => {
-                    self.shared.vitals.shed();
+                    self.shared.metrics.shed();
                     return Err(Failure::Busy);
                 }
             };
-            let (port, answer) = oneshot::channel();
-            let envelope = Envelope::new(Content { letter, permit, port }, entity.load.clone());
+            let (reply, answer) = oneshot::channel();
+            let unopened = Unopened { request, permit, reply };
             // An envelope that cannot be sent is dropped, and so comes back like any other.
-            drop(entity.actor.send_message(envelope));
+            drop(entity.actor.send_message(Envelope::new(unopened, entity.load.clone())));
             let actor = entity.actor.get_cell();
             drop(entity);
             match answer.await {
-                Ok(Delivered::Answered(answer)) => return answer,
-                Ok(Delivered::Returned(unbegun, kept)) => (letter, permit) = (unbegun, kept),
+                Ok(Outcome::Answered(answer)) => return answer,
+                Ok(Outcome::Returned(unbegun, kept)) => (request, permit) = (unbegun, kept),
                 Err(_closed) => return Err(Failure::Unknown),
             }
             // It came back unopened, so that actor takes no more commands.

@@ -1,7 +1,7 @@
 //! The shell around every machine: hydrate → decide → commit → answer → rest.
 //!
 //! One actor owns one entity on this node and takes its commands one at a time. The row's version
-//! keeps it honest against other nodes. What it promises:
+//! tells whether another node has changed it. What it promises:
 //!
 //! - the answer is sent after the commit is durable;
 //! - a conflict means reload and decide again, a few times, then [`Failure::Contended`];
@@ -10,10 +10,11 @@
 //!   that the command tolerates less.
 
 use super::{
-    commit_builder::{add_effects, nothing_yet, step},
-    envelope::{Envelope, Letter, Presumed},
-    failure::{Answer, Failure},
+    commit_builder::{Author, add_effects, nothing_yet, step},
+    failure::{Answer, Failure, Replied, causes},
+    hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
+    mailbox::{Condition, Envelope, Request},
 };
 use crate::{
     domain::{Decision, Machine, Requirement, Timestamp},
@@ -65,7 +66,7 @@ enum Settled<M: Machine> {
     /// Memory and disk may differ; the actor must end.
     Unknown,
     /// The stored state cannot be read by this machine; the actor must end.
-    Poisoned(serde_json::Error),
+    Poisoned(HydrateError),
 }
 
 /// What is held cannot be shown to be what is stored.
@@ -90,22 +91,20 @@ impl<M: Machine> Actor for Entity<M> {
         envelope: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        state.shared.vitals.waited(envelope.waited());
-        let Some((letter, port)) = envelope.open() else { return Ok(()) };
+        state.shared.metrics.waited(envelope.waited());
+        let Some((request, port)) = envelope.open() else { return Ok(()) };
         state.busy = true;
         // Boxed: an actor that waits for work should not carry the working set of a commit.
-        match Box::pin(state.settle(&letter)).await {
+        match Box::pin(state.settle(&request)).await {
             Settled::Answered(answer) => port.answer(answer),
             Settled::Unknown => {
-                state.shared.vitals.unknown();
+                state.shared.metrics.unknown();
                 myself.stop(Some("the fate of a commit is unknown".to_owned()));
                 port.answer(Err(Failure::Unknown));
             }
             Settled::Poisoned(error) => {
                 port.answer(Err(Failure::Unavailable));
-                // Where, and not what: a parser's words quote what it met.
-                let (line, column) = (error.line(), error.column());
-                return Err(format!("its state cannot be read at {line}:{column}").into());
+                return Err(error.into());
             }
         }
         state.busy = false;
@@ -125,15 +124,15 @@ impl<M: Machine> Drop for State<M> {
 }
 
 impl<M: Machine> State<M> {
-    async fn settle(&mut self, letter: &Letter<M>) -> Settled<M> {
-        let Letter { command, presumed } = letter;
+    async fn settle(&mut self, request: &Request<M>) -> Settled<M> {
+        let Request { context, command, condition } = request;
         for attempt in 0..ATTEMPTS {
             let now = self.shared.services.clock.now();
             let (fresh, held) = match self.held.take() {
                 Some(held) => (false, held),
                 // A commit that finds a row has lost, and an answer without a commit is checked: what
-                // is presumed was never seen.
-                None if attempt == 0 && *presumed == Presumed::Unborn => {
+                // the caller said was never read.
+                None if attempt == 0 && *condition == Condition::IsNew => {
                     (false, Held::unborn(Timestamp::from_millis(0)))
                 }
                 None => match self.read(now).await {
@@ -141,11 +140,21 @@ impl<M: Machine> State<M> {
                     Err(settled) => return settled,
                 },
             };
+            if let Condition::IsAt(wanted) = *condition
+                && held.version != wanted
+            {
+                let version = held.version;
+                // What is held may be behind the row: only the row can say no.
+                if fresh || self.check(version, &[], now).await.is_ok() {
+                    self.held = Some(held);
+                    return Settled::Answered(Err(Failure::OtherVersion { version }));
+                }
+                continue;
+            }
             let Held { machine, version, seen_at } = held;
             let Decision { events, effects, outcome } = machine.decide(command, now);
-            let answer = outcome.map_err(Failure::Refused);
             if events.is_empty() && effects.write_nothing() {
-                let young = now.since(seen_at) < STALE;
+                let young = now.since(seen_at) < STALE && !matches!(condition, Condition::IsAt(_));
                 let trusted = fresh || (young && M::tolerates_stale(command));
                 let (unmet, seen_at) = if trusted && effects.requirements.is_empty() {
                     (None, seen_at)
@@ -157,7 +166,7 @@ impl<M: Machine> State<M> {
                 };
                 self.held = Some(Held { machine, version, seen_at });
                 let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
-                return Settled::Answered(unmet.unwrap_or(answer));
+                return Settled::Answered(unmet.unwrap_or_else(|| answer::<M>(outcome, version)));
             }
             let mut next = machine.clone();
             for event in &events {
@@ -165,15 +174,16 @@ impl<M: Machine> State<M> {
             }
             let mut commit = nothing_yet(now);
             commit.changes.push(step(&self.id, &machine, &next, version));
-            add_effects::<M>(&mut commit, &self.id, effects, &self.shared.services);
+            let author = Author { id: &self.id, context, services: &self.shared.services };
+            add_effects::<M>(&mut commit, effects, &author);
             let failure = match self.shared.services.store.commit(commit).await {
                 Ok(version) => {
                     self.held = Some(Held { machine: next, version, seen_at: now });
-                    return Settled::Answered(answer);
+                    return Settled::Answered(answer::<M>(outcome, version));
                 }
                 Err(CommitError::Unknown) => return Settled::Unknown,
                 Err(CommitError::Conflict) => {
-                    self.shared.vitals.conflict();
+                    self.shared.metrics.conflict();
                     continue;
                 }
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
@@ -193,19 +203,12 @@ impl<M: Machine> State<M> {
     }
 
     async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
-        match self.shared.services.store.load(M::KIND, &self.id).await {
-            Ok(None) => Ok(Held::unborn(seen_at)),
-            Ok(Some(row)) if row.revision > M::REVISION.into() => {
-                // To decide on what we cannot keep would erase it.
-                tracing::warn!(kind = M::KIND, "an entity was written by a newer binary");
-                Err(unavailable())
-            }
-            Ok(Some(row)) => match serde_json::from_str(&row.state) {
-                Ok(machine) => Ok(Held { machine, version: row.version, seen_at }),
-                Err(error) => Err(Settled::Poisoned(error)),
-            },
+        match hydrate::<M>(&self.shared.services.store, &self.id).await {
+            Ok(Hydrated { machine, version }) => Ok(Held { machine, version, seen_at }),
+            Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
+            // To decide on a row that a newer binary wrote would erase what this one cannot keep.
             Err(error) => {
-                tracing::warn!(kind = M::KIND, %error, "an entity could not be read");
+                tracing::warn!(why = causes(&error), "an entity could not be read");
                 Err(unavailable())
             }
         }
@@ -231,6 +234,10 @@ impl<M: Machine> State<M> {
         let mut facts = requirements.iter().zip(&found[1..]);
         Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))
     }
+}
+
+fn answer<M: Machine>(outcome: Result<M::Reply, M::Refusal>, version: i64) -> Answer<M> {
+    outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused)
 }
 
 fn unavailable<M: Machine>() -> Settled<M> {

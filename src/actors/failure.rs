@@ -1,9 +1,17 @@
-//! Why an ask was not granted, told apart by what the asker may do next.
+//! The answer to an ask; failures are told apart by what the caller may do next.
 
 use crate::domain::Machine;
+use std::{error::Error, iter::successors};
 
 /// The answer to an ask.
-pub type Answer<M> = Result<<M as Machine>::Reply, Failure<<M as Machine>::Refusal>>;
+pub type Answer<M> = Result<Replied<<M as Machine>::Reply>, Failure<<M as Machine>::Refusal>>;
+
+/// A reply, and the version of the entity that it is true of; 0 where there is no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replied<R> {
+    pub reply: R,
+    pub version: i64,
+}
 
 /// Why there is no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,9 +22,13 @@ pub enum Failure<R> {
     /// Another entity holds a name this one asked for.
     #[error("the name is taken")]
     Taken { space: &'static str },
-    /// Another entity no longer is what the decision rests on; look again and ask anew.
+    /// Another entity, of this kind, is no longer what the decision rests on. Nothing was written:
+    /// read again and ask anew.
     #[error("a fact this rests on has changed")]
     Unmet { kind: &'static str },
+    /// The entity is at another version than the caller asked for; nothing was decided.
+    #[error("the entity is at version {version}")]
+    OtherVersion { version: i64 },
     /// Other nodes kept changing the entity; nothing was written.
     #[error("too many writers at once")]
     Contended,
@@ -26,18 +38,27 @@ pub enum Failure<R> {
     /// The entity or its store cannot serve now; nothing was written.
     #[error("not available now")]
     Unavailable,
-    /// The deadline passed; it may still happen.
+    /// The timeout passed; it may still happen. Commands of an entity are in order on this node, so
+    /// the answer to the next ask comes after this one has ended and says whether it happened.
     #[error("no answer in time")]
     Late,
-    /// It may or may not have happened; the next ask sees what is true.
+    /// COMMIT was sent and not answered, or the actor died. The next ask reads the row; only a COMMIT
+    /// that is still on its way to the database can land after that, and it loses to any commit made
+    /// meanwhile. A caller compares what it drew (a fingerprint) with what stands.
     #[error("the outcome is unknown")]
     Unknown,
+}
+
+/// Words an error with its causes, for a log line.
+pub(super) fn causes(error: &dyn Error) -> String {
+    let causes = successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 impl<R> Failure<R> {
     /// Tells whether asking again later makes sense.
     pub fn is_retryable(&self) -> bool {
-        !matches!(self, Self::Refused(_) | Self::Taken { .. })
+        !matches!(self, Self::Refused(_) | Self::Taken { .. } | Self::OtherVersion { .. })
     }
 
     /// Tells whether the command may have taken effect all the same.

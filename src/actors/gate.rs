@@ -11,7 +11,8 @@ use tokio::{
     time,
 };
 
-/// A permit to be under way; it belongs to the command and not to the asker, who may leave before it is done.
+/// A permit to be under way; it belongs to the command and not to its caller, which may leave before
+/// it is done.
 pub(super) type Permit = OwnedSemaphorePermit;
 
 /// Counts the commands under way in one system; closes for good when the system stops.
@@ -19,14 +20,14 @@ pub(super) type Permit = OwnedSemaphorePermit;
 pub(super) struct Gate {
     permits: Arc<Semaphore>,
     most: u32,
-    /// What is carried out though nobody may be waiting for it any more.
-    errands: Arc<Mutex<JoinSet<()>>>,
+    /// What runs to its end though its caller may have gone.
+    detached: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Gate {
     pub(super) fn new(most: u32) -> Self {
         let permits = Arc::new(Semaphore::new(most as usize));
-        Self { permits, most, errands: Arc::default() }
+        Self { permits, most, detached: Arc::default() }
     }
 
     /// Enters if a permit is left.
@@ -34,16 +35,16 @@ impl Gate {
         self.permits.clone().try_acquire_owned().ok()
     }
 
-    /// Runs `errand` to its end, whether or not the caller waits for it.
-    pub(super) fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        let mut errands = self.errands.lock().unwrap_or_else(PoisonError::into_inner);
-        while errands.try_join_next().is_some() {}
-        errands.spawn(errand);
+    /// Runs `task` to its end, whether or not the caller waits for it.
+    pub(super) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut detached = self.detached.lock().unwrap_or_else(PoisonError::into_inner);
+        while detached.try_join_next().is_some() {}
+        detached.spawn(task);
     }
 
-    /// Lets nobody in any more and waits for what is inside; false where it did not end in time.
+    /// Admits no more and waits for what is under way; false where it did not end in time.
     pub(super) async fn close(&self, timeout: Duration) -> bool {
-        // A waiter for all permits is served before anybody who comes later.
+        // A waiter for all permits is served before any caller that comes later.
         let all_left = time::timeout(timeout, self.permits.acquire_many(self.most)).await;
         self.permits.close();
         matches!(all_left, Ok(Ok(_)))

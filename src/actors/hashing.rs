@@ -108,7 +108,7 @@ struct Common {
     tally: Tally,
 }
 
-/// What callers hold of the pool.
+/// How the pool is asked.
 pub struct HashingPool {
     common: Arc<Common>,
     /// Jobs are sent under this lock, so that none is sent while the queue is being torn down:

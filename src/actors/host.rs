@@ -19,22 +19,23 @@ pub(super) struct HostState<M: Machine> {
     myself: ActorCell,
 }
 
-/// How long entities stay awake.
+/// How long entities stay in memory.
 #[derive(Clone, Copy)]
 pub(super) struct IdlePolicy {
-    /// After how long without a command an entity rests.
+    /// After how long without a command an entity's actor ends.
     pub(super) idle: Duration,
     /// How many may stay for so long.
     pub(super) max_awake: usize,
 }
 
-/// How long an entity stays awake when too many are: long enough for a client that asks again at once.
-const IN_A_CROWD: Duration = Duration::from_secs(1);
+/// How long an entity stays in memory when too many are: long enough for a client that asks again
+/// at once.
+const IDLE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 impl IdlePolicy {
-    /// How often to look round.
+    /// How often to sweep.
     fn every(&self) -> Duration {
-        (self.idle / 4).min(IN_A_CROWD)
+        (self.idle / 4).min(IDLE_WHEN_FULL)
     }
 }
 
@@ -51,7 +52,7 @@ impl<M: Machine> Actor for Host<M> {
         myself: ActorRef<Self::Msg>,
         (shared, idle_policy): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        shared.welcome_host(myself.get_cell());
+        shared.set_host(myself.get_cell());
         drop(myself.send_after(idle_policy.every(), || Sweep));
         Ok(HostState { shared, idle_policy, myself: myself.get_cell() })
     }
@@ -64,15 +65,15 @@ impl<M: Machine> Actor for Host<M> {
     ) -> Result<(), ActorProcessingErr> {
         let now = state.shared.services.clock.now();
         let IdlePolicy { idle, max_awake } = state.idle_policy;
-        let crowded = state.shared.directory.count() > max_awake;
-        let idle = if crowded { idle.min(IN_A_CROWD) } else { idle };
-        state.shared.vitals.rested(state.shared.directory.rest(now, idle));
+        let is_full = state.shared.directory.count() > max_awake;
+        let idle = if is_full { idle.min(IDLE_WHEN_FULL) } else { idle };
+        state.shared.metrics.rested(state.shared.directory.rest(now, idle));
         state.shared.quarantine.tidy(now);
         drop(myself.send_after(state.idle_policy.every(), || Sweep));
         Ok(())
     }
 
-    /// An entity's end is its own affair: ractor's default would stop the host with it.
+    /// An entity that ends must not stop the host, as ractor's default would.
     async fn handle_supervisor_evt(
         &self,
         _myself: ActorRef<Self::Msg>,
@@ -87,8 +88,8 @@ impl<M: Machine> Actor for Host<M> {
 }
 
 impl<M: Machine> Drop for HostState<M> {
-    /// Nobody is woken under a host that is gone.
+    /// No actor is started under a host that is gone.
     fn drop(&mut self) {
-        self.shared.miss_host(&self.myself);
+        self.shared.clear_host(&self.myself);
     }
 }

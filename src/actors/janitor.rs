@@ -1,4 +1,4 @@
-//! Forgets what has expired, in small bites, and keeps the security log provable.
+//! Deletes what has expired, in small batches, and keeps the security log provable.
 
 use super::services::Services;
 use crate::{domain::Timestamp, store::Head};
@@ -9,14 +9,14 @@ use std::{sync::Arc, time::Duration};
 /// Under which name the heads of the security log are logged, for keeping outside the database.
 pub const LOG_HEADS: &str = "porteiro::log_heads";
 
-/// Rows deleted in one transaction: few enough that nobody waits for it.
-const BITE: u32 = 100;
+/// Rows deleted in one transaction: few enough that no request waits for it.
+const BATCH: u32 = 100;
 
-/// Bites in one round, so that a backlog does not keep the writer to itself.
-const BITES: usize = 10;
+/// Batches in one sweep, so that a backlog does not keep the writer to itself.
+const BATCHES: usize = 10;
 
-/// How long a round with a backlog leaves the writer to others.
-const BREATH: Duration = Duration::from_millis(100);
+/// How long a sweep with a backlog leaves the writer to others.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Rows of the security log that are proven for one checkpoint.
 const PROVEN: u32 = 10_000;
@@ -24,7 +24,7 @@ const PROVEN: u32 = 10_000;
 /// How the janitor works.
 #[derive(Clone, Copy, Debug)]
 pub struct JanitorOptions {
-    /// How often it looks round.
+    /// How often it sweeps.
     pub every: Duration,
     /// How often it names every head of the security log, if anything was written since; and how
     /// often it looks for rows of it that need be kept no longer.
@@ -44,7 +44,7 @@ pub(super) struct JanitorState {
     checkpointed_at: Timestamp,
 }
 
-/// Time to look round.
+/// Time to sweep.
 pub(super) struct Sweep;
 
 /// What is deleted.
@@ -54,7 +54,7 @@ enum Waste {
     OldLog,
 }
 
-/// Whether a round has left something undone.
+/// Whether a sweep has left something undone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Backlog {
     None,
@@ -83,11 +83,11 @@ impl Actor for Janitor {
         Sweep: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        let backlog = state.look_round().await;
-        // Only now, and once: rounds that take long do not queue up behind each other.
+        let backlog = state.sweep().await;
+        // Only now, and once: sweeps that take long do not queue up behind each other.
         let pause = match backlog {
             Backlog::None => state.options.every,
-            Backlog::Some => state.options.every.min(BREATH),
+            Backlog::Some => state.options.every.min(PAUSE),
         };
         drop(myself.send_after(pause, || Sweep));
         Ok(())
@@ -95,9 +95,9 @@ impl Actor for Janitor {
 }
 
 impl JanitorState {
-    async fn look_round(&mut self) -> Backlog {
+    async fn sweep(&mut self) -> Backlog {
         let now = self.services.clock.now();
-        let forgotten = self.bite(Waste::Expired, now).await;
+        let forgotten = self.delete(Waste::Expired, now).await;
         if now.since(self.anchored_at) >= self.options.anchor_every {
             self.anchored_at = now;
             self.anchor(now).await;
@@ -106,7 +106,7 @@ impl JanitorState {
         if now.since(self.checkpointed_at) >= self.options.anchor_every {
             self.checkpoint(now, now - keep).await;
         }
-        let trimmed = self.bite(Waste::OldLog, now).await;
+        let trimmed = self.delete(Waste::OldLog, now).await;
         if trimmed == Backlog::Some { trimmed } else { forgotten }
     }
 
@@ -129,7 +129,7 @@ impl JanitorState {
         }
     }
 
-    /// Lets go of what is older than `before`; if that is a lot, the next round goes on with it.
+    /// Allows what is older than `before` to be deleted; if that is a lot, the next sweep goes on.
     async fn checkpoint(&mut self, now: Timestamp, before: Timestamp) {
         match self.services.store.checkpoint_log(now, before, PROVEN).await {
             Ok(allowed) if allowed >= u64::from(PROVEN) => {}
@@ -141,16 +141,16 @@ impl JanitorState {
         }
     }
 
-    /// Deletes in bites until there is too little left for one, or they have had their share.
-    async fn bite(&self, waste: Waste, now: Timestamp) -> Backlog {
+    /// Deletes in batches until there is too little left for one, or this sweep has done enough.
+    async fn delete(&self, waste: Waste, now: Timestamp) -> Backlog {
         let store = &self.services.store;
-        for _ in 0..BITES {
+        for _ in 0..BATCHES {
             let deleted = match waste {
-                Waste::Expired => store.forget_expired(now, BITE).await,
-                Waste::OldLog => store.trim_log(BITE).await,
+                Waste::Expired => store.forget_expired(now, BATCH).await,
+                Waste::OldLog => store.trim_log(BATCH).await,
             };
             match deleted {
-                Ok(deleted) if deleted >= u64::from(BITE) => {}
+                Ok(deleted) if deleted >= u64::from(BATCH) => {}
                 Ok(_) => return Backlog::None,
                 Err(error) => {
                     tracing::warn!(%error, ?waste, "what is over could not be deleted");

@@ -1,27 +1,40 @@
-//! Keeps the signing keys: watches the folder, moves keys through their states, lends signers out.
+//! Keeps the signing keys: reads the folder, moves keys through their states, publishes signers.
 //!
 //! The states live in the store, so every node publishes every key and a key signs only after it has
 //! been published long enough for relying parties to have fetched it. The private halves live in the
 //! folder; the newest good reading of it counts, and a bad one changes nothing but the log.
 
-use super::{entities::Entities, services::Services};
+use super::{
+    entities::Entities,
+    failure::{Failure, causes},
+    hydrate::{HydrateError, Hydrated, hydrate},
+    services::Services,
+    wake::send_on_signal,
+};
 use crate::{
     crypto::{
         Signer, Verifiers,
         keys::{Fault, Folder},
     },
-    domain::signing_keys::{Command, SigningAlgorithm, SigningKeys},
+    domain::{
+        Context,
+        signing_keys::{Command, Refusal, SigningAlgorithm, SigningKeys},
+    },
 };
 use bytes::Bytes;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use tokio::{
+    sync::{Notify, watch},
+    task::{JoinError, JoinSet, spawn_blocking},
+    time::timeout,
+};
 
 /// The one entity that holds the states of all keys.
 pub const INSTALLATION: &str = "installation";
 
-/// What the rest of the house sees of the keys.
+/// The keys as handlers use them.
 #[derive(Clone, Default)]
 pub struct KeySnapshot {
     signers: BTreeMap<&'static str, Arc<Signer>>,
@@ -31,6 +44,8 @@ pub struct KeySnapshot {
     pub jwks_json: Bytes,
     /// What verifies our own tokens: every published key.
     pub verifiers: Arc<Verifiers>,
+    /// What verifies an expired ID token that only hints at a person: every key but the revoked.
+    pub hint_verifiers: Arc<Verifiers>,
 }
 
 impl KeySnapshot {
@@ -43,6 +58,17 @@ impl KeySnapshot {
 /// Reads the keys folder.
 pub type ReadFolder = Arc<dyn Fn() -> Result<Folder, Vec<Fault>> + Send + Sync>;
 
+/// Reads the keys folder on a thread that may block: files are read and RSA keys are parsed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one reading at a time, every few seconds: this needs no pool of its own"
+)]
+pub async fn read_on_a_blocking_thread(
+    read_folder: ReadFolder,
+) -> Result<Result<Folder, Vec<Fault>>, JoinError> {
+    spawn_blocking(move || read_folder()).await
+}
+
 /// How the keeper works.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyOptions {
@@ -50,8 +76,9 @@ pub struct KeyOptions {
     pub every: Duration,
     /// How long a key is published before it signs: the key set's max-age.
     pub published_for: Duration,
-    /// How long a key verifies after its last signature: the longest life of a token.
-    pub retired_for: Duration,
+    /// The longest life of a token that this node signs: a key verifies for so long after its last
+    /// signature.
+    pub longest_token: Duration,
 }
 
 pub(super) struct KeyKeeper;
@@ -63,15 +90,30 @@ pub(super) struct KeeperArguments {
     pub(super) options: KeyOptions,
     pub(super) keys: Entities<SigningKeys>,
     pub(super) published: Arc<watch::Sender<KeySnapshot>>,
-    /// Rung to have the folder read at once.
-    pub(super) bell: Arc<tokio::sync::Notify>,
+    /// Notified to have the folder read at once.
+    pub(super) reload: Arc<Notify>,
 }
 
 pub(super) struct KeeperState {
     arguments: KeeperArguments,
     /// The last good reading of the folder.
-    folder: Option<Folder>,
-    _bell: tokio::task::JoinSet<()>,
+    folder: Option<Arc<Folder>>,
+    /// What the last snapshot was made of: the version of the states and the keys in the folder.
+    made_of: Option<(i64, Vec<String>)>,
+    _timer: JoinSet<()>,
+}
+
+/// Why the keys could not be kept; the last snapshot stays in use.
+#[derive(Debug, thiserror::Error)]
+enum KeeperError {
+    #[error("the keys folder was never read")]
+    NoFolder,
+    #[error("new keys could not be published")]
+    Publish(#[source] Failure<Refusal>),
+    #[error("keys could not be moved to their next state")]
+    Advance(#[source] Failure<Refusal>),
+    #[error("the states of the keys could not be read")]
+    Read(#[from] HydrateError),
 }
 
 /// Time to look at folder and store.
@@ -87,14 +129,18 @@ impl Actor for KeyKeeper {
         myself: ActorRef<Self::Msg>,
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        let mut ringing = tokio::task::JoinSet::new();
-        let (bell, every) = (arguments.bell.clone(), arguments.options.every);
-        ringing.spawn(async move {
-            while myself.send_message(Sweep).is_ok() {
-                let _ = tokio::time::timeout(every, bell.notified()).await;
-            }
-        });
-        Ok(KeeperState { arguments, folder: None, _bell: ringing })
+        let (reload, every) = (arguments.reload.clone(), arguments.options.every);
+        let timer = send_on_signal(
+            myself,
+            || Sweep,
+            move || {
+                let reload = reload.clone();
+                async move {
+                    let _ = timeout(every, reload.notified()).await;
+                }
+            },
+        );
+        Ok(KeeperState { arguments, folder: None, made_of: None, _timer: timer })
     }
 
     async fn handle(
@@ -103,45 +149,53 @@ impl Actor for KeyKeeper {
         Sweep: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        state.read_folder();
-        if let Err(why) = state.look_round().await {
-            tracing::warn!(why, "the signing keys could not be looked after");
+        state.read_folder().await;
+        if let Err(error) = state.sweep().await {
+            tracing::warn!(why = causes(&error), "the signing keys could not be kept");
         }
         Ok(())
     }
 }
 
 impl KeeperState {
-    fn read_folder(&mut self) {
-        match (self.arguments.read_folder)() {
-            Ok(folder) => {
+    async fn read_folder(&mut self) {
+        let read_folder = self.arguments.read_folder.clone();
+        match read_on_a_blocking_thread(read_folder).await {
+            Ok(Ok(folder)) => {
                 self.arguments.services.vault.replace(folder.vault());
-                self.folder = Some(folder);
+                self.folder = Some(Arc::new(folder));
             }
-            Err(faults) => {
+            Ok(Err(faults)) => {
                 for fault in faults {
                     tracing::error!(%fault, "the keys folder cannot be used; the last reading counts");
                 }
             }
+            Err(error) => {
+                tracing::error!(%error, "reading the keys folder failed; the last reading counts");
+            }
         }
     }
 
-    async fn look_round(&self) -> Result<(), &'static str> {
+    async fn sweep(&mut self) -> Result<(), KeeperError> {
         let KeeperArguments { services, options, keys, published, .. } = &self.arguments;
-        let Some(folder) = &self.folder else { return Err("the folder was never read") };
-        let observe = Command::Observe { keys: folder.observed() };
-        let KeyOptions { published_for, retired_for, every } = *options;
-        // Other nodes sign with the former key until they have looked round themselves.
-        let retired_for = retired_for + every * 2;
-        keys.ask(INSTALLATION, observe).await.map_err(|_| "they could not be published")?;
-        let held = folder.observed().into_iter().map(|key| key.kid).collect();
-        let advance = Command::Advance { held, published_for, retired_for };
-        keys.ask(INSTALLATION, advance).await.map_err(|_| "they could not be moved on")?;
-        let row = services.store.load("signing_keys", INSTALLATION).await;
-        let row = row.map_err(|_| "they could not be read")?.ok_or("none is stored")?;
-        let keys: SigningKeys = serde_json::from_str(&row.state).map_err(|_| "unreadable")?;
-        let snapshot = snapshot(&keys, folder);
-        published.send_replace(snapshot);
+        let folder = self.folder.as_ref().ok_or(KeeperError::NoFolder)?;
+        let context = Context::node();
+        let observed = folder.observed();
+        let held: Vec<String> = observed.iter().map(|key| key.kid.clone()).collect();
+        let KeyOptions { published_for, longest_token, every } = *options;
+        // Other nodes sign with the former key until their own keepers have run.
+        let retired_for = longest_token + every * 2;
+        let observe = Command::Observe { keys: observed };
+        keys.ask(&context, INSTALLATION, observe).await.map_err(KeeperError::Publish)?;
+        let advance = Command::Advance { held: held.clone(), published_for, retired_for };
+        keys.ask(&context, INSTALLATION, advance).await.map_err(KeeperError::Advance)?;
+        let Hydrated { machine, version } = hydrate(&services.store, INSTALLATION).await?;
+        let made_of = Some((version, held));
+        // Readers of the snapshot may keep what they derived from it until it changes.
+        if self.made_of != made_of {
+            published.send_replace(snapshot(&machine, folder));
+            self.made_of = made_of;
+        }
         Ok(())
     }
 }
@@ -168,5 +222,6 @@ fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
     let jwks = json!({ "keys": set });
     let jwks_json = jwks.to_string().into();
     let verifiers = Arc::new(keys.published().collect());
-    KeySnapshot { signers, jwks: Arc::new(jwks), jwks_json, verifiers }
+    let hint_verifiers = Arc::new(keys.not_revoked().collect());
+    KeySnapshot { signers, jwks: Arc::new(jwks), jwks_json, verifiers, hint_verifiers }
 }

@@ -3,10 +3,10 @@
 use super::{
     directory::Directory,
     entity::Entity,
-    envelope::Envelope,
+    mailbox::Envelope,
+    metrics::{KindMetrics, KindReport},
     quarantine::{QUARANTINE_AFTER, Quarantine},
     services::Services,
-    vitals::{KindReport, KindVitals},
 };
 use crate::domain::Machine;
 use ractor::{ActorCell, ActorRef, ActorRuntime};
@@ -16,7 +16,7 @@ pub(super) struct KindShared<M: Machine> {
     pub(super) services: Arc<Services>,
     pub(super) directory: Directory<M>,
     pub(super) quarantine: Quarantine,
-    pub(super) vitals: KindVitals,
+    pub(super) metrics: KindMetrics,
     /// The host that supervises the entities; none between its death and its successor's start.
     host: RwLock<Option<ActorCell>>,
 }
@@ -27,17 +27,17 @@ impl<M: Machine> KindShared<M> {
             services,
             directory: Directory::new(),
             quarantine: Quarantine::default(),
-            vitals: KindVitals::default(),
+            metrics: KindMetrics::default(),
             host: RwLock::new(None),
         }
     }
 
-    pub(super) fn welcome_host(&self, host: ActorCell) {
+    pub(super) fn set_host(&self, host: ActorCell) {
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
     }
 
-    /// Forgets a host that is gone, unless its successor is already there.
-    pub(super) fn miss_host(&self, gone: &ActorCell) {
+    /// Clears a host that is gone, unless its successor is already set.
+    pub(super) fn clear_host(&self, gone: &ActorCell) {
         let mut host = self.host.write().unwrap_or_else(PoisonError::into_inner);
         host.take_if(|host| host.get_id() == gone.get_id());
     }
@@ -47,20 +47,20 @@ impl<M: Machine> KindShared<M> {
         let host = self.host.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let arguments = (id, self.clone());
         let spawned = ActorRuntime::spawn_linked_instant(None, Entity::new(), arguments, host);
-        self.vitals.woke();
+        self.metrics.woke();
         spawned.ok().map(|(actor, _started)| actor)
     }
 
     /// Notes that the actor of `id` ended in the middle of a command.
     pub(super) fn failed(&self, id: &str) {
         let failures = self.quarantine.failed(id, self.services.clock.now());
-        self.vitals.failure();
+        self.metrics.failure();
         if failures == QUARANTINE_AFTER {
             tracing::error!(kind = M::KIND, id, failures, "an entity keeps failing: quarantined");
         }
     }
 
     pub(super) fn report(&self) -> KindReport {
-        self.vitals.report(self.directory.count(), self.quarantine.quarantined())
+        self.metrics.report(self.directory.count(), self.quarantine.quarantined())
     }
 }

@@ -1,7 +1,7 @@
 //! Who does the work: one owner for each thing that changes or runs.
 //!
 //! ```text
-//! root                        restarts what dies; its budget spent, the process drains and exits
+//! root                        restarts what dies; out of restarts, the process drains and exits
 //! ├── host of a kind          one for each kind of machine; lets idle entities rest
 //! │   └── entity              one live machine; hydrate → decide → commit → answer → rest
 //! ├── key keeper              folder and store → signers and the published key set
@@ -10,40 +10,44 @@
 //! hashing pool                its own threads (actix), behind permits of its own
 //! ```
 //!
-//! Other rooms hold doors ([`Entities`], [`KeySnapshot`], [`hashing::HashingPool`]) and never an
-//! actor. [`tree::Tree`] plants the tree and takes it down again; nothing is global.
+//! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
+//! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
 mod commit_builder;
 mod directory;
 mod entities;
 mod entity;
-mod envelope;
 mod failure;
 mod gate;
 pub mod hashing;
 mod host;
+mod hydrate;
 mod janitor;
 mod key_keeper;
 mod kind_shared;
-mod list_view;
+mod mailbox;
+mod metrics;
 mod multi_commit;
 mod outbox;
 mod quarantine;
+mod recent;
 mod root;
 mod services;
 mod tree;
 mod view;
-mod vitals;
+mod wake;
 
 pub use entities::Entities;
-pub use failure::{Answer, Failure};
+pub use failure::{Answer, Failure, Replied};
+pub use hydrate::{HydrateError, Hydrated, hydrate};
 pub use janitor::{JanitorOptions, LOG_HEADS};
-pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
-pub use list_view::{Entry, ListView};
-pub use multi_commit::{MultiCommit, MultiCommitError, MultiCommits};
+pub use key_keeper::{
+    INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,
+};
+pub use metrics::KindReport;
+pub use multi_commit::{MultiCommit, MultiCommits};
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;
-pub use tree::{KeyDoors, StartError, Tree, TreeOptions};
-pub use view::{Holders, Seen, View, ViewError};
-pub use vitals::KindReport;
+pub use tree::{Keys, StartError, Tree, TreeOptions};
+pub use view::{Entry, NameView, View};

@@ -1,34 +1,19 @@
 //! Several entities decided one after the other and committed as one.
 //!
 //! For what must happen whole across entities that exist already: a provisioning file, above all. It
-//! goes round the actors, as another node would; their versions notice. If any entity has moved on
+//! does not use the actors, as another node would not; versions tell. If any entity has changed
 //! meanwhile the commit is a conflict, nothing is written, and the caller begins anew.
 
 use super::{
-    commit_builder::{add_effects, nothing_yet, step},
+    commit_builder::{Author, add_effects, nothing_yet, step},
+    hydrate::{HydrateError, Hydrated, hydrate},
     services::Services,
 };
 use crate::{
-    domain::{Decision, Machine, Requirement, Timestamp},
-    store::{Change, Commit, CommitError, ReadError},
+    domain::{Context, Decision, Machine, Requirement, Timestamp},
+    store::{Change, Commit, CommitError},
 };
 use std::{any::Any, collections::HashMap, sync::Arc};
-
-/// An entity could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum MultiCommitError {
-    #[error("an entity cannot be read")]
-    Unavailable(#[from] ReadError),
-    #[error("{kind} {id} was written by a newer binary")]
-    TooNew { kind: &'static str, id: String },
-    #[error("the stored state of {kind} {id} makes no sense")]
-    Poisoned {
-        kind: &'static str,
-        id: String,
-        #[source]
-        source: serde_json::Error,
-    },
-}
 
 /// One entity as it was read and as it would be.
 struct Staged<M> {
@@ -60,14 +45,15 @@ impl MultiCommits {
         Self(services)
     }
 
-    pub fn begin(&self) -> MultiCommit {
-        MultiCommit::new(self.0.clone())
+    pub fn begin(&self, context: &Context) -> MultiCommit {
+        MultiCommit::new(self.0.clone(), context.clone())
     }
 }
 
 /// Decisions that are committed together or not at all.
 pub struct MultiCommit {
     services: Arc<Services>,
+    context: Context,
     at: Timestamp,
     commit: Commit,
     entities: HashMap<(&'static str, String), StagedEntity>,
@@ -76,10 +62,10 @@ pub struct MultiCommit {
 }
 
 impl MultiCommit {
-    pub(crate) fn new(services: Arc<Services>) -> Self {
+    pub(crate) fn new(services: Arc<Services>, context: Context) -> Self {
         let at = services.clock.now();
         let (entities, order) = (HashMap::new(), Vec::new());
-        Self { services, at, commit: nothing_yet(at), entities, order }
+        Self { services, context, at, commit: nothing_yet(at), entities, order }
     }
 
     /// Decides `command` on the entity `id`, on top of what was decided on it here before.
@@ -87,7 +73,7 @@ impl MultiCommit {
         &mut self,
         id: &str,
         command: &M::Command,
-    ) -> Result<Result<M::Reply, M::Refusal>, MultiCommitError> {
+    ) -> Result<Result<M::Reply, M::Refusal>, HydrateError> {
         let mut staged = match self.take::<M>(id) {
             Some(staged) => staged,
             None => self.read::<M>(id).await?,
@@ -97,7 +83,8 @@ impl MultiCommit {
         for event in &events {
             staged.next.apply(event);
         }
-        add_effects::<M>(&mut self.commit, id, effects, &self.services);
+        let author = Author { id, context: &self.context, services: &self.services };
+        add_effects::<M>(&mut self.commit, effects, &author);
         let entity = StagedEntity { staged: Box::new(staged), outcome: outcome_of::<M> };
         self.entities.insert((M::KIND, id.to_owned()), entity);
         Ok(outcome)
@@ -106,8 +93,8 @@ impl MultiCommit {
     /// Shows the entity `id` as it would be after what was decided here so far.
     ///
     /// What was looked at must be unchanged when the rest is committed. A row that was not there
-    /// cannot be required to stay away: whoever relies on its absence decides to create it.
-    pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, MultiCommitError> {
+    /// cannot be required to stay away: a caller that relies on its absence decides to create it.
+    pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, HydrateError> {
         let key = (M::KIND, id.to_owned());
         if !self.entities.contains_key(&key) {
             let staged = self.read::<M>(id).await?;
@@ -115,14 +102,15 @@ impl MultiCommit {
             self.entities.insert(key.clone(), entity);
         }
         let staged = self.entities.get(&key).and_then(|entity| entity.staged.downcast_ref());
-        let Staged::<M> { next, .. } = staged.expect("a entity holds the machine of its kind");
+        let Staged::<M> { next, .. } =
+            staged.expect("an entity is staged as the machine of its kind");
         Ok(next)
     }
 
     /// Writes the entity `id` again as it is, so that of two commits that touch it one loses.
     ///
     /// For what is decided over a list: two decisions over one list may change no row in common.
-    pub async fn touch<M: Machine>(&mut self, id: &str) -> Result<(), MultiCommitError> {
+    pub async fn touch<M: Machine>(&mut self, id: &str) -> Result<(), HydrateError> {
         let mut staged = match self.take::<M>(id) {
             Some(staged) => staged,
             None => self.read::<M>(id).await?,
@@ -156,19 +144,10 @@ impl MultiCommit {
         entity.staged.downcast().ok().map(|staged| *staged)
     }
 
-    async fn read<M: Machine>(&mut self, id: &str) -> Result<Staged<M>, MultiCommitError> {
+    async fn read<M: Machine>(&mut self, id: &str) -> Result<Staged<M>, HydrateError> {
         self.order.push((M::KIND, id.to_owned()));
-        let Some(row) = self.services.store.load(M::KIND, id).await? else {
-            let (before, next) = (M::default(), M::default());
-            return Ok(Staged { before, next, version: 0, changed: false });
-        };
-        if row.revision > M::REVISION.into() {
-            return Err(MultiCommitError::TooNew { kind: M::KIND, id: id.to_owned() });
-        }
-        let before: M = serde_json::from_str(&row.state).map_err(|source| {
-            MultiCommitError::Poisoned { kind: M::KIND, id: id.to_owned(), source }
-        })?;
-        Ok(Staged { next: before.clone(), before, version: row.version, changed: false })
+        let Hydrated { machine: before, version } = hydrate::<M>(&self.services.store, id).await?;
+        Ok(Staged { next: before.clone(), before, version, changed: false })
     }
 }
 

@@ -6,7 +6,9 @@
 
 use super::{
     commit_builder::{OUTBOX_PURPOSE, outbox_context},
+    failure::causes,
     services::Services,
+    wake::send_on_signal,
 };
 use crate::{
     crypto::{Unsealable, draw},
@@ -18,13 +20,13 @@ use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Durat
 use tokio::{task::JoinSet, time::timeout};
 
 /// How many deliveries are under way at once.
-const CARRIED: usize = 16;
+const MOST_AT_ONCE: usize = 16;
 
 /// How long one delivery may take.
-const DELIVERY: Duration = Duration::from_secs(30);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long deliveries under way are waited for when the outbox stops.
-const FAREWELL: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a message stays with a courier; longer than a delivery and its settling.
 const LEASE: Duration = Duration::from_mins(1);
@@ -32,7 +34,7 @@ const LEASE: Duration = Duration::from_mins(1);
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 
-/// What a courier is handed.
+/// What a courier delivers.
 #[derive(Debug)]
 pub struct Parcel {
     pub id: String,
@@ -73,15 +75,15 @@ pub(super) struct OutboxState {
     services: Arc<Services>,
     couriers: Arc<Couriers>,
     /// Deliveries under way.
-    errands: JoinSet<()>,
-    /// Wakes us; ends with the actor.
+    deliveries: JoinSet<()>,
+    /// Sends `Sweep`; ends with the actor.
     listener: JoinSet<()>,
-    carried: usize,
+    under_way: usize,
 }
 
 pub(super) enum Message {
-    LookInside,
-    Carried,
+    Sweep,
+    Delivered,
 }
 
 impl Actor for Outbox {
@@ -95,15 +97,19 @@ impl Actor for Outbox {
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let OutboxArguments { services, couriers, every } = arguments;
-        let mut listener = JoinSet::new();
         let store = services.store.clone();
-        listener.spawn(async move {
-            while myself.send_message(Message::LookInside).is_ok() {
-                // Whichever comes first: a message of our own, or the time to look for others'.
-                let _ = timeout(every, store.message_posted()).await;
-            }
-        });
-        Ok(OutboxState { services, couriers, errands: JoinSet::new(), listener, carried: 0 })
+        let listener = send_on_signal(
+            myself,
+            || Message::Sweep,
+            move || {
+                let store = store.clone();
+                async move {
+                    // Whichever comes first: a message of our own, or the time to look for others'.
+                    let _ = timeout(every, store.message_posted()).await;
+                }
+            },
+        );
+        Ok(OutboxState { services, couriers, deliveries: JoinSet::new(), listener, under_way: 0 })
     }
 
     async fn handle(
@@ -112,23 +118,23 @@ impl Actor for Outbox {
         message: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        if matches!(message, Message::Carried) {
-            state.carried -= 1;
-            while state.errands.try_join_next().is_some() {}
+        if matches!(message, Message::Delivered) {
+            state.under_way -= 1;
+            while state.deliveries.try_join_next().is_some() {}
         }
         state.fetch(&myself).await;
         Ok(())
     }
 
-    /// Sees what is on its way delivered: to leave it would mean to deliver it again.
+    /// Waits for deliveries that are under way: each one that is left is made again.
     async fn post_stop(
         &self,
         _myself: ActorRef<Self::Msg>,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         state.listener.abort_all();
-        let all_home = async { while state.errands.join_next().await.is_some() {} };
-        if timeout(FAREWELL, all_home).await.is_err() {
+        let all_done = async { while state.deliveries.join_next().await.is_some() {} };
+        if timeout(STOP_TIMEOUT, all_done).await.is_err() {
             tracing::warn!("deliveries were still under way and will be made again");
         }
         Ok(())
@@ -136,46 +142,50 @@ impl Actor for Outbox {
 }
 
 impl OutboxState {
-    /// Leases as much as there are hands and sets off with it.
+    /// Leases as many messages as may be under way and starts their deliveries.
     async fn fetch(&mut self, myself: &ActorRef<Message>) {
-        let free = u32::try_from(CARRIED - self.carried).unwrap_or(0);
+        let free = u32::try_from(MOST_AT_ONCE - self.under_way).unwrap_or(0);
         if free == 0 {
             return;
         }
         let now = self.services.clock.now();
-        let due = self.services.store.next_message_due().await;
-        if !due.is_ok_and(|due| due.is_some_and(|due| due <= now)) {
-            return;
+        match self.services.store.next_message_due().await {
+            Ok(Some(due)) if due <= now => {}
+            Ok(_) => return,
+            Err(error) => {
+                tracing::warn!(why = causes(&error), "the outbox could not be read");
+                return;
+            }
         }
         let leased = match self.services.store.lease_messages(now, now + LEASE, free).await {
             Ok(leased) => leased,
             Err(error) => {
-                tracing::warn!(%error, "the outbox could not be leased from");
+                tracing::warn!(why = causes(&error), "messages could not be leased");
                 return;
             }
         };
         for message in leased {
-            self.carried += 1;
+            self.under_way += 1;
             let (services, couriers) = (self.services.clone(), self.couriers.clone());
             let done = Done(myself.clone());
-            self.errands.spawn(async move {
-                carry(&services, &couriers, message).await;
+            self.deliveries.spawn(async move {
+                deliver_and_settle(&services, &couriers, message).await;
                 drop(done);
             });
         }
     }
 }
 
-/// Reports back when dropped, so that a courier's panic frees its hands too.
+/// Reports back when dropped, so that a courier that panics is no longer counted.
 struct Done(ActorRef<Message>);
 
 impl Drop for Done {
     fn drop(&mut self) {
-        let _ = self.0.send_message(Message::Carried);
+        let _ = self.0.send_message(Message::Delivered);
     }
 }
 
-async fn carry(services: &Services, couriers: &Couriers, message: Leased) {
+async fn deliver_and_settle(services: &Services, couriers: &Couriers, message: Leased) {
     let now = services.clock.now();
     let verdict = if message.expires_at <= now {
         Err(Undelivered::Never("it has expired".to_owned()))
@@ -197,7 +207,8 @@ async fn carry(services: &Services, couriers: &Couriers, message: Leased) {
     };
     if let Err(error) = settled {
         // The lease runs out and the message is delivered again: at least once, not at most.
-        tracing::warn!(id, topic, %error, "a delivery could not be settled");
+        let why = causes(&error);
+        tracing::warn!(id, topic, why, "a delivery could not be settled");
     }
 }
 
@@ -221,7 +232,7 @@ async fn deliver(
     })?;
     let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
     let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
-    timeout(DELIVERY, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
+    timeout(DELIVERY_TIMEOUT, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
 }
 
 /// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.

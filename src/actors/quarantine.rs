@@ -29,7 +29,7 @@ const MEMORY: Duration = Duration::from_mins(10);
 const MOST: usize = 10_000;
 
 struct Failures {
-    failures: u32,
+    number: u32,
     last: Timestamp,
     barred_until: Timestamp,
 }
@@ -51,17 +51,17 @@ impl Quarantine {
                 by_id.remove(&oldest);
             }
         }
-        let fresh = Failures { failures: 0, last: now, barred_until: now };
+        let fresh = Failures { number: 0, last: now, barred_until: now };
         let failures = by_id.entry(id.to_owned()).or_insert(fresh);
-        failures.failures = failures.failures.saturating_add(1);
+        failures.number = failures.number.saturating_add(1);
         failures.last = now;
-        let pause = if failures.failures >= QUARANTINE_AFTER {
+        let pause = if failures.number >= QUARANTINE_AFTER {
             QUARANTINE
         } else {
-            FIRST_PAUSE * 2u32.pow(failures.failures - 1)
+            FIRST_PAUSE * 2u32.pow(failures.number - 1)
         };
         failures.barred_until = now + pause;
-        let failures = failures.failures;
+        let failures = failures.number;
         self.count.store(by_id.len(), Relaxed);
         failures
     }
@@ -82,7 +82,7 @@ impl Quarantine {
 
     /// Returns how many ids are in quarantine.
     pub(super) fn quarantined(&self) -> usize {
-        self.lock().values().filter(|failures| failures.failures >= QUARANTINE_AFTER).count()
+        self.lock().values().filter(|failures| failures.number >= QUARANTINE_AFTER).count()
     }
 
     /// Forgets what is long over.

@@ -1,7 +1,7 @@
 //! The root supervisor: starts hosts and workers, restarts what dies, and gives up loudly.
 //!
-//! A child that keeps dying is a fault no restart will mend. Its budget spent, the root says so once
-//! and leaves it to the system to drain and exit, so that whoever runs the process takes notice.
+//! A child that keeps dying has a fault that no restart will mend. Its budget spent, the root says so
+//! once and leaves it to the system to drain and exit, so that the operator takes notice.
 
 use crate::domain::{Clock, Timestamp};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
@@ -39,7 +39,7 @@ impl Child {
     }
 }
 
-/// How many deaths of one child are borne within how long.
+/// How often one child is restarted within how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestartBudget {
     pub restarts: usize,
@@ -80,11 +80,11 @@ impl Restarts {
 
 pub(super) struct RootState {
     arguments: RootArguments,
-    children: Vec<Living>,
+    children: Vec<Supervised>,
     closing: bool,
 }
 
-struct Living {
+struct Supervised {
     child: Child,
     actor: Option<ActorId>,
     deaths: VecDeque<Timestamp>,
@@ -114,7 +114,7 @@ impl Actor for Root {
                 let started = (child.start)(myself.get_cell()).await;
                 let actor = started.as_ref().ok().map(ActorCell::get_id);
                 if actor.is_some() {
-                    state.children.push(Living { child, actor, deaths: VecDeque::new() });
+                    state.children.push(Supervised { child, actor, deaths: VecDeque::new() });
                 }
                 let _ = reply.send(started.map(drop));
             }
@@ -123,13 +123,13 @@ impl Actor for Root {
                 let _ = reply.send(());
             }
             Message::Restart(_) if state.closing => {}
-            Message::Restart(place) => {
-                let Some(living) = state.children.get_mut(place) else { return Ok(()) };
-                match (living.child.start)(myself.get_cell()).await {
-                    Ok(actor) => living.actor = Some(actor.get_id()),
+            Message::Restart(index) => {
+                let Some(supervised) = state.children.get_mut(index) else { return Ok(()) };
+                match (supervised.child.start)(myself.get_cell()).await {
+                    Ok(actor) => supervised.actor = Some(actor.get_id()),
                     Err(error) => {
-                        tracing::error!(child = living.child.name, %error, "restart failed");
-                        state.buried(place, &myself);
+                        tracing::error!(child = supervised.child.name, %error, "restart failed");
+                        state.died(index, &myself);
                     }
                 }
             }
@@ -151,9 +151,9 @@ impl Actor for Root {
             SupervisionEvent::ActorTerminated(who, ..) => who.get_id(),
             _ => return Ok(()),
         };
-        let place = state.children.iter().position(|living| living.actor == Some(gone));
-        if let Some(place) = place.filter(|_| !state.closing) {
-            state.buried(place, &myself);
+        let index = state.children.iter().position(|supervised| supervised.actor == Some(gone));
+        if let Some(index) = index.filter(|_| !state.closing) {
+            state.died(index, &myself);
         }
         Ok(())
     }
@@ -161,22 +161,26 @@ impl Actor for Root {
 
 impl RootState {
     /// Counts a death and arranges the restart, later each time, until the budget is spent.
-    fn buried(&mut self, place: usize, myself: &ActorRef<Message>) {
+    fn died(&mut self, index: usize, myself: &ActorRef<Message>) {
         let RootArguments { clock, budget, restarts, given_up } = &self.arguments;
         let now = clock.now();
-        let living = &mut self.children[place];
-        living.actor = None;
-        living.deaths.push_back(now);
-        living.deaths.retain(|death| now.since(*death) < budget.within);
-        let deaths = living.deaths.len();
+        let supervised = &mut self.children[index];
+        supervised.actor = None;
+        supervised.deaths.push_back(now);
+        supervised.deaths.retain(|death| now.since(*death) < budget.within);
+        let deaths = supervised.deaths.len();
         if deaths > budget.restarts {
-            tracing::error!(child = living.child.name, deaths, "restart budget spent; giving up");
-            given_up.send_replace(Some(living.child.name));
+            tracing::error!(
+                child = supervised.child.name,
+                deaths,
+                "restart budget spent; giving up"
+            );
+            given_up.send_replace(Some(supervised.child.name));
             return;
         }
-        restarts.count(living.child.name);
+        restarts.count(supervised.child.name);
         let pause = Duration::from_millis(10) * 2u32.pow(u32::try_from(deaths).unwrap_or(8).min(8));
-        tracing::warn!(child = living.child.name, deaths, "a supervised actor is restarted");
-        drop(myself.send_after(pause, move || Message::Restart(place)));
+        tracing::warn!(child = supervised.child.name, deaths, "a supervised actor is restarted");
+        drop(myself.send_after(pause, move || Message::Restart(index)));
     }
 }

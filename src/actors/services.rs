@@ -7,7 +7,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The means of every entity: truth, time, chance and secrecy.
+/// The store, the clock, random numbers and the vault.
 pub struct Services {
     pub store: Store,
     pub clock: Arc<dyn Clock>,

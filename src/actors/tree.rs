@@ -1,4 +1,4 @@
-//! Plants the supervision tree and takes it down in reverse.
+//! Starts the supervision tree and stops it in reverse.
 
 use super::{
     entities::Entities,
@@ -7,15 +7,14 @@ use super::{
     janitor::{Janitor, JanitorOptions},
     key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
     kind_shared::KindShared,
-    list_view::ListView,
+    metrics::KindReport,
     multi_commit::MultiCommit,
     outbox::{Couriers, Outbox, OutboxArguments},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     services::Services,
-    view::{Holders, View},
-    vitals::KindReport,
+    view::{NameView, View},
 };
-use crate::domain::{Machine, signing_keys::SigningKeys};
+use crate::domain::{Context, Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -30,16 +29,16 @@ use tokio::{
 /// How the tree works; the defaults are for production.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeOptions {
-    /// After how long without a command an entity rests.
+    /// After how long without a command an entity's actor ends.
     pub idle: Duration,
-    /// How many entities of a kind may stay awake for so long; beyond, only those in use do.
+    /// How many entities of a kind may stay in memory for so long; beyond, only those in use do.
     pub max_awake: usize,
     /// How long an ask may take unless it says otherwise.
     pub timeout: Duration,
     /// How many asks may be under way at once.
     pub most_asks: u32,
     pub restarts: RestartBudget,
-    /// How often the outbox is looked into for messages of other nodes.
+    /// How often the outbox looks for messages of other nodes.
     pub outbox_every: Duration,
     pub janitor: JanitorOptions,
     pub keys: KeyOptions,
@@ -63,7 +62,7 @@ impl Default for TreeOptions {
             keys: KeyOptions {
                 every: Duration::from_secs(10),
                 published_for: Duration::from_mins(10),
-                retired_for: Duration::from_hours(1),
+                longest_token: Duration::from_mins(5),
             },
         }
     }
@@ -80,17 +79,17 @@ pub struct StartError {
 
 type Report = Box<dyn Fn() -> KindReport + Send + Sync>;
 
-/// What the house knows of its keys.
-pub struct KeyDoors {
+/// What the rest of the system uses of the keys.
+pub struct Keys {
     /// Signers and the published set, as they are now and whenever they change.
     pub snapshots: watch::Receiver<KeySnapshot>,
     /// The states of all keys; where one is revoked.
     pub states: Entities<SigningKeys>,
     /// Has the folder read at once.
-    pub bell: Arc<Notify>,
+    pub reload: Arc<Notify>,
 }
 
-/// The planted tree.
+/// The running tree.
 pub struct Tree {
     services: Arc<Services>,
     options: TreeOptions,
@@ -104,7 +103,7 @@ pub struct Tree {
 
 impl Tree {
     /// Starts the root; hosts and workers are added one by one.
-    pub async fn plant(services: Arc<Services>, options: TreeOptions) -> Result<Self, StartError> {
+    pub async fn start(services: Arc<Services>, options: TreeOptions) -> Result<Self, StartError> {
         let (tell, given_up) = watch::channel(None);
         let clock = services.clock.clone();
         let restarts = Arc::new(Restarts::default());
@@ -117,24 +116,24 @@ impl Tree {
         Ok(Self { services, options, gate, root, given_up, hosted, restarts })
     }
 
-    /// Hosts the entities of a kind and returns the door to them.
+    /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         let shared = Arc::new(KindShared::<M>::new(self.services.clone()));
         {
             // Two hosts of a kind would give an entity two owners.
             let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
-            let Entry::Vacant(place) = hosted.entry(M::KIND) else {
+            let Entry::Vacant(entry) = hosted.entry(M::KIND) else {
                 return Err(StartError { child: M::KIND, source: None });
             };
             let asked = shared.clone();
-            place.insert(Box::new(move || asked.report()));
+            entry.insert(Box::new(move || asked.report()));
         }
-        let door = Entities::new(shared.clone(), self.gate.clone(), self.options.timeout);
+        let entities = Entities::new(shared.clone(), self.gate.clone(), self.options.timeout);
         let TreeOptions { idle, max_awake, .. } = self.options;
         let idle_policy = IdlePolicy { idle, max_awake };
         let host = move || (Host::<M>::new(), (shared.clone(), idle_policy));
-        self.start(Child::new(M::KIND, host)).await?;
-        Ok(door)
+        self.start_child(Child::new(M::KIND, host)).await?;
+        Ok(entities)
     }
 
     /// Says how the entities of each hosted kind are.
@@ -149,27 +148,22 @@ impl Tree {
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub fn multi_commit(&self) -> MultiCommit {
-        MultiCommit::new(self.services.clone())
+    pub fn multi_commit(&self, context: &Context) -> MultiCommit {
+        MultiCommit::new(self.services.clone(), context.clone())
     }
 
-    /// Looks at the entities of a kind without waking them.
+    /// Reads the entities of a kind, and lists of them, without starting their actors.
     pub fn view<M: Machine>(&self) -> View<M> {
         View::new(self.services.clone())
     }
 
-    /// Looks at the lists called `list`, all of entities of one kind.
-    pub fn list_view<M: Machine>(&self, list: &'static str) -> ListView<M> {
-        ListView::new(self.services.clone(), list)
-    }
-
-    /// Looks up who holds the names of a space.
-    pub fn holders(&self, space: &'static str) -> Holders {
-        Holders::new(self.services.clone(), space)
+    /// Reads which entities hold the names of a space.
+    pub fn names(&self, space: &'static str) -> NameView {
+        NameView::new(self.services.clone(), space)
     }
 
     /// Starts the outbox with the couriers it knows.
-    pub async fn deliver_by(&self, couriers: Couriers) -> Result<(), StartError> {
+    pub async fn start_outbox(&self, couriers: Couriers) -> Result<(), StartError> {
         let (services, every) = (self.services.clone(), self.options.outbox_every);
         let couriers = Arc::new(couriers);
         let arguments = move || OutboxArguments {
@@ -177,19 +171,20 @@ impl Tree {
             couriers: couriers.clone(),
             every,
         };
-        self.start(Child::new("outbox", move || (Outbox, arguments()))).await
+        self.start_child(Child::new("outbox", move || (Outbox, arguments()))).await
     }
 
     /// Starts the janitor.
-    pub async fn keep_tidy(&self) -> Result<(), StartError> {
+    pub async fn start_janitor(&self) -> Result<(), StartError> {
         let (services, options) = (self.services.clone(), self.options.janitor);
-        self.start(Child::new("janitor", move || (Janitor, (services.clone(), options)))).await
+        self.start_child(Child::new("janitor", move || (Janitor, (services.clone(), options))))
+            .await
     }
 
-    /// Starts the key keeper; the bell has it read the folder at once.
-    pub async fn keep_keys(&self, read_folder: ReadFolder) -> Result<KeyDoors, StartError> {
+    /// Starts the key keeper.
+    pub async fn start_key_keeper(&self, read_folder: ReadFolder) -> Result<Keys, StartError> {
         let (tell, snapshots) = watch::channel(KeySnapshot::default());
-        let bell = Arc::new(Notify::new());
+        let reload = Arc::new(Notify::new());
         let states = self.host::<SigningKeys>().await?;
         let arguments = KeeperArguments {
             services: self.services.clone(),
@@ -197,13 +192,13 @@ impl Tree {
             options: self.options.keys,
             keys: states.clone(),
             published: Arc::new(tell),
-            bell: bell.clone(),
+            reload: reload.clone(),
         };
-        self.start(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
-        Ok(KeyDoors { snapshots, states, bell })
+        self.start_child(Child::new("key keeper", move || (KeyKeeper, arguments.clone()))).await?;
+        Ok(Keys { snapshots, states, reload })
     }
 
-    async fn start(&self, child: Child) -> Result<(), StartError> {
+    async fn start_child(&self, child: Child) -> Result<(), StartError> {
         let name = child.name;
         let failed = |source| StartError { child: name, source };
         let (reply, started) = oneshot::channel();
@@ -220,10 +215,11 @@ impl Tree {
         }
     }
 
-    /// Lets nobody in, waits for what is under way, and ends every actor; the store stays open.
+    /// Admits no more commands, waits for what is under way, and ends every actor; the store stays
+    /// open.
     ///
     /// Returns false where something was still under way when the time was up.
-    pub async fn take_down(&self, timeout: Duration) -> bool {
+    pub async fn stop(&self, timeout: Duration) -> bool {
         let orderly = self.gate.close(timeout).await;
         let (reply, closing) = oneshot::channel();
         if self.root.send_message(Message::Closing(reply)).is_ok() {
@@ -237,7 +233,7 @@ impl Tree {
 }
 
 impl Drop for Tree {
-    /// A tree that is dropped and not taken down ends at once, with all that hangs on it.
+    /// A tree that is dropped and not stopped ends at once, with all its actors.
     fn drop(&mut self) {
         self.root.stop(None);
     }

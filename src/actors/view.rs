@@ -1,146 +1,159 @@
-//! Looks at entities that rarely change, without waking anybody.
+//! Reads entities that rarely change, and lists of them, without starting an actor.
 //!
-//! What a view shows was true less than a second ago. That is enough to issue a token, and not enough
-//! to say whether one is still good: for that, read the standing of what it rests on and ask for
-//! [`View::at_version`].
+//! What a view returns was true less than a second ago. That is enough to issue a token, and not
+//! enough to say whether one is still valid: for that, read the standing of what it rests on and ask
+//! for [`View::at_version`].
 
-use super::services::Services;
-use crate::{
-    clock::Stopwatch,
-    domain::Machine,
-    store::{ReadError, Row},
+use super::{
+    hydrate::{HydrateError, Hydrated, hydrate, parse},
+    recent::Recent,
+    services::Services,
 };
-use moka::future::Cache;
-use std::{sync::Arc, time::Duration};
+use crate::{domain::Machine, store::Listed};
+use std::sync::{Arc, OnceLock};
 
-/// How old a look may be: under the second within which changes take effect.
-pub(super) const FRESH: Duration = Duration::from_millis(900);
+/// How many entries of a list are read at once.
+const PAGE: u32 = 100;
 
-/// How many are kept; whoever asks for more at once reads the store more often.
-pub(super) const MOST: u64 = 10_000;
-
-/// An entity as it was seen; version 0 and the machine's default where there was no row.
-pub struct Seen<M> {
+/// An entity on a list.
+pub struct Entry<M> {
+    pub id: String,
     pub machine: M,
     pub version: i64,
-    /// Since its reading began.
-    since: Stopwatch,
 }
 
-/// Why nothing could be seen.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum ViewError {
-    #[error("the store cannot be read")]
-    Unavailable(#[source] Arc<ReadError>),
-    #[error("what is stored makes no sense to this binary")]
-    Unreadable,
-}
+type Lists<M> = Recent<Arc<[Entry<M>]>>;
 
-/// Shows the entities of one kind; clones share what was seen.
+/// Reads the entities of one kind; clones share what was read.
 pub struct View<M: Machine> {
     services: Arc<Services>,
-    seen: Cache<Box<str>, Arc<Seen<M>>>,
+    entities: Recent<Arc<Hydrated<M>>>,
+    /// Few views read lists.
+    lists: Arc<OnceLock<Lists<M>>>,
 }
 
 impl<M: Machine> Clone for View<M> {
     fn clone(&self) -> Self {
-        Self { services: self.services.clone(), seen: self.seen.clone() }
+        let Self { services, entities, lists } = self;
+        Self { services: services.clone(), entities: entities.clone(), lists: lists.clone() }
     }
 }
 
 impl<M: Machine> View<M> {
     pub(super) fn new(services: Arc<Services>) -> Self {
-        Self { services, seen: kept() }
+        Self { services, entities: Recent::new(|_| 1), lists: Arc::default() }
     }
 
-    /// Shows an entity as it was less than a second ago.
-    pub async fn look(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        match self.seen.get(id).await {
-            Some(seen) if seen.since.elapsed() < FRESH => return Ok(seen),
-            // It was old when its reading ended.
-            Some(_) => self.seen.invalidate(id).await,
-            None => {}
-        }
-        // Whoever asks for the same meanwhile waits for the same reading.
-        let reading = self.seen.try_get_with(id.into(), self.read(id));
-        reading.await.map_err(|error| (*error).clone())
+    /// Returns an entity as it was less than a second ago.
+    pub async fn look(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        self.entities.get(id, || self.peek(id)).await
     }
 
-    /// Shows an entity as it is now, where `anew`; else as it was less than a second ago.
-    pub async fn look_if(&self, anew: bool, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
+    /// Returns an entity as it is now, where `anew`; else as it was less than a second ago.
+    pub async fn look_if(&self, anew: bool, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
         if anew { self.look_anew(id).await } else { self.look(id).await }
     }
 
-    /// Forgets what was seen: the entity has just changed.
+    /// Forgets what was read: the entity has just changed.
     pub async fn forget(&self, id: &str) {
-        self.seen.invalidate(id).await;
+        self.entities.forget(id).await;
     }
 
-    /// Shows an entity as it is now, and keeps nothing of it.
-    pub async fn peek(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        self.read(id).await
+    /// Returns an entity as it is now, and keeps nothing of it.
+    pub async fn peek(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        hydrate(&self.services.store, id).await.map(Arc::new)
     }
 
-    /// Shows an entity as it is now.
-    pub async fn look_anew(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        let seen = self.read(id).await?;
-        self.seen.insert(id.into(), seen.clone()).await;
-        Ok(seen)
+    /// Returns an entity as it is now.
+    pub async fn look_anew(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        self.entities.renew(id, self.peek(id)).await
     }
 
-    /// Shows an entity as of a version that was just read, or a later one.
-    pub async fn at_version(&self, id: &str, version: i64) -> Result<Arc<Seen<M>>, ViewError> {
-        if let Some(seen) = self.seen.get(id).await.filter(|seen| seen.version == version) {
-            return Ok(seen);
+    /// Returns an entity as of a version that was just read, or a later one.
+    pub async fn at_version(
+        &self,
+        id: &str,
+        version: i64,
+    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        match self.entities.kept(id).await.filter(|kept| kept.version == version) {
+            Some(kept) => Ok(kept),
+            None => self.look_anew(id).await,
         }
-        self.look_anew(id).await
     }
 
-    async fn read(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
-        let since = Stopwatch::start();
-        let row = self.services.store.load(M::KIND, id).await;
-        let row = row.map_err(|error| ViewError::Unavailable(Arc::new(error)))?;
-        let seen = match row {
-            None => Seen { machine: M::default(), version: 0, since },
-            Some(Row { revision, .. }) if revision > M::REVISION.into() => {
-                return Err(ViewError::Unreadable);
+    /// Returns the whole list of `owner` as it was less than a second ago.
+    pub async fn list(
+        &self,
+        list: &'static str,
+        owner: &str,
+    ) -> Result<Arc<[Entry<M>]>, HydrateError> {
+        let key = format!("{list} {owner}");
+        self.lists().get(&key, || self.read_list(list, owner)).await
+    }
+
+    /// Returns the list of `owner` as it is now, where `anew`; else as it was less than a second ago.
+    pub async fn list_if(
+        &self,
+        anew: bool,
+        list: &'static str,
+        owner: &str,
+    ) -> Result<Arc<[Entry<M>]>, HydrateError> {
+        if !anew {
+            return self.list(list, owner).await;
+        }
+        let key = format!("{list} {owner}");
+        self.lists().renew(&key, self.read_list(list, owner)).await
+    }
+
+    fn lists(&self) -> &Lists<M> {
+        // Long lists take as much memory as many short ones.
+        let new =
+            || Recent::new(|list: &Arc<[_]>| u32::try_from(1 + list.len()).unwrap_or(u32::MAX));
+        self.lists.get_or_init(new)
+    }
+
+    async fn read_list(
+        &self,
+        list: &'static str,
+        owner: &str,
+    ) -> Result<Arc<[Entry<M>]>, HydrateError> {
+        let mut entries = Vec::new();
+        let mut after = (String::new(), String::new());
+        loop {
+            let from = (after.0.as_str(), after.1.as_str());
+            let page = self.services.store.list(list, owner, from, PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            for Listed { rank, id, row, .. } in page {
+                let Hydrated { machine, version } = parse(&id, &row)?;
+                after = (rank, id.clone());
+                entries.push(Entry { id, machine, version });
             }
-            Some(Row { version, state, .. }) => {
-                let machine = serde_json::from_str(&state).map_err(|_| ViewError::Unreadable)?;
-                Seen { machine, version, since }
+            if is_last {
+                return Ok(entries.into());
             }
-        };
-        Ok(Arc::new(seen))
+        }
     }
 }
 
-/// Shows who holds the names of one space.
+/// Reads which entity holds a name of one space.
 #[derive(Clone)]
-pub struct Holders {
+pub struct NameView {
     services: Arc<Services>,
     space: &'static str,
-    seen: Cache<Box<str>, Option<Arc<str>>>,
+    holders: Recent<Option<Arc<str>>>,
 }
 
-impl Holders {
+impl NameView {
     pub(super) fn new(services: Arc<Services>, space: &'static str) -> Self {
-        Self { services, space, seen: kept() }
+        Self { services, space, holders: Recent::new(|_| 1) }
     }
 
-    /// Returns the id of whoever held `name` less than a second ago.
-    pub async fn look(&self, name: &str) -> Result<Option<Arc<str>>, ViewError> {
-        if let Some(holder) = self.seen.get(name).await {
-            return Ok(holder);
-        }
-        let reading = self.seen.try_get_with(name.into(), async {
-            let found = self.services.store.find(self.space, name).await;
-            let found = found.map_err(|error| ViewError::Unavailable(Arc::new(error)))?;
-            Ok::<_, ViewError>(found.map(|(_, id)| id.into()))
-        });
-        reading.await.map_err(|error| (*error).clone())
+    /// Returns the id of the entity that held `name` less than a second ago.
+    pub async fn look(&self, name: &str) -> Result<Option<Arc<str>>, HydrateError> {
+        let find = async || {
+            let found = self.services.store.find(self.space, name).await?;
+            Ok(found.map(|(_, id)| id.into()))
+        };
+        self.holders.get(name, find).await
     }
-}
-
-fn kept<V: Clone + Send + Sync + 'static>() -> Cache<Box<str>, V> {
-    Cache::builder().max_capacity(MOST).time_to_live(FRESH).build()
 }

@@ -117,7 +117,7 @@ fn rotate(folder: &Path, only: Option<SigningAlgorithm>) -> Result<(), Failure> 
     made?.iter().try_for_each(say_made)
 }
 
-/// What dev made stays a development installation, whoever makes more keys for it.
+/// What dev made stays a development installation, though a command adds keys to it.
 fn origin_of(keys: &Folder) -> Origin {
     let dev = keys.signing().iter().any(|file| file.made_by_dev);
     if dev { Origin::Dev } else { Origin::Generate }

@@ -187,9 +187,10 @@ pub(super) fn cannot_start(error: SystemError) -> Failure {
         SystemError::KeysWithoutFiles(missing) => {
             Failure::Configuration(missing.iter().map(ToString::to_string).collect())
         }
-        SystemError::ForeignKeys | SystemError::NoKeys | SystemError::Store(_) => {
-            Failure::Configuration(vec![chain(&error)])
-        }
+        SystemError::ForeignKeys
+        | SystemError::NoKeys
+        | SystemError::KeyStates(_)
+        | SystemError::Store(_) => Failure::Configuration(vec![chain(&error)]),
         other => other.into(),
     }
 }

@@ -117,6 +117,7 @@ mod tests {
             public_jwk: observed.public_jwk,
             published_at: Timestamp::NEVER,
             state: KeyState::Current,
+            retired_for: std::time::Duration::ZERO,
         }
     }
 

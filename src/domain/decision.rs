@@ -135,7 +135,7 @@ impl Requirement {
 
 /// A message for the outside world, delivered at least once after the commit.
 pub struct Dispatch {
-    /// Which courier carries it: `mail`, `sms`, `webhook` …
+    /// Which courier delivers it: `mail`, `sms`, `webhook` …
     pub topic: &'static str,
     /// What the courier needs; encrypted at rest, erased on delivery.
     pub payload: Secret,

@@ -1,4 +1,4 @@
-//! The rules, as plain values: no input or output, no clock, no dice.
+//! The rules, as plain values: no input or output, no clock, no randomness.
 //!
 //! A [`Machine`] is the state of one entity together with everything that may happen to it. It is
 //! driven from outside, always in the same order:
@@ -18,6 +18,7 @@ pub mod authority;
 pub mod authorization;
 pub mod client;
 pub mod consent;
+mod context;
 mod decision;
 mod epoch;
 mod fingerprint;
@@ -39,6 +40,7 @@ pub mod throttle;
 mod time;
 pub mod token_family;
 
+pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use projection::{Listing, Name};

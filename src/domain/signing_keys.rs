@@ -5,6 +5,9 @@
 //! must have expired it becomes `current` and signs; its predecessor is `retired` and stays
 //! published until the last token it signed has expired. A leaked key is `revoked`: it leaves the
 //! set at once. A key that has left never comes back, though its file may still lie in a folder.
+//!
+//! Nodes may be configured differently, and a lifetime may be lowered while longer tokens are out. So
+//! a key remembers the longest time that a node which signed with it has asked for.
 
 mod algorithm;
 
@@ -24,7 +27,7 @@ pub struct SigningKeys {
     keys: Vec<PublicKey>,
 }
 
-/// A public key as everyone may see it, and where it stands.
+/// A public key, and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublicKey {
     pub kid: String,
@@ -32,12 +35,15 @@ pub struct PublicKey {
     pub public_jwk: Value,
     pub published_at: Timestamp,
     pub state: KeyState,
+    /// How long it is published after it was retired; zero until it signs.
+    #[serde(default)]
+    pub retired_for: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
-    /// Published so that everyone knows it before it signs.
+    /// Published so that relying parties know it before it signs.
     Next,
     /// Signs.
     Current,
@@ -61,22 +67,39 @@ pub struct ObservedKey {
 pub enum Command {
     /// A node found these private keys in its folder, oldest first.
     Observe { keys: Vec<ObservedKey> },
-    /// Time has passed: whoever was published for `published_for` signs, if its private half is
-    /// among those `held` by the node that says so; whoever is replaced stays published for
-    /// `retired_for`.
+    /// Time has passed: a key that was published for `published_for` signs, if the node that asks
+    /// holds its private half; a key that is replaced stays published for `retired_for`, or longer
+    /// if a node asked for that while it signed.
     Advance { held: Vec<String>, published_for: Duration, retired_for: Duration },
-    /// The private key has leaked; whoever takes its place must be among those `held` by the caller,
-    /// for a key whose private half nobody has signs nothing.
+    /// The private key has leaked. Its successor must be among those `held` by the caller: without
+    /// its private half it could not sign.
     Revoke { kid: String, held: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    Published { key: ObservedKey, at: Timestamp },
-    Promoted { kid: String },
-    Retired { kid: String, until: Timestamp },
-    Dropped { kid: String },
-    Revoked { kid: String },
+    Published {
+        key: ObservedKey,
+        at: Timestamp,
+    },
+    Promoted {
+        kid: String,
+    },
+    /// It must stay published for so long after it is retired.
+    Extended {
+        kid: String,
+        retired_for: Duration,
+    },
+    Retired {
+        kid: String,
+        until: Timestamp,
+    },
+    Dropped {
+        kid: String,
+    },
+    Revoked {
+        kid: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +116,11 @@ impl SigningKeys {
     /// Lists everything that is published, in the order of publication.
     pub fn published(&self) -> impl Iterator<Item = &PublicKey> {
         self.keys.iter().filter(|key| !matches!(key.state, KeyState::Gone | KeyState::Revoked))
+    }
+
+    /// Lists every key that was not revoked, also those that are published no longer.
+    pub fn not_revoked(&self) -> impl Iterator<Item = &PublicKey> {
+        self.keys.iter().filter(|key| key.state != KeyState::Revoked)
     }
 
     /// Returns the key that signs with `algorithm`.
@@ -136,7 +164,7 @@ impl SigningKeys {
             let published = Event::Published { key: key.clone(), at: now };
             after.apply(&published);
             events.push(published);
-            // Waiting would protect nobody: until now no token of this algorithm could exist.
+            // Waiting would not help: until now no token of this algorithm could exist.
             if first {
                 events.push(Event::Promoted { kid: key.kid.clone() });
             }
@@ -164,10 +192,14 @@ impl SigningKeys {
             if signer.state == KeyState::Next {
                 events.push(Event::Promoted { kid: signer.kid.clone() });
             }
+            if signer.retired_for < retired_for {
+                events.push(Event::Extended { kid: signer.kid.clone(), retired_for });
+            }
             // All that were overtaken go: an older key must not replace a newer one later on.
             for key in self.of(algorithm).take_while(|key| key.kid != signer.kid) {
                 if matches!(key.state, KeyState::Next | KeyState::Current) {
-                    events.push(Event::Retired { kid: key.kid.clone(), until: now + retired_for });
+                    let until = now + key.retired_for.max(retired_for);
+                    events.push(Event::Retired { kid: key.kid.clone(), until });
                 }
             }
         }
@@ -197,9 +229,13 @@ impl SigningKeys {
     }
 
     fn set(&mut self, kid: &str, state: KeyState) {
-        if let Some(key) = self.keys.iter_mut().find(|key| key.kid == kid) {
+        if let Some(key) = self.find_mut(kid) {
             key.state = state;
         }
+    }
+
+    fn find_mut(&mut self, kid: &str) -> Option<&mut PublicKey> {
+        self.keys.iter_mut().find(|key| key.kid == kid)
     }
 }
 
@@ -210,8 +246,9 @@ impl ObservedKey {
 }
 
 impl Event {
-    fn record(&self) -> Record {
-        match self {
+    fn record(&self) -> Option<Record> {
+        Some(match self {
+            Self::Extended { .. } => return None,
             Self::Published { key, .. } => Record::new("signing_key.published")
                 .with("kid", key.kid.as_str())
                 .with("algorithm", key.algorithm.name()),
@@ -221,17 +258,19 @@ impl Event {
                 .with("until", until.millis()),
             Self::Dropped { kid } => Record::new("signing_key.dropped").with("kid", kid.as_str()),
             Self::Revoked { kid } => Record::new("signing_key.revoked").with("kid", kid.as_str()),
-        }
+        })
     }
 }
 
 fn grant(events: Vec<Event>) -> Decision<SigningKeys> {
-    let records: Vec<Record> = events.iter().map(Event::record).collect();
+    let records: Vec<Record> = events.iter().filter_map(Event::record).collect();
     records.into_iter().fold(Decision::accept(events, ()), Decision::recording)
 }
 
 impl Machine for SigningKeys {
     const KIND: &'static str = "signing_keys";
+    /// 2: `retired_for`.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -255,8 +294,14 @@ impl Machine for SigningKeys {
                 public_jwk: key.public_jwk.clone(),
                 published_at: *at,
                 state: KeyState::Next,
+                retired_for: Duration::ZERO,
             }),
             Event::Promoted { kid } => self.set(kid, KeyState::Current),
+            Event::Extended { kid, retired_for } => {
+                if let Some(key) = self.find_mut(kid) {
+                    key.retired_for = *retired_for;
+                }
+            }
             Event::Retired { kid, until } => self.set(kid, KeyState::Retired { until: *until }),
             Event::Dropped { kid } => self.set(kid, KeyState::Gone),
             Event::Revoked { kid } => self.set(kid, KeyState::Revoked),

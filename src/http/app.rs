@@ -10,19 +10,19 @@ use super::{
 };
 use crate::{
     actors::{
-        Entities, Holders, KeySnapshot, ListView, MultiCommit, MultiCommits, StartError, View,
+        Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
     crypto::{Dice, SharedVault},
     domain::{
-        Clock,
+        Clock, Context,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KnownClient},
         consent::Consent,
         flow::{Flow, Rules},
         id_token::IdToken,
-        membership::{MEMBERSHIPS, Membership},
+        membership::Membership,
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
         session::Session,
@@ -56,13 +56,11 @@ pub struct Inner {
     pub(super) registry: Entities<Client>,
     pub(super) organizations: View<Organization>,
     pub(super) resources: View<Resource>,
-    pub(super) scope_owners: Holders,
+    pub(super) scope_owners: NameView,
     pub(super) access_tokens: Entities<AccessToken>,
     pub(super) accounts: View<Account>,
     pub(super) account_entities: Entities<Account>,
     pub(super) memberships: View<Membership>,
-    /// The memberships of each account, ended ones too.
-    pub(super) memberships_of: ListView<Membership>,
     pub(super) sessions: Entities<Session>,
     pub(super) session_views: View<Session>,
     pub(super) consent_views: View<Consent>,
@@ -129,12 +127,11 @@ impl App {
             registry: system.host().await?,
             organizations: system.view(),
             resources: system.view(),
-            scope_owners: system.holders(SCOPE_OWNERS),
+            scope_owners: system.names(SCOPE_OWNERS),
             access_tokens: system.host().await?,
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
-            memberships_of: system.list_view(MEMBERSHIPS),
             sessions: system.host().await?,
             session_views: system.view(),
             consent_views: system.view(),
@@ -200,32 +197,33 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client, be it expired, and returns whom it names.
+    /// Reads an ID token of ours for this client and returns whom it names, though it has expired or
+    /// its key was retired; one that a revoked key signed is not ours (adr/0035).
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
-        let verifiers = self.keys.borrow().verifiers.clone();
+        let verifiers = self.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
         let ours = claims.iss == self.issuer && claims.aud == client.client_id;
         ours.then(|| claims.sub.into_owned())
     }
 
     /// Notes that a client which registered itself is used, so that it is not forgotten.
-    pub(super) fn note_use_of(&self, client: &KnownClient) {
+    pub(super) fn note_use_of(&self, context: &Context, client: &KnownClient) {
         if client.is_awaited() {
             // The caller does not wait for it: if it fails, there are thirty days to come back in.
-            self.registry.tell(&client.client_id, client::Command::Use);
+            self.registry.tell(context, &client.client_id, client::Command::Use);
         }
     }
 
     /// Notes the use of a client that is known by its id.
-    pub(super) async fn note_use(&self, client_id: &str) {
+    pub(super) async fn note_use(&self, context: &Context, client_id: &str) {
         let seen = self.clients.look(client_id).await.ok();
         if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
-            self.note_use_of(client);
+            self.note_use_of(context, client);
         }
     }
 
     /// Begins decisions over several entities that are committed together.
-    pub(super) fn multi_commit(&self) -> MultiCommit {
-        self.multi_commits.begin()
+    pub(super) fn multi_commit(&self, context: &Context) -> MultiCommit {
+        self.multi_commits.begin(context)
     }
 }

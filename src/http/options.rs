@@ -20,6 +20,13 @@ pub struct Lifetimes {
     pub flow: Duration,
 }
 
+impl Lifetimes {
+    /// The longest life of a token that a signing key signs.
+    pub fn longest_signed(&self) -> Duration {
+        self.access_token.max(self.id_token)
+    }
+}
+
 /// Where people are sent; what is not set is nowhere.
 #[derive(Clone, Debug, Default)]
 pub struct Links {

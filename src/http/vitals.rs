@@ -102,7 +102,7 @@ impl Vitals {
             let names = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
             let counts = vitals.statuses.iter().map(|count| count.load(Relaxed));
             let statuses = names.zip(counts).filter(|(_, count)| *count > 0).collect();
-            RouteReport { route: *route, statuses, times: vitals.times.report() }
+            RouteReport { route, statuses, times: vitals.times.report() }
         })
     }
 

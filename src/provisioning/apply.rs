@@ -8,7 +8,7 @@ use super::{
     progress::Progress,
 };
 use crate::{
-    actors::{MultiCommit, MultiCommitError, hashing::HashingError},
+    actors::{HydrateError, MultiCommit, hashing::HashingError},
     config::Complaint,
     domain::account::{Account, Command},
     store::{CommitError, ReadError},
@@ -25,7 +25,7 @@ pub enum ApplyError {
     #[error("the file cannot be applied")]
     Refused(Vec<Complaint>),
     #[error("what the file speaks of cannot be read")]
-    Entities(#[from] MultiCommitError),
+    Entities(#[from] HydrateError),
     #[error("the owners of names cannot be read")]
     Names(#[from] ReadError),
     #[error("the passwords cannot be hashed")]

@@ -1,7 +1,7 @@
 //! Clears what failed attempts hold against an account, beside running servers.
 
 use crate::{
-    actors::MultiCommitError,
+    actors::HydrateError,
     domain::{
         Machine as _,
         account::{Account, EMAIL_ADDRESSES, normalise_email},
@@ -29,7 +29,7 @@ pub enum UnlockError {
     #[error("there is no account with this address")]
     NoSuchAccount,
     #[error("the account cannot be read")]
-    Entities(#[from] MultiCommitError),
+    Entities(#[from] HydrateError),
     #[error("the address cannot be looked up")]
     Names(#[from] ReadError),
     #[error("attempts keep being made: try again")]

@@ -83,7 +83,7 @@ pub(super) const DELIST: &str = "DELETE FROM listings \
      WHERE list = $1 AND owner = $2 AND rank = $3 AND id = $4 AND kind = $5";
 
 // `+ 0`: SQLite plans a bare `LIMIT $5` for the number bound to it, and so anew each time one is.
-pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state \
+pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
       FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
      ORDER BY l.rank, l.id LIMIT $5 + 0";

@@ -48,8 +48,7 @@ pub struct Listed {
     pub rank: String,
     pub kind: String,
     pub id: String,
-    pub version: i64,
-    pub state: String,
+    pub row: Row,
 }
 
 impl Store {
@@ -133,8 +132,7 @@ impl Store {
                 rank: row.text(0)?,
                 kind: row.text(1)?,
                 id: row.text(2)?,
-                version: row.int(3)?,
-                state: row.text(4)?,
+                row: Row { version: row.int(3)?, state: row.text(4)?, revision: row.int(5)? },
             })
         };
         Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)

@@ -6,7 +6,7 @@ use crate::{
 };
 use porteiro::{
     actors::Failure,
-    domain::{Clock as _, Requirement},
+    domain::{Clock as _, Context, Requirement},
     store::{CommitError, Moment},
 };
 use tokio::task::JoinSet;
@@ -230,7 +230,7 @@ async fn an_entity_that_everybody_requires_can_still_be_closed() {
         }
     }
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    nodes[1].ledgers.insist("org", Command::Close).await.unwrap();
+    nodes[1].ledgers.ask_detached("org", Command::Close).await.unwrap();
     // Everybody hears of it and stops.
     let all = tokio::time::timeout(std::time::Duration::from_secs(20), askers.join_all()).await;
     all.expect("nobody goes on under a closed organization");
@@ -357,7 +357,7 @@ async fn rows_are_locked_in_one_order_whatever_order_they_are_changed_in() {
     stranger.hold("m").await;
     let mut committing = JoinSet::new();
     for (node, order) in nodes.iter().zip([["a", "m", "b"], ["b", "m", "a"]]) {
-        let mut multi_commit = node.tree.multi_commit();
+        let mut multi_commit = node.tree.multi_commit(&Context::operator());
         for id in order {
             multi_commit.decide::<Ledger>(id, &Command::Append(1)).await.unwrap().unwrap();
         }

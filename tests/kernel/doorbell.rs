@@ -1,7 +1,7 @@
 //! The machine of `CONTRIBUTING.md`, run as it stands there.
 
 use crate::support::World;
-use porteiro::actors::Failure;
+use porteiro::{actors::Failure, domain::Context};
 use std::fs;
 
 // [the machine]
@@ -61,15 +61,16 @@ async fn a_new_machine_needs_one_impl_and_nothing_else() {
     let world = World::new().await;
     let node = world.node().await;
     let doorbells = node.tree.host::<Doorbell>().await.unwrap();
-    assert_eq!(doorbells.ask("front", Command::Ring).await.unwrap(), 1);
-    assert_eq!(doorbells.ask("front", Command::Ring).await.unwrap(), 2);
-    assert_eq!(doorbells.ask("front", Command::Mute).await.unwrap(), 2);
+    let caller = Context::node();
+    assert_eq!(doorbells.ask(&caller, "front", Command::Ring).await.unwrap().reply, 1);
+    assert_eq!(doorbells.ask(&caller, "front", Command::Ring).await.unwrap().reply, 2);
+    assert_eq!(doorbells.ask(&caller, "front", Command::Mute).await.unwrap().reply, 2);
     let muted = Err(Failure::Refused(Refusal::Muted));
-    assert!(doorbells.ask("front", Command::Ring).await == muted);
+    assert!(doorbells.ask(&caller, "front", Command::Ring).await == muted);
     node.stop().await;
     let node = world.node().await;
     let doorbells = node.tree.host::<Doorbell>().await.unwrap();
-    assert!(doorbells.ask("front", Command::Ring).await == muted);
+    assert!(doorbells.ask(&caller, "front", Command::Ring).await == muted);
     assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
     node.stop().await;
 }

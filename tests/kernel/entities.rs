@@ -4,7 +4,7 @@ use crate::{
     ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
 };
-use porteiro::actors::Failure;
+use porteiro::{actors::Failure, domain::Context};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -190,7 +190,13 @@ async fn an_entity_that_a_newer_binary_wrote_is_left_alone() {
         assert_eq!(node.append("a", 2).await, Err(Failure::Unavailable));
         assert_eq!(node.ledgers.ask("a", Command::Read).await, Err(Failure::Unavailable));
     }
-    assert!(node.tree.multi_commit().decide::<Ledger>("a", &Command::Read).await.is_err());
+    assert!(
+        node.tree
+            .multi_commit(&Context::operator())
+            .decide::<Ledger>("a", &Command::Read)
+            .await
+            .is_err()
+    );
     assert_eq!(node.ledgers.report().quarantined, 0, "it is nobody's fault");
     stranger.run("UPDATE entities SET revision = 1").await.unwrap();
     assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
@@ -256,7 +262,7 @@ async fn what_is_insisted_on_happens_though_its_asker_left_and_its_actor_died() 
         waiting.spawn(async move { ledgers.ask("a", command).await });
         node.asked(asks).await;
     }
-    let insisting = node.ledgers.insist("a", Command::Close);
+    let insisting = node.ledgers.ask_detached("a", Command::Close);
     assert!(tokio::time::timeout(Duration::from_millis(50), insisting).await.is_err());
     stranger.let_go().await;
     waiting.join_all().await;
@@ -369,7 +375,7 @@ async fn what_was_thought_new_and_is_not_is_found_by_the_commit() {
 }
 
 #[tokio::test]
-async fn a_roll_shows_a_whole_list_and_keeps_it_for_less_than_a_second() {
+async fn a_view_returns_a_whole_list_and_keeps_it_for_less_than_a_second() {
     let world = World::new().await;
     let node = world.node().await;
     for number in 0..250u64 {
@@ -377,23 +383,23 @@ async fn a_roll_shows_a_whole_list_and_keeps_it_for_less_than_a_second() {
         node.append(&id, number).await.unwrap();
         node.ledgers.ask(&id, Command::Join("ana".to_owned())).await.unwrap();
     }
-    let list_view = node.tree.list_view::<Ledger>("ledgers");
-    let listed = list_view.look_if(false, "ana").await.unwrap();
+    let view = node.tree.view::<Ledger>();
+    let listed = view.list_if(false, "ledgers", "ana").await.unwrap();
     assert_eq!(listed.len(), 250);
     let first: Vec<u64> = listed.iter().map(|entry| entry.machine.entries[0]).collect();
     assert_eq!(first, (0..250).collect::<Vec<_>>());
-    assert!(list_view.look_if(false, "bea").await.unwrap().is_empty());
+    assert!(view.list_if(false, "ledgers", "bea").await.unwrap().is_empty());
 
     node.append("000", 1_000).await.unwrap();
     let reads = node.store.report().reads;
-    let again = list_view.look_if(false, "ana").await.unwrap();
+    let again = view.list_if(false, "ledgers", "ana").await.unwrap();
     assert_eq!((&*again[0].id, again[0].version), ("000", listed[0].version));
     assert_eq!(node.store.report().reads, reads, "it was seen a moment ago");
-    let anew = list_view.look_if(true, "ana").await.unwrap();
+    let anew = view.list_if(true, "ledgers", "ana").await.unwrap();
     assert_eq!((anew.len(), &*anew[249].id), (250, "000"), "it has moved to the end");
     node.append("001", 1_000).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let listed = list_view.look_if(false, "ana").await.unwrap();
+    let listed = view.list_if(false, "ledgers", "ana").await.unwrap();
     assert_eq!(listed[249].machine.entries, [1, 1_000]);
     node.stop().await;
 }

@@ -43,7 +43,7 @@ async fn the_janitor_comes_by_itself_and_works_off_a_backlog() {
     for number in 0..250 {
         node.ledgers.ask(&format!("l{number}"), Command::ForgetAt(soon)).await.unwrap();
     }
-    node.tree.keep_tidy().await.unwrap();
+    node.tree.start_janitor().await.unwrap();
     world.clock.advance(Duration::from_mins(2));
     let mut stranger = world.stranger().await;
     eventually("a tidy house", async || stranger.count("entities").await == 0).await;
@@ -55,7 +55,7 @@ async fn the_janitor_anchors_the_log_only_when_something_was_written() {
     let mut world = World::new().await;
     world.tree.janitor.anchor_every = Duration::from_secs(1);
     let node = world.node().await;
-    node.tree.keep_tidy().await.unwrap();
+    node.tree.start_janitor().await.unwrap();
     let mut stranger = world.stranger().await;
     let anchors = "security_log WHERE event = 'log.anchored'";
     for round in 1..=3 {
@@ -82,8 +82,8 @@ async fn two_janitors_do_not_answer_each_others_anchors() {
     let (one, other) = (world.node().await, world.node().await);
     one.ledgers.ask("a", Command::AppendAndRecord(1)).await.unwrap();
     other.ledgers.ask("b", Command::AppendAndRecord(1)).await.unwrap();
-    one.tree.keep_tidy().await.unwrap();
-    other.tree.keep_tidy().await.unwrap();
+    one.tree.start_janitor().await.unwrap();
+    other.tree.start_janitor().await.unwrap();
     let mut stranger = world.stranger().await;
     let anchors = "security_log WHERE event = 'log.anchored'";
     eventually("an anchor of each", async || {
@@ -118,7 +118,7 @@ async fn the_janitor_trims_a_long_log_though_nothing_more_is_written() {
         });
     }
     askers.join_all().await;
-    node.tree.keep_tidy().await.unwrap();
+    node.tree.start_janitor().await.unwrap();
     let mut stranger = world.stranger().await;
     let anchors = "security_log WHERE event = 'log.anchored'";
     world.clock.advance(Duration::from_mins(61));
@@ -144,7 +144,7 @@ async fn rounds_that_could_not_be_made_are_not_made_up_for() {
     let soon = world.clock.now();
     node.ledgers.ask("a", Command::ForgetAt(soon)).await.unwrap();
     stranger.hold_everything().await;
-    node.tree.keep_tidy().await.unwrap();
+    node.tree.start_janitor().await.unwrap();
     tokio::time::sleep(every * 50).await;
     stranger.let_go().await;
     eventually("a tidy house", async || stranger.count("entities").await == 0).await;

@@ -1,20 +1,30 @@
 //! The whole system: keys from a folder, their states in the store, passwords in the pool.
 
-use crate::support::{World, eventually};
+use crate::{
+    ledger::{self, Ledger},
+    support::{World, eventually},
+};
 use porteiro::{
-    actors::INSTALLATION,
+    actors::{HydrateError, INSTALLATION},
     crypto::{
         SystemDice,
-        keys::{Generator, Origin, Purpose},
+        keys::{DevKeys, Folder, Generator, Origin, Purpose},
     },
     domain::{
-        Clock as _,
+        Clock as _, Context,
         password::Password,
         signing_keys::{Command, SigningAlgorithm},
     },
-    system::{System, SystemError},
+    system::{System, SystemError, key_states},
 };
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
+    time::Duration,
+};
 
 fn generator<'a>(folder: &'a std::path::Path, world: &World) -> Generator<'a> {
     let created_at = world.clock.now();
@@ -69,7 +79,7 @@ async fn a_new_key_is_published_before_it_signs_and_the_old_one_verifies_for_a_w
     world.clock.advance(world.tree.keys.published_for);
     eventually("promotion", async || kid(&system, es256) == new).await;
     assert!(published(&system).contains(&old), "what the old one signed still verifies");
-    world.clock.advance(world.tree.keys.retired_for + Duration::from_secs(1));
+    world.clock.advance(world.tree.keys.longest_token + Duration::from_secs(1));
     eventually("retirement", async || !published(&system).contains(&old)).await;
     assert_eq!(kid(&system, es256), new, "though its file is still there");
     assert!(system.store().verify_log(&[]).await.unwrap().findings.is_empty());
@@ -139,7 +149,7 @@ async fn a_leaked_key_leaves_the_published_set_at_once() {
     eventually("publication", async || published(&system).contains(&next)).await;
     let leaked = kid(&system, es256);
     let revoke = Command::Revoke { kid: leaked.clone(), held: vec![next.clone()] };
-    system.signing_keys().ask(INSTALLATION, revoke).await.unwrap();
+    system.signing_keys().ask(&Context::operator(), INSTALLATION, revoke).await.unwrap();
     system.reload_keys();
     eventually("the successor", async || kid(&system, es256) == next).await;
     assert!(!published(&system).contains(&leaked));
@@ -156,4 +166,56 @@ async fn a_system_without_usable_keys_does_not_start_and_touches_no_store() {
     options.store = format!("sqlite://{}", database.display());
     assert!(matches!(System::start(options).await, Err(SystemError::Keys(_))));
     assert!(!database.exists());
+}
+
+#[tokio::test]
+async fn signing_keys_of_a_newer_revision_are_refused_instead_of_misread() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let running = System::start(world.system(folder.clone())).await.unwrap();
+    let before = published(&running);
+    let mut stranger = world.stranger().await;
+    let raise =
+        "UPDATE entities SET revision = 3, version = version + 1 WHERE kind = 'signing_keys'";
+    stranger.run(raise).await.unwrap();
+    let read = key_states(running.store()).await;
+    assert!(matches!(read, Err(HydrateError::TooNew { kind: "signing_keys", .. })));
+    let started = System::start(world.system(folder)).await;
+    assert!(matches!(started, Err(SystemError::KeyStates(HydrateError::TooNew { .. }))));
+    assert_eq!(published(&running), before, "the last reading counts");
+    assert!(running.stop(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_slow_to_read_keeps_nothing_else_waiting() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    generator(&folder, &world).generate_all().unwrap();
+    let [slow, begun, ended] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let mut options = world.system(folder.clone());
+    options.read_folder = Arc::new({
+        let (slow, begun, ended) = (slow.clone(), begun.clone(), ended.clone());
+        move || {
+            if slow.load(SeqCst) {
+                begun.store(true, SeqCst);
+                let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(10));
+                ended.store(true, SeqCst);
+            }
+            Folder::load(&folder, DevKeys::Refused)
+        }
+    });
+    let system = System::start(options).await.unwrap();
+    slow.store(true, SeqCst);
+    system.reload_keys();
+    eventually("a reading", async || begun.load(SeqCst)).await;
+    // This runtime has one thread: had the reading taken it, nothing would be answered before its end.
+    let ledgers = system.host::<Ledger>().await.unwrap();
+    ledgers.ask(&Context::node(), "a", ledger::Command::Append(1)).await.unwrap();
+    assert!(!ended.load(SeqCst), "the folder is still being read");
+    slow.store(false, SeqCst);
+    drop(release);
+    assert!(system.stop(Duration::from_secs(5)).await);
 }

@@ -7,6 +7,7 @@ use crate::{
 };
 use porteiro::{
     actors::Failure,
+    domain::Context,
     store::{CommitError, Moment},
 };
 
@@ -19,7 +20,7 @@ async fn entities_of_several_kinds_change_together() {
     let world = World::new().await;
     let node = world.node().await;
     node.append("old", 1).await.unwrap();
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     let first = multi_commit.decide::<Ledger>("new", &named(1, "n")).await.unwrap();
     assert_eq!(first, Ok(vec![1]));
     let second = multi_commit.decide::<Ledger>("new", &Command::AppendAndRecord(2)).await.unwrap();
@@ -47,7 +48,7 @@ async fn if_one_has_moved_on_none_changes() {
     for id in ["a", "b"] {
         node.append(id, 1).await.unwrap();
     }
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     for id in ["a", "b"] {
         multi_commit.decide::<Ledger>(id, &Command::Append(2)).await.unwrap().unwrap();
     }
@@ -66,7 +67,7 @@ async fn what_was_read_and_left_alone_must_still_be_as_it_was() {
     let world = World::new().await;
     let node = world.node().await;
     node.append("read", 1).await.unwrap();
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     let refused = multi_commit.decide::<Ledger>("read", &Command::Append(1)).await.unwrap();
     assert_eq!(refused, Err(Refusal::AlreadyThere));
     multi_commit.decide::<Ledger>("written", &Command::Append(1)).await.unwrap().unwrap();
@@ -81,7 +82,7 @@ async fn what_was_looked_at_is_shown_as_decided_and_must_not_move() {
     let world = World::new().await;
     let node = world.node().await;
     node.append("seen", 1).await.unwrap();
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     assert_eq!(multi_commit.look::<Ledger>("seen").await.unwrap().entries, [1]);
     assert!(multi_commit.look::<Ledger>("written").await.unwrap().entries.is_empty());
     multi_commit.decide::<Ledger>("written", &Command::Append(1)).await.unwrap().unwrap();
@@ -97,7 +98,7 @@ async fn a_name_that_is_taken_undoes_all_of_it() {
     let world = World::new().await;
     let node = world.node().await;
     node.ledgers.ask("holder", named(1, "n")).await.unwrap();
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     multi_commit.decide::<Ledger>("a", &Command::Append(1)).await.unwrap().unwrap();
     multi_commit.decide::<Ledger>("b", &named(1, "n")).await.unwrap().unwrap();
     assert_eq!(multi_commit.commit().await, Err(CommitError::Taken { space: "ledger_name" }));
@@ -110,7 +111,7 @@ async fn one_commit_hands_a_name_on_and_nobody_can_come_between() {
     let world = World::new().await;
     let node = world.node().await;
     node.ledgers.ask("old", named(1, "n")).await.unwrap();
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     multi_commit.decide::<Ledger>("old", &Command::AppendAndName(2, None)).await.unwrap().unwrap();
     multi_commit.decide::<Ledger>("new", &named(1, "n")).await.unwrap().unwrap();
     let third = node.ledgers.ask("third", named(1, "n")).await;
@@ -121,7 +122,7 @@ async fn one_commit_hands_a_name_on_and_nobody_can_come_between() {
     let third = node.ledgers.ask("third", named(1, "n")).await;
     assert_eq!(third, Err(Failure::Taken { space: "ledger_name" }));
     // A commit that loses hands nothing on.
-    let mut multi_commit = node.tree.multi_commit();
+    let mut multi_commit = node.tree.multi_commit(&Context::operator());
     multi_commit.decide::<Ledger>("new", &Command::AppendAndName(2, None)).await.unwrap().unwrap();
     multi_commit.decide::<Ledger>("old", &named(3, "n")).await.unwrap().unwrap();
     node.append("old", 4).await.unwrap();
@@ -135,7 +136,7 @@ async fn a_large_commit_is_whole_or_not_at_all() {
     let world = World::new().await;
     let node = world.node().await;
     for moment in [Some(Moment::Write), Some(Moment::Commit), None] {
-        let mut multi_commit = node.tree.multi_commit();
+        let mut multi_commit = node.tree.multi_commit(&Context::operator());
         for number in 0..500 {
             let command = named(1, &format!("n{number}"));
             multi_commit.decide::<Ledger>(&format!("l{number}"), &command).await.unwrap().unwrap();

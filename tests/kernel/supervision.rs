@@ -124,7 +124,7 @@ async fn a_child_that_keeps_dying_spends_its_budget_and_the_tree_gives_up() {
     let given_up = tokio::time::timeout(Duration::from_secs(10), node.tree.given_up()).await;
     assert_eq!(given_up.unwrap(), "ledger");
     // Giving up still ends in order, and nothing acknowledged is lost by it.
-    node.tree.take_down(Duration::from_secs(5)).await;
+    node.tree.stop(Duration::from_secs(5)).await;
     node.store.close().await;
 }
 
@@ -140,7 +140,7 @@ async fn a_kind_has_one_host_and_so_an_entity_one_owner() {
 async fn a_worker_that_panics_is_restarted() {
     let world = World::new().await;
     let node = world.node().await;
-    node.tree.keep_tidy().await.unwrap();
+    node.tree.start_janitor().await.unwrap();
     world.clock.panic_next_reader();
     eventually("the janitor's panic", async || !world.clock.is_broken()).await;
     node.ledgers

@@ -8,15 +8,15 @@ use crate::{
 };
 use porteiro::{
     actors::{
-        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, RestartBudget, Services,
-        Tree, TreeOptions, hashing::HashingOptions,
+        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, KindReport, RestartBudget,
+        Services, Tree, TreeOptions, hashing::HashingOptions,
     },
     crypto::{
         SecretKey, SharedVault, SystemDice, Vault, draw_text,
         keys::{DevKeys, Folder},
         password::PasswordCost,
     },
-    domain::Clock,
+    domain::{Clock, Context},
     store::{FaultInjection, Moment, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// TreeOptions for tests: short waits, nothing that acts by itself except what a test starts.
+/// For tests: short waits, nothing that acts by itself except what a test starts.
 fn tree_options() -> TreeOptions {
     TreeOptions {
         idle: Duration::from_mins(5),
@@ -133,15 +133,48 @@ fn tree_options() -> TreeOptions {
         keys: KeyOptions {
             every: Duration::from_millis(20),
             published_for: Duration::from_mins(10),
-            retired_for: Duration::from_hours(1),
+            longest_token: Duration::from_hours(1),
         },
     }
+}
+
+/// The answer of a ledger, without its version.
+pub type Entries = Result<Vec<u64>, Failure<Refusal>>;
+
+/// Asks ledgers in the name of the node, and hears their entries alone.
+#[derive(Clone)]
+pub struct Ledgers(pub Entities<Ledger>);
+
+impl Ledgers {
+    pub async fn ask(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask(&Context::node(), id, command).await)
+    }
+
+    pub async fn ask_new(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_new(&Context::node(), id, command).await)
+    }
+
+    pub async fn ask_within(&self, timeout: Duration, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_within(timeout, &Context::node(), id, command).await)
+    }
+
+    pub async fn ask_detached(&self, id: &str, command: Command) -> Entries {
+        plain(self.0.ask_detached(&Context::node(), id, command).await)
+    }
+
+    pub fn report(&self) -> KindReport {
+        self.0.report()
+    }
+}
+
+fn plain(answer: Answer<Ledger>) -> Entries {
+    answer.map(|replied| replied.reply)
 }
 
 pub struct Node {
     pub store: Store,
     pub tree: Tree,
-    pub ledgers: Entities<Ledger>,
+    pub ledgers: Ledgers,
     pub script: Arc<Script>,
 }
 
@@ -158,17 +191,17 @@ impl Node {
         let store = Store::open(options, world.clock.now()).await.unwrap();
         let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
         let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
-        let tree = Tree::plant(services, world.tree).await.unwrap();
-        let ledgers = tree.host::<Ledger>().await.unwrap();
+        let tree = Tree::start(services, world.tree).await.unwrap();
+        let ledgers = Ledgers(tree.host().await.unwrap());
         Self { store, tree, ledgers, script }
     }
 
     pub async fn with_couriers(self, couriers: Couriers) -> Self {
-        self.tree.deliver_by(couriers).await.unwrap();
+        self.tree.start_outbox(couriers).await.unwrap();
         self
     }
 
-    pub async fn append(&self, id: &str, entry: u64) -> Answer<Ledger> {
+    pub async fn append(&self, id: &str, entry: u64) -> Entries {
         self.ledgers.ask(id, Command::Append(entry)).await
     }
 
@@ -182,7 +215,7 @@ impl Node {
     }
 
     pub async fn stop(self) {
-        assert!(self.tree.take_down(Duration::from_secs(10)).await, "the tree came down in order");
+        assert!(self.tree.stop(Duration::from_secs(10)).await, "the tree came down in order");
         self.store.close().await;
     }
 }
@@ -286,7 +319,7 @@ impl Stranger {
     }
 }
 
-pub fn refused(answer: &Answer<Ledger>) -> Option<Refusal> {
+pub fn refused(answer: &Entries) -> Option<Refusal> {
     match answer {
         Err(Failure::Refused(why)) => Some(*why),
         _ => None,

@@ -8,7 +8,7 @@ use porteiro::{
         keys::{DevKeys, Folder, Generator, Origin},
     },
     domain::{
-        Clock as _,
+        Clock as _, Context,
         throttle::{Command, Pace, Refusal, Throttle},
     },
     http::limits::attempts::{Attempts, NotCharged},
@@ -29,7 +29,7 @@ async fn race(doors: &[Entities<Throttle>], times: usize) -> usize {
     let mut askers = JoinSet::new();
     for door in doors.iter().cycle().take(doors.len() * times) {
         let door = door.clone();
-        askers.spawn(async move { door.ask("a", CHARGE()).await });
+        askers.spawn(async move { door.ask(&Context::node(), "a", CHARGE()).await });
     }
     askers.join_all().await.iter().filter(|answer| answer.is_ok()).count()
 }
@@ -41,7 +41,7 @@ async fn racing_attempts_are_granted_as_often_as_the_allowance_says() {
     let throttles = [door(&node).await];
     assert_eq!(race(&throttles, 100).await, 10);
     assert_eq!(node.store.report().commits, 10, "a refusal commits nothing");
-    throttles[0].ask("a", Command::Clear).await.unwrap();
+    throttles[0].ask(&Context::node(), "a", Command::Clear).await.unwrap();
     assert_eq!(race(&throttles, 100).await, 10);
     node.stop().await;
 }
@@ -57,7 +57,7 @@ async fn two_nodes_grant_no_more_than_one() {
         granted += race(&doors, 20).await;
     }
     assert_eq!(granted, 10);
-    let again = doors[0].ask("a", CHARGE()).await;
+    let again = doors[0].ask(&Context::node(), "a", CHARGE()).await;
     assert!(matches!(again, Err(Failure::Refused(Refusal::TooMany { .. }))));
     one.stop().await;
     other.stop().await;
@@ -84,7 +84,7 @@ async fn system(world: &World) -> System {
 /// Says how many wrong attempts are let through before one is not, and how long that must wait.
 async fn wrong_attempts(attempts: &Attempts, authenticator: &'static str, who: &str) -> (u32, u32) {
     for made in 0.. {
-        match attempts.charge(authenticator, who).await {
+        match attempts.charge(&Context::node(), authenticator, who).await {
             Ok(wrong) => wrong.failed(),
             Err(NotCharged::TooMany(wait)) => return (made, wait.seconds()),
             Err(other) => panic!("{other:?}"),
@@ -103,7 +103,7 @@ async fn every_authenticator_of_every_identifier_has_a_throttle_that_names_nobod
         assert_eq!(wrong_attempts(&attempts, "totp", who).await, (10, 30));
     }
     world.clock.advance(Duration::from_secs(30));
-    attempts.charge("password", "ana@acme.test").await.unwrap().succeeded();
+    attempts.charge(&Context::node(), "password", "ana@acme.test").await.unwrap().succeeded();
     let charged = "entities WHERE kind = 'throttle' AND state LIKE '%failures%'";
     eventually("a cleared throttle", async || world.stranger().await.count(charged).await == 3)
         .await;
@@ -165,14 +165,14 @@ async fn an_attempt_that_was_never_judged_gives_itself_back() {
     let system = system(&world).await;
     let attempts = Attempts::new(&system, Arc::default(), true).await.unwrap();
     for _ in 0..3 {
-        attempts.charge("password", "ana@acme.test").await.unwrap().failed();
+        attempts.charge(&Context::node(), "password", "ana@acme.test").await.unwrap().failed();
     }
     // Our own error: the handler returned early.
-    drop(attempts.charge("password", "ana@acme.test").await.unwrap());
+    drop(attempts.charge(&Context::node(), "password", "ana@acme.test").await.unwrap());
     eventually("the former count", async || world.stranger().await.count(&charged(3)).await == 1)
         .await;
     // Right, but the flow is not finished: what was held before stays.
-    attempts.charge("password", "ana@acme.test").await.unwrap().give_back();
+    attempts.charge(&Context::node(), "password", "ana@acme.test").await.unwrap().give_back();
     eventually("the former count", async || world.stranger().await.count(&charged(3)).await == 1)
         .await;
     assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await.0, 7);

@@ -1,7 +1,7 @@
 //! Whether a token is still good: fresh, and only for those who may know.
 
 use crate::support::{INVOICES, SECRET, TestServer};
-use porteiro::domain::signing_keys::SigningAlgorithm;
+use porteiro::domain::{Context, signing_keys::SigningAlgorithm};
 use serde_json::json;
 use std::time::Duration;
 
@@ -175,7 +175,7 @@ async fn what_a_revoked_key_signed_is_not_believed() {
         .running
         .system()
         .signing_keys()
-        .ask(porteiro::actors::INSTALLATION, revoke)
+        .ask(&Context::operator(), porteiro::actors::INSTALLATION, revoke)
         .await
         .unwrap();
     crate::shared::eventually("the key is gone", async || {

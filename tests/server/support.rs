@@ -157,6 +157,8 @@ pub struct TestOptions {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    /// Networks of proxies that are trusted.
+    pub proxies: Vec<ipnet::IpNet>,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
     pub flows: Flows,
@@ -176,6 +178,7 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            proxies: Vec::new(),
             keys_every,
             flows: Flows::default(),
         }
@@ -222,7 +225,7 @@ impl TestServer {
             lifetimes: options.lifetimes,
             links: options.links,
             hosts: options.hosts,
-            proxies: Vec::new(),
+            proxies: options.proxies,
             registration: options.registration,
             limits_enabled: true,
             runtime_options: RuntimeOptions {

@@ -1,4 +1,4 @@
-//! Where working memory lies between two hashes, until it was not used for a while.
+//! Where working memory is kept between two hashes, until it was not used for a while.
 
 use crate::{
     clock::Stopwatch,

@@ -94,6 +94,23 @@ fn a_retired_key_is_published_until_its_last_token_has_expired() {
 }
 
 #[test]
+fn a_retired_key_stays_for_the_longest_token_that_any_node_signed_with_it() {
+    let asking = |seconds| Command::Advance {
+        held: all(),
+        published_for: PUBLISHED_FOR,
+        retired_for: Duration::from_secs(seconds),
+    };
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    keys.take(&asking(5_000), at(10)).unwrap();
+    keys.take(&asking(50), at(20)).unwrap();
+    keys.take(&asking(50), at(100)).unwrap();
+    assert_eq!(keys.state_of("a"), Some(KeyState::Retired { until: at(5_100) }));
+    keys.take(&observe(&["c"]), at(200)).unwrap();
+    keys.take(&asking(50), at(300)).unwrap();
+    assert_eq!(keys.state_of("b"), Some(KeyState::Retired { until: at(350) }), "each its own");
+}
+
+#[test]
 fn a_key_that_is_gone_does_not_return_with_its_file() {
     let mut keys = SigningKeys::with(&["a", "b"]);
     keys.take(&advance(), at(100)).unwrap();

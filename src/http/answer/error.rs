@@ -6,7 +6,7 @@
 pub use super::code::Code;
 
 use super::{private_json, retry_after::RetryAfter};
-use crate::{actors::ViewError, store::ReadError};
+use crate::{actors::HydrateError, store::ReadError};
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -55,8 +55,8 @@ impl OAuthError {
 }
 
 /// What could not be looked at may be there the next time.
-impl From<ViewError> for OAuthError {
-    fn from(error: ViewError) -> Self {
+impl From<HydrateError> for OAuthError {
+    fn from(error: HydrateError) -> Self {
         Self::unavailable().because(error.to_string())
     }
 }

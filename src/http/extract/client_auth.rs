@@ -9,9 +9,9 @@ use crate::http::{
     app::App,
 };
 use crate::{
-    actors::Seen,
+    actors::Hydrated,
     domain::{
-        Fingerprint, Secret,
+        Actor, Context, Fingerprint, Secret,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
@@ -24,8 +24,10 @@ const FAILED: OAuthError =
 
 /// A client that is who it says it is, as far as its kind can show.
 pub struct Caller {
-    seen: Arc<Seen<Client>>,
+    seen: Arc<Hydrated<Client>>,
     pub confidential: bool,
+    /// Of the request; the client acts.
+    pub context: Context,
 }
 
 impl Caller {
@@ -51,6 +53,7 @@ struct Presented {
 /// Finds out which client is speaking.
 pub async fn authenticate(
     app: &App,
+    context: Context,
     headers: &HeaderMap,
     form: &Form,
 ) -> Result<Caller, OAuthError> {
@@ -62,7 +65,10 @@ pub async fn authenticate(
     }
     let seen = app.clients.look(&presented.client_id).await?;
     match judge(seen.machine.known(), &presented) {
-        Ok(confidential) => Ok(Caller { seen, confidential }),
+        Ok(confidential) => {
+            let context = context.by(Actor::Client(presented.client_id));
+            Ok(Caller { seen, confidential, context })
+        }
         Err(why) => Err(refuse(why)),
     }
 }

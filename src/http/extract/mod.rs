@@ -4,6 +4,7 @@ pub mod address;
 pub mod bearer;
 pub mod body;
 pub mod client_auth;
+pub mod context;
 pub mod cookies;
 pub mod form;
 pub mod json;

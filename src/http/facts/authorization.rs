@@ -3,7 +3,7 @@
 use super::target;
 use crate::http::app::App;
 use crate::{
-    actors::ViewError,
+    actors::HydrateError,
     domain::{
         Requirement,
         authorization::{
@@ -11,7 +11,7 @@ use crate::{
         },
         client::{Client, KnownClient},
         consent::{Consent, Parties},
-        membership::Membership,
+        membership::{MEMBERSHIPS, Membership},
         organization::Organization,
     },
 };
@@ -31,7 +31,7 @@ pub struct FactsReader<'a> {
 }
 
 impl FactsReader<'_> {
-    pub async fn gather(&self) -> Result<AuthorizationFacts, ViewError> {
+    pub async fn gather(&self) -> Result<AuthorizationFacts, HydrateError> {
         let offered = target::offered(self.app, &self.request.audience, self.anew).await?;
         let mut situation = AuthorizationFacts {
             ceiling: self.client.ceiling(),
@@ -51,14 +51,14 @@ impl FactsReader<'_> {
     }
 
     /// Lists the organizations that the person can choose from.
-    pub async fn choices(&self) -> Result<Vec<Choice>, ViewError> {
+    pub async fn choices(&self) -> Result<Vec<Choice>, HydrateError> {
         Ok(choices(&self.memberships().await?))
     }
 
     /// The memberships that are enabled, with what they confer.
-    async fn memberships(&self) -> Result<Vec<MembershipChoice>, ViewError> {
+    async fn memberships(&self) -> Result<Vec<MembershipChoice>, HydrateError> {
         let mut memberships = Vec::new();
-        for entry in &*self.app.memberships_of.look_if(self.anew, self.account).await? {
+        for entry in &*self.app.memberships.list_if(self.anew, MEMBERSHIPS, self.account).await? {
             let Some(known) = entry.machine.known().filter(|known| known.enabled) else {
                 continue;
             };
@@ -84,7 +84,7 @@ impl FactsReader<'_> {
     async fn consent(
         &self,
         situation: &AuthorizationFacts,
-    ) -> Result<(ConsentRule, Option<Requirement>), ViewError> {
+    ) -> Result<(ConsentRule, Option<Requirement>), HydrateError> {
         if self.client.can_be_posed_as(&self.request.redirect_uri) {
             return Ok((ConsentRule::Always, None));
         }

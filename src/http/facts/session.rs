@@ -2,10 +2,10 @@
 
 use crate::http::{app::App, extract::request_source::RequestSource};
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     crypto::OpaqueKind,
     domain::{
-        Requirement,
+        Context, Requirement,
         grant::Person,
         session::{Command, Session},
     },
@@ -30,9 +30,10 @@ impl Present {
 /// What is found may be a second old; whoever relies on it requires it in a commit, or looks again.
 pub async fn find(
     app: &App,
+    context: &Context,
     source: &RequestSource,
     anew: bool,
-) -> Result<Option<Present>, ViewError> {
+) -> Result<Option<Present>, HydrateError> {
     let Some(token) = &source.session_token else { return Ok(None) };
     let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
     let now = app.clock.now();
@@ -43,8 +44,8 @@ pub async fn find(
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     if open.is_due(now) {
-        match app.sessions.ask(&token.id, Command::Touch).await {
-            Ok(()) => seen = app.session_views.look_anew(&token.id).await?,
+        match app.sessions.ask(context, &token.id, Command::Touch).await {
+            Ok(_) => seen = app.session_views.look_anew(&token.id).await?,
             Err(Failure::Refused(_)) => return Ok(None),
             // To note it the next time will do.
             Err(_) => {}

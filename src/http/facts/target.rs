@@ -5,7 +5,7 @@ use crate::http::{
     app::App,
 };
 use crate::{
-    actors::{Seen, ViewError},
+    actors::{HydrateError, Hydrated},
     domain::{
         authority::{self, Audience, OwnedScope, Permission, Scopes, WrongTarget},
         resource::{self, LONGEST_IDENTIFIER, Resource},
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The one recipient of a token, and what it offers if it was asked for by name.
 pub struct Target {
     pub audience: Audience,
-    resource: Option<Arc<Seen<Resource>>>,
+    resource: Option<Arc<Hydrated<Resource>>>,
 }
 
 impl Target {
@@ -28,7 +28,11 @@ impl Target {
 }
 
 /// Lists the scopes of the API that a grant or a request is for.
-pub async fn offered(app: &App, audience: &Audience, anew: bool) -> Result<Vec<String>, ViewError> {
+pub async fn offered(
+    app: &App,
+    audience: &Audience,
+    anew: bool,
+) -> Result<Vec<String>, HydrateError> {
     let Audience::Resource(identifier) = audience else { return Ok(Vec::new()) };
     let seen = app.resources.look_if(anew, identifier).await?;
     let known = seen.machine.known();
@@ -73,7 +77,7 @@ pub async fn find(
 }
 
 /// Returns the API that has the scope.
-pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, ViewError> {
+pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
     match Permission::parse(scope) {
         Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
         // What no API could own is not worth a look.
@@ -81,7 +85,7 @@ pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, ViewError
     }
 }
 
-async fn look(app: &App, identifier: &str) -> Result<Arc<Seen<Resource>>, OAuthError> {
+async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OAuthError> {
     const UNKNOWN: OAuthError = OAuthError::new(Code::InvalidTarget, "the resource is not known");
     // What is for the issuer is for nobody else, whoever may have registered its name.
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {

@@ -11,6 +11,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::{
+            context::RequestContext,
             cookies::with_cookie,
             json::Json,
             origin::Origin,
@@ -31,6 +32,7 @@ pub struct Body {
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
+    RequestContext(context): RequestContext,
     Json { headers, body: Body { kind }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
@@ -43,7 +45,8 @@ pub async fn post(
     let signed_in = match goal.first_in_session() {
         None => None,
         Some(stage) => {
-            let present = session::find(&app, &source, true).await?.ok_or(SIGN_IN_FIRST)?;
+            let present =
+                session::find(&app, &context, &source, true).await?.ok_or(SIGN_IN_FIRST)?;
             Some(SignedIn {
                 person: present.person,
                 session: present.id,

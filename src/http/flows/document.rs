@@ -2,7 +2,7 @@
 
 use super::ticket::OverAtOnce;
 use crate::{
-    actors::ViewError,
+    actors::HydrateError,
     domain::{
         Timestamp,
         assurance::{Level, Method},
@@ -91,7 +91,7 @@ impl IntoResponse for Document {
 }
 
 impl Document {
-    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, ViewError> {
+    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, HydrateError> {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
         let client = match request {
@@ -209,7 +209,11 @@ async fn client(app: &App, client_id: &str) -> Client {
 }
 
 /// The organizations that a person can choose from now.
-async fn choices(app: &App, request: &Request, person: &Person) -> Result<Vec<Choice>, ViewError> {
+async fn choices(
+    app: &App,
+    request: &Request,
+    person: &Person,
+) -> Result<Vec<Choice>, HydrateError> {
     let seen = app.clients.look(&request.client_id).await?;
     let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
     let (client_version, account) = (seen.version, person.account.as_str());

@@ -14,10 +14,10 @@ use super::{
     problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
-    actors::{Failure, MultiCommitError},
+    actors::{Failure, HydrateError},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
-        Machine as _,
+        Actor, Context, Machine as _,
         account::Account,
         authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
@@ -85,13 +85,21 @@ pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<R
     proceed_noting(app, opened, asking).await.map(|answered| answered.response)
 }
 
+/// A flow in which a person acts.
+struct Acting<'a> {
+    opened: &'a Opened,
+    context: Context,
+}
+
 /// Takes the step, again where what it rests on has changed meanwhile.
 pub async fn proceed_noting(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
 ) -> Result<Answered, Problem> {
-    let present = sessions::find(app, &opened.source, true).await?;
+    let person = Actor::Person(asking.account.to_owned());
+    let acting = &Acting { opened, context: opened.context.clone().by(person) };
+    let present = sessions::find(app, &acting.context, &opened.source, true).await?;
     let (mut own, other) = match present {
         Some(present) if present.person.account == asking.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
@@ -101,15 +109,15 @@ pub async fn proceed_noting(
         let drawn = draw(app, own.clone());
         let material = Material { facts, fresh: drawn.fresh.clone() };
         let step = asking.answer.step(material);
-        match take(app, opened, step, &drawn).await {
+        match take(app, acting, step, &drawn).await {
             Ok(flow) => {
                 if let (Some(other), Flow::Over(over)) = (&other, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
                     // The browser holds one session: no caller is left with the token of the other.
-                    app.sessions.tell(other, session::Command::End);
+                    app.sessions.tell(&acting.context, other, session::Command::End);
                 }
-                return answer(app, opened, flow, drawn).await;
+                return answer(app, acting, flow, drawn).await;
             }
             Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
                 if opened.seed.signed_in.is_some() {
@@ -148,16 +156,17 @@ impl From<Problem> for NotTaken {
 }
 
 /// Takes the step and returns the flow after it.
-async fn take(app: &App, opened: &Opened, step: Step, drawn: &Drawn) -> Result<Flow, NotTaken> {
+async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Result<Flow, NotTaken> {
+    let Acting { opened, context } = acting;
     // A session that goes on and a consent are changed in the commit of the flow.
     let together = drawn.fresh.present.is_some()
         || opened.seed.signed_in.is_some()
         || matches!(step, Step::Decide { .. });
     if together {
-        return take_with_others(app, opened, step, drawn).await;
+        return take_with_others(app, acting, step, drawn).await;
     }
-    match opened.ask(app, step).await {
-        Ok(reply) => Ok(reply.flow),
+    match opened.ask(app, context, step).await {
+        Ok(replied) => Ok(replied.reply.flow),
         Err(Failure::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
         Err(failure) if failure.may_have_happened() => ours(app, opened, drawn).await,
         Err(failure) => Err(NotTaken::Problem(failure.into())),
@@ -167,12 +176,13 @@ async fn take(app: &App, opened: &Opened, step: Step, drawn: &Drawn) -> Result<F
 /// Decides on the flow and on what changes with it, and commits all of it at once.
 async fn take_with_others(
     app: &App,
-    opened: &Opened,
+    acting: &Acting<'_>,
     step: Step,
     drawn: &Drawn,
 ) -> Result<Flow, NotTaken> {
+    let Acting { opened, context } = acting;
     let consents = matches!(step, Step::Decide { step: "consent", allow: true, .. });
-    let mut commit = app.multi_commit();
+    let mut commit = app.multi_commit(context);
     let command = Command { rules: app.flow_rules.clone(), seed: opened.seed.clone(), step };
     let decided = commit.decide::<Flow>(&opened.name, &command).await.map_err(unreadable)?;
     let Reply { flow, granted } = decided.map_err(|refusal| Problem::from(refusal))?;
@@ -221,7 +231,7 @@ async fn take_with_others(
     }
 }
 
-fn unreadable(error: MultiCommitError) -> NotTaken {
+fn unreadable(error: HydrateError) -> NotTaken {
     tracing::warn!(%error, "a flow could not go on");
     NotTaken::Problem(UNAVAILABLE)
 }
@@ -304,7 +314,13 @@ fn draw(app: &App, present: Option<String>) -> Drawn {
 }
 
 /// Answers; nothing that could fail is awaited for its own sake any more.
-async fn answer(app: &App, opened: &Opened, flow: Flow, drawn: Drawn) -> Result<Answered, Problem> {
+async fn answer(
+    app: &App,
+    acting: &Acting<'_>,
+    flow: Flow,
+    drawn: Drawn,
+) -> Result<Answered, Problem> {
+    let Acting { opened, context } = acting;
     let Opened { id, seed, source, .. } = opened;
     let over = match &flow {
         Flow::Over(over) if ended_by(over, &drawn) => over,
@@ -322,7 +338,7 @@ async fn answer(app: &App, opened: &Opened, flow: Flow, drawn: Drawn) -> Result<
     if let Some(request) = seed.request.as_ref().filter(|_| granted) {
         let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
-        app.note_use(&request.client_id).await;
+        app.note_use(context, &request.client_id).await;
     }
     let mut cookies = Vec::new();
     let change = changes(over);

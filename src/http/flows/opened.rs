@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     actors::Answer,
-    domain::flow::{Command, Flow, Open, Refusal, Seed, Step},
+    domain::{
+        Context,
+        flow::{Command, Flow, Open, Refusal, Seed, Step},
+    },
     http::{
         answer::error::Problem,
         app::App,
@@ -52,6 +55,8 @@ pub struct Opened {
     pub name: String,
     pub seed: Seed,
     pub source: RequestSource,
+    /// Of the request; who acts is not known from it alone.
+    pub context: Context,
 }
 
 /// Reads an id, if it is of a flow that this caller began.
@@ -65,23 +70,28 @@ pub fn read(app: &App, id: &str, source: &RequestSource) -> Result<(String, Tick
 
 impl Opened {
     /// Opens a flow for a step.
-    pub fn of(app: &App, id: String, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub fn of(
+        app: &App,
+        context: Context,
+        id: String,
+        headers: &HeaderMap,
+    ) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
         let source = RequestSource::of(headers, app.cookies);
         match read(app, &id, &source)? {
-            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source }),
+            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source, context }),
             (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
         }
     }
 
-    pub async fn ask(&self, app: &App, step: Step) -> Answer<Flow> {
+    pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
         let command = Command { rules: app.flow_rules.clone(), seed: self.seed.clone(), step };
-        app.flows.ask(&self.name, command).await
+        app.flows.ask(context, &self.name, command).await
     }
 
     /// Returns the flow, if it still waits for the person.
     pub async fn look(&self, app: &App) -> Result<Open, Problem> {
-        match self.ask(app, Step::Look).await?.flow {
+        match self.ask(app, &self.context, Step::Look).await?.reply.flow {
             Flow::Open(open) => Ok(*open),
             Flow::Over(_) | Flow::Unborn => Err(Refusal::Over.into()),
         }

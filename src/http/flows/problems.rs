@@ -1,7 +1,7 @@
 //! What goes wrong in a flow, in words.
 
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     domain::flow::Refusal,
     http::answer::error::Problem,
     store::ReadError,
@@ -78,8 +78,8 @@ impl From<Failure<Refusal>> for Problem {
     }
 }
 
-impl From<ViewError> for Problem {
-    fn from(error: ViewError) -> Self {
+impl From<HydrateError> for Problem {
+    fn from(error: HydrateError) -> Self {
         tracing::warn!(%error, "something could not be looked at");
         UNAVAILABLE
     }

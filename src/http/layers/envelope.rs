@@ -5,6 +5,7 @@ use crate::{
     crypto::{Dice, draw_text},
     http::{
         answer::error::{Refused, Stopped, Voice},
+        extract::context::RequestId,
         vitals::Vitals,
     },
 };
@@ -48,14 +49,20 @@ struct RequestIds {
 }
 
 impl RequestIds {
-    fn next(&self) -> String {
-        format!("{}{:08x}", self.beginning, self.count.fetch_add(1, Relaxed))
+    fn next(&self) -> Arc<str> {
+        format!("{}{:08x}", self.beginning, self.count.fetch_add(1, Relaxed)).into()
     }
 }
 
-pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: Next) -> Response {
+pub async fn envelope(
+    State(envelope): State<Envelope>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let stopwatch = Stopwatch::start();
     let id = envelope.ids.next();
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let id = &*id;
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route_name = route.as_ref().map(MatchedPath::as_str);
     let method = request.method().as_str();
@@ -76,7 +83,7 @@ pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: 
     } else {
         tracing::debug!(id, route = route_name, status = status.as_u16(), ?took, "answered");
     }
-    envelope.seal(&mut response, &id);
+    envelope.seal(&mut response, id);
     response
 }
 

@@ -9,7 +9,7 @@ use crate::{
     actors::{Entities, Failure, StartError},
     crypto::Pseudonyms,
     domain::{
-        Clock, Machine as _,
+        Clock, Context, Machine as _,
         throttle::{Command, Pace, Refusal, Throttle},
     },
     system::System,
@@ -33,6 +33,7 @@ pub struct Attempts {
 #[must_use = "say how the attempt went"]
 pub struct Attempt {
     throttles: Entities<Throttle>,
+    context: Context,
     pace: Pace,
     id: String,
     judged: bool,
@@ -65,26 +66,37 @@ impl Attempts {
     /// Charges an attempt against `authenticator` (such as `password`) of a normalised identifier.
     pub async fn charge(
         &self,
+        context: &Context,
         authenticator: &'static str,
         identifier: &str,
     ) -> Result<Attempt, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
-        self.charge_at(id, self.pace).await
+        self.charge_at(context, id, self.pace).await
     }
 
     /// Charges an attempt of a browser in which the person signed in before.
     pub async fn charge_known_browser(
         &self,
+        context: &Context,
         authenticator: &'static str,
         browser: &str,
     ) -> Result<Attempt, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, "known browser", browser]);
-        self.charge_at(id, Pace { most_failures: KNOWN_BROWSER_FAILURES, ..self.pace }).await
+        self.charge_at(context, id, Pace { most_failures: KNOWN_BROWSER_FAILURES, ..self.pace })
+            .await
     }
 
-    async fn charge_at(&self, id: String, pace: Pace) -> Result<Attempt, NotCharged> {
-        match self.throttles.ask(&id, Command::Charge { pace }).await {
-            Ok(_) => Ok(Attempt { throttles: self.throttles.clone(), pace, id, judged: false }),
+    async fn charge_at(
+        &self,
+        context: &Context,
+        id: String,
+        pace: Pace,
+    ) -> Result<Attempt, NotCharged> {
+        match self.throttles.ask(context, &id, Command::Charge { pace }).await {
+            Ok(_) => {
+                let (throttles, context) = (self.throttles.clone(), context.clone());
+                Ok(Attempt { throttles, context, pace, id, judged: false })
+            }
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))
@@ -97,9 +109,9 @@ impl Attempts {
     }
 
     /// Holds nothing against an identifier any more, after an attempt that was right.
-    pub fn clear(&self, authenticator: &'static str, identifier: &str) {
+    pub fn clear(&self, context: &Context, authenticator: &'static str, identifier: &str) {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
-        self.throttles.tell(&id, Command::Clear);
+        self.throttles.tell(context, &id, Command::Clear);
     }
 }
 
@@ -114,7 +126,7 @@ impl Attempt {
     pub fn succeeded(mut self) {
         self.judged = true;
         // What stays charged is at worst one failure too many.
-        self.throttles.tell(&self.id, Command::Clear);
+        self.throttles.tell(&self.context, &self.id, Command::Clear);
     }
 
     /// Says that it was right, but that more must be proved: what was held before stays.
@@ -127,7 +139,7 @@ impl Drop for Attempt {
     /// An attempt that was never judged, for a reason of our own, is not held against anyone.
     fn drop(&mut self) {
         if !self.judged {
-            self.throttles.tell(&self.id, Command::Refund { pace: self.pace });
+            self.throttles.tell(&self.context, &self.id, Command::Refund { pace: self.pace });
         }
     }
 }

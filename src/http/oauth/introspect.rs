@@ -4,7 +4,7 @@
 //! learns nothing but `{"active": false}`. What is answered is fresh ([`standing`]).
 
 use crate::{
-    actors::Failure,
+    actors::{Failure, Replied},
     crypto::OpaqueKind,
     domain::{
         access_token::Claims,
@@ -14,7 +14,11 @@ use crate::{
     http::{
         answer::{error::OAuthError, private_json},
         app::App,
-        extract::{client_auth, form::Posted},
+        extract::{
+            client_auth::{self, Caller},
+            context::RequestContext,
+            form::Posted,
+        },
         facts::token_validity,
     },
 };
@@ -59,21 +63,22 @@ impl IntoResponse for Introspected {
 
 pub async fn post(
     State(app): State<App>,
+    RequestContext(context): RequestContext,
     Posted { headers, form, .. }: Posted,
 ) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
-    let caller = caller.confidential()?;
+    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
+    let client = caller.confidential()?;
     let token = form.token()?;
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
-        return refresh_token(&app, caller, token).await;
+        return refresh_token(&app, &caller, token).await;
     }
     let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
-    if !may_see(&app, caller, &claims) {
+    if !may_see(&app, client, &claims) {
         return Ok(INACTIVE);
     }
     // Whoever belongs to a suspended organization may not ask either.
-    if token_validity::look(&app, &claims, caller.organization.as_deref()).await?.is_none() {
+    if token_validity::look(&app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
@@ -89,14 +94,15 @@ fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
 /// A client may ask whether a refresh token of its own is good; a spent one is not touched by that.
 async fn refresh_token(
     app: &App,
-    caller: &KnownClient,
+    caller: &Caller,
     token: &str,
 ) -> Result<Introspected, OAuthError> {
+    let client = caller.client();
     let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) else {
         return Ok(INACTIVE);
     };
-    let shown = match app.families.ask(&token.id, Command::ShowNow).await {
-        Ok(Reply::Shown(shown)) => shown,
+    let shown = match app.families.ask(&caller.context, &token.id, Command::ShowNow).await {
+        Ok(Replied { reply: Reply::Shown(shown), .. }) => shown,
         Ok(_) | Err(Failure::Refused(_) | Failure::Unmet { .. }) => {
             return Ok(INACTIVE);
         }
@@ -106,12 +112,12 @@ async fn refresh_token(
     let good = shown.refresh.filter(|(fingerprint, expires_at)| {
         *fingerprint == token.fingerprint && app.clock.now() < *expires_at
     });
-    let Some((_, expires_at)) = good.filter(|_| grant.client_id == caller.client_id) else {
+    let Some((_, expires_at)) = good.filter(|_| grant.client_id == client.client_id) else {
         return Ok(INACTIVE);
     };
     // What it could be used for must still be there, as for an access token.
     let claims = Claims::of_grant(grant, &token.id, &app.issuer);
-    if token_validity::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
+    if token_validity::look(app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Refresh {

@@ -24,7 +24,7 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{bearer::bearer, json::JsonPosted, origin::Origin},
+        extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
         facts::target,
         limits::purpose::Purpose,
         routes,
@@ -72,6 +72,7 @@ impl IntoResponse for Registered {
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
+    RequestContext(context): RequestContext,
     request: Request,
 ) -> Result<(StatusCode, Registered), OAuthError> {
     if !app.registration {
@@ -95,7 +96,7 @@ pub async fn post(
         token: Fingerprint::of(token.as_bytes()),
     };
     let register = Command::Register(Box::new(registrant));
-    app.registry.ask(&client_id, register).await.map_err(|failure| match failure {
+    app.registry.ask(&context, &client_id, register).await.map_err(|failure| match failure {
         Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
         other => OAuthError::unavailable().because(other.to_string()),
     })?;

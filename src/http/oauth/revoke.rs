@@ -10,7 +10,7 @@ use crate::{
             never_stored,
         },
         app::App,
-        extract::{client_auth, form::Posted},
+        extract::{client_auth, context::RequestContext, form::Posted},
     },
 };
 use axum::{
@@ -25,15 +25,16 @@ const FOREIGN: OAuthError =
 
 pub async fn post(
     State(app): State<App>,
+    RequestContext(context): RequestContext,
     Posted { headers, form, .. }: Posted,
 ) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
     let token = form.token()?;
     let client_id = &caller.client().client_id;
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
         // Carried out though the caller hangs up.
-        return match app.families.insist(&token.id, revoke).await {
+        return match app.families.ask_detached(&caller.context, &token.id, revoke).await {
             Err(Failure::Refused(token_family::Refusal::WrongClient)) => Err(FOREIGN),
             // Nothing of it is left, which is what was wanted.
             Ok(_) | Err(Failure::Refused(_)) => Ok(done()),
@@ -53,7 +54,7 @@ pub async fn post(
         };
         // Carried out though the caller hangs up.
         app.access_tokens
-            .insist(&claims.jti, revoke)
+            .ask_detached(&caller.context, &claims.jti, revoke)
             .await
             .map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
     }

@@ -11,7 +11,7 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    domain::{Provisioned, client::Client, organization::Organization},
+    domain::{Context, Provisioned, client::Client, organization::Organization},
     provisioning::{ApplyError, apply, plan},
     store::CommitError,
     system::{System, SystemError, Workbench},
@@ -150,11 +150,11 @@ async fn a_running_system_sees_within_a_second_what_a_command_beside_it_applied(
         let text = format!("[[organization]]\nslug = \"acme\"\nenabled = {enabled}\n");
         shop.apply(&text).await.unwrap();
     };
-    let ledgers = system.host::<Ledger>().await.unwrap();
+    let (ledgers, by) = (system.host::<Ledger>().await.unwrap(), Context::node());
     for round in 0..10 {
         let append = Command::AppendAndRecord(round);
         let ((), appended) =
-            tokio::join!(organization(round % 2 == 0), ledgers.ask("of the system", append));
+            tokio::join!(organization(round % 2 == 0), ledgers.ask(&by, "of the system", append));
         appended.unwrap();
     }
     eventually("the suspension", async || {

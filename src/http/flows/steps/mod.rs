@@ -24,6 +24,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::{
+            context::RequestContext,
             json::{Json, shaped},
             origin::Origin,
         },
@@ -109,9 +110,10 @@ pub async fn post(
     Extension(steps): Extension<Steps>,
     FlowPath { id, step }: FlowPath,
     Origin(address): Origin,
+    RequestContext(context): RequestContext,
     Json { headers, body: members, .. }: Json<Map<String, Value>>,
 ) -> Result<Response, Problem> {
-    let opened = Opened::of(&app, id, &headers)?;
+    let opened = Opened::of(&app, context, id, &headers)?;
     let step = steps.find(&step).ok_or(Problem::NOT_FOUND)?;
     step.take(StepRequest { app: &app, opened: &opened, address, members }).await
 }
@@ -141,8 +143,8 @@ impl StepRequest<'_> {
 
     /// Takes a step that cannot end the flow.
     pub async fn ask(&self, command: Command) -> Result<Response, Problem> {
-        let reply = self.opened.ask(self.app, command).await?;
-        Ok(ending::shown(self.app, self.opened, &reply.flow).await?.into_response())
+        let asked = self.opened.ask(self.app, &self.opened.context, command).await?;
+        Ok(ending::shown(self.app, self.opened, &asked.reply.flow).await?.into_response())
     }
 
     /// Takes a step that may end the flow.
@@ -167,7 +169,8 @@ impl StepRequest<'_> {
         if answered.authenticated {
             attempt.succeeded();
             if let Some((authenticator, identifier)) = first {
-                self.app.attempts.clear(authenticator, &identifier);
+                let context = &self.opened.context;
+                self.app.attempts.clear(context, authenticator, &identifier);
             }
         } else {
             attempt.give_back();
@@ -188,8 +191,8 @@ impl StepRequest<'_> {
         attempt: Attempt,
     ) -> Result<Response, Problem> {
         attempt.failed();
-        let step = step.path();
-        self.opened.ask(self.app, Command::Disprove { step, account }).await?;
+        let (step, context) = (step.path(), &self.opened.context);
+        self.opened.ask(self.app, context, Command::Disprove { step, account }).await?;
         Err(INVALID_CREDENTIALS)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Step, StepRequest};
 use crate::{
-    actors::Seen,
+    actors::Hydrated,
     domain::{
         account::{Account, EMAIL_ADDRESSES, Known, normalise_email},
         flow::Proved,
@@ -25,7 +25,7 @@ const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The account that was named, if there is one, and the attempt that is charged to its name.
 pub struct Named {
-    seen: Arc<Seen<Account>>,
+    seen: Arc<Hydrated<Account>>,
     pub attempt: Attempt,
 }
 
@@ -59,7 +59,8 @@ impl StepRequest<'_> {
     /// identifier is used up.
     async fn charge_attempt(&self, step: &'static str, email: &str) -> Result<Attempt, Problem> {
         let (app, source) = (self.app, &self.opened.source);
-        let refused = match app.attempts.charge(step, email).await {
+        let context = &self.opened.context;
+        let refused = match app.attempts.charge(context, step, email).await {
             Ok(attempt) => return Ok(attempt),
             Err(NotCharged::Unavailable) => return Err(UNAVAILABLE),
             Err(refused @ NotCharged::TooMany(_)) => refused,
@@ -70,14 +71,14 @@ impl StepRequest<'_> {
         let seen = find(app, email).await?;
         let known = seen.machine.known();
         match known.and_then(|known| known_browser::find(app, source, known)) {
-            Some(browser) => Ok(app.attempts.charge_known_browser(step, &browser).await?),
+            Some(browser) => Ok(app.attempts.charge_known_browser(context, step, &browser).await?),
             None => Err(refused.into()),
         }
     }
 }
 
 /// Finds the account of an address, with as many readings where there is none.
-async fn find(app: &App, email: &str) -> Result<Arc<Seen<Account>>, Problem> {
+async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.accounts.peek(&id).await?)

@@ -16,7 +16,7 @@ use crate::{
         flow::{ProofStep, Role},
         throttle,
     },
-    http::{app::App, flows::problems::UNAVAILABLE, limits::purpose::Purpose},
+    http::{flows::problems::UNAVAILABLE, limits::purpose::Purpose},
 };
 use serde::Deserialize;
 
@@ -69,7 +69,7 @@ impl Step for Password {
                 return request.disprove(self, named).await;
             };
             if verdict.needs_rehash
-                && let Some(version) = rehash(app, &proved.account, password, hash).await
+                && let Some(version) = rehash(&request, &proved.account, password, hash).await
             {
                 proved.version = version;
             }
@@ -81,16 +81,14 @@ impl Step for Password {
 /// Hashes a password as it is done today, where it was hashed in another way, and returns the version
 /// of the account that has the new hash. A failure keeps no person out: the next sign-in will do.
 async fn rehash(
-    app: &App,
+    request: &StepRequest<'_>,
     account: &str,
     password: domain::password::Password,
     from: PasswordHash,
 ) -> Option<i64> {
+    let (app, context) = (request.app, &request.opened.context);
     let phc = app.hashing.hash(password, draw(&*app.dice)).await.ok()?;
-    let to = PasswordHash::new(phc);
-    let rehash = Command::Rehash { from, to: to.clone() };
-    app.account_entities.ask(account, rehash).await.ok()?;
-    let seen = app.accounts.peek(account).await.ok()?;
-    let held = seen.machine.known().and_then(|known| known.credentials.password());
-    (held == Some(&to)).then_some(seen.version)
+    let rehash = Command::Rehash { from, to: PasswordHash::new(phc) };
+    let rehashed = app.account_entities.ask(context, account, rehash).await.ok()?;
+    Some(rehashed.version)
 }

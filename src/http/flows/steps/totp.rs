@@ -12,7 +12,6 @@ use crate::{
     },
     http::{
         answer::error::Problem,
-        app::App,
         flows::problems::{NOT_NOW, UNAVAILABLE},
         limits::purpose::Purpose,
     },
@@ -44,10 +43,11 @@ impl Step for Totp {
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
             let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
-            let attempt = app.attempts.charge(throttle::TOTP, &account).await?;
+            let context = &request.opened.context;
+            let attempt = app.attempts.charge(context, throttle::TOTP, &account).await?;
             let seen = app.accounts.look_anew(&account).await?;
             let known = seen.machine.known().ok_or(UNAVAILABLE)?;
-            let Some(version) = spend(app, known, &code).await? else {
+            let Some(version) = spend(&request, known, &code).await? else {
                 return request.disprove_of(self, Some(account), attempt).await;
             };
             let second_factors = known.credentials.second_factors();
@@ -59,7 +59,12 @@ impl Step for Totp {
 }
 
 /// Spends a code that is right, and returns the version of the account in which it is spent.
-async fn spend(app: &App, account: &Known, code: &str) -> Result<Option<i64>, Problem> {
+async fn spend(
+    request: &StepRequest<'_>,
+    account: &Known,
+    code: &str,
+) -> Result<Option<i64>, Problem> {
+    let (app, context) = (request.app, &request.opened.context);
     let Some(sealed) = account.credentials.totp() else { return Ok(None) };
     let secret = app.vault.now().open(PURPOSE, account.id.as_bytes(), sealed.expose());
     let secret = secret.map_err(|error| {
@@ -67,8 +72,8 @@ async fn spend(app: &App, account: &Known, code: &str) -> Result<Option<i64>, Pr
         UNAVAILABLE
     })?;
     let Some(step) = matching_step(&secret, code, app.clock.now()) else { return Ok(None) };
-    match app.account_entities.ask(&account.id, Command::UseTotp { step }).await {
-        Ok(_) => Ok(Some(app.accounts.peek(&account.id).await?.version)),
+    match app.account_entities.ask(context, &account.id, Command::UseTotp { step }).await {
+        Ok(used) => Ok(Some(used.version)),
         Err(Failure::Refused(_)) => Ok(None),
         Err(_) => Err(UNAVAILABLE),
     }

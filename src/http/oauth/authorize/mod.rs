@@ -13,6 +13,7 @@ pub mod checks;
 mod proof;
 mod silent;
 
+use crate::domain::Context;
 use crate::http::{
     answer::{
         error::{OAuthError, Stopped},
@@ -20,6 +21,7 @@ use crate::http::{
     },
     app::App,
     extract::{
+        context::RequestContext,
         form::{self, Form},
         request_source::{RequestSource, comes_from_another_site},
     },
@@ -32,6 +34,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{self, MethodRouter},
 };
+use silent::Asking;
 use url::form_urlencoded;
 
 /// Bytes; the head of a request has room for as many again.
@@ -42,20 +45,29 @@ pub fn methods() -> MethodRouter<App> {
     routing::get(get).head(refuse_method).post(post).fallback(refuse_method)
 }
 
-async fn get(State(app): State<App>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+async fn get(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
     let _place = match app.request_permits.work() {
         Ok(place) => place,
         Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
-        Ok(form) => authorize(&app, &form, source).await,
+        Ok(form) => authorize(&app, context, &form, source).await,
         Err(error) => answer::unproven(&source, error),
     }
 }
 
 /// OIDC Core §3.1.2.1: the same parameters in a form.
-async fn post(State(app): State<App>, request: Request) -> Response {
+async fn post(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    request: Request,
+) -> Response {
     let (head, body) = request.into_parts();
     let source = RequestSource::of(&head.headers, app.cookies);
     let (body, _place) = match form::arrived(&head, body, &app).await {
@@ -65,7 +77,7 @@ async fn post(State(app): State<App>, request: Request) -> Response {
     match Form::parse_noting(&body) {
         Ok(form) => match as_link(&head.headers, &source, &body) {
             Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
-            None => authorize(&app, &form, source).await,
+            None => authorize(&app, context, &form, source).await,
         },
         Err(error) => answer::unproven(&source, error),
     }
@@ -93,14 +105,17 @@ async fn refuse_method() -> Response {
     response
 }
 
-async fn authorize(app: &App, form: &Form, source: RequestSource) -> Response {
+async fn authorize(app: &App, context: Context, form: &Form, source: RequestSource) -> Response {
     let proven = match proof::prove(app, form).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
     };
     let answered = match checks::run(app, form, &proven).await {
         Err(error) => Answered::Refused(error),
-        Ok(request) => silent::settle(app, &proven, request, &source).await,
+        Ok(request) => {
+            let asking = Asking { context, source: &source };
+            silent::settle(app, &proven, request, asking).await
+        }
     };
     answer::give(app, &proven, answered, source).await
 }

@@ -2,7 +2,7 @@
 
 use super::checks::LONGEST_STATE;
 use crate::{
-    actors::Seen,
+    actors::Hydrated,
     domain::client::{Client, KnownClient, LONGEST_ID},
     http::{
         answer::error::{Code, OAuthError},
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A client and a redirect URI of its own.
 pub struct Proven {
-    seen: Arc<Seen<Client>>,
+    seen: Arc<Hydrated<Client>>,
     pub redirect_uri: String,
     pub state: Option<String>,
     pub scope: String,

@@ -2,9 +2,10 @@
 
 use super::{answer::Answered, proof::Proven};
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError},
     crypto::{OpaqueKind, draw_id},
     domain::{
+        Actor, Context,
         assurance::Method,
         authorization::{Choice, Request, Said, Settled, Subject},
         flow::{SignedIn, Stage},
@@ -25,27 +26,29 @@ use crate::{
     },
 };
 
+/// Who asks, as far as the request shows.
+pub struct Asking<'a> {
+    pub context: Context,
+    pub source: &'a RequestSource,
+}
+
 /// How often a grant is tried while what it rests on changes.
 const TRIES: usize = 4;
 
-pub async fn settle(
-    app: &App,
-    proven: &Proven,
-    request: Request,
-    source: &RequestSource,
-) -> Answered {
-    try_to_settle(app, proven, request, source).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(app: &App, proven: &Proven, request: Request, asking: Asking<'_>) -> Answered {
+    try_to_settle(app, proven, request, asking).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
     proven: &Proven,
     request: Request,
-    source: &RequestSource,
+    asking: Asking<'_>,
 ) -> Result<Answered, AuthorizationError> {
+    let Asking { context, source } = asking;
     for number in 0..TRIES {
         let anew = number > 0;
-        let present = session::find(app, source, anew).await?;
+        let present = session::find(app, &context, source, anew).await?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
@@ -91,9 +94,10 @@ async fn try_to_settle(
             nonce: request.nonce.clone(),
             requirements,
         };
-        match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
+        let context = context.clone().by(Actor::Person(present.person.account.clone()));
+        match app.families.ask_new(&context, &id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
-                app.note_use_of(proven.client());
+                app.note_use_of(&context, proven.client());
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
             Err(Failure::Unmet { .. }) => {}
@@ -152,8 +156,8 @@ fn ask(
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 
-impl From<ViewError> for AuthorizationError {
-    fn from(error: ViewError) -> Self {
+impl From<HydrateError> for AuthorizationError {
+    fn from(error: HydrateError) -> Self {
         tracing::warn!(%error, "a situation could not be gathered");
         Self::unavailable()
     }

@@ -25,8 +25,8 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
     let code = OpaqueKind::AuthorizationCode.read(code, &app.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because("no code of ours")) };
     let verifier = form.get("code_verifier").filter(|verifier| is_verifier(verifier));
-    let occasion =
-        Occasion { family: &code.id, client, refreshable: client.may_use(GrantType::RefreshToken) };
+    let refreshable = client.may_use(GrantType::RefreshToken);
+    let occasion = Occasion { context: &caller.context, family: &code.id, client, refreshable };
     // The scopes were said when the code was asked for.
     let said = Repeated { scopes: None, ..issue::said(app, form) };
     issue::issue(app, occasion, |facts| {

@@ -7,7 +7,7 @@
 
 use super::Issued;
 use crate::{
-    actors::Seen,
+    actors::Hydrated,
     crypto::draw_text,
     domain::{
         access_token::{Claims, Mint},
@@ -75,7 +75,7 @@ async fn home(
     app: &App,
     client: &KnownClient,
     asked: Option<&str>,
-) -> Result<Option<Arc<Seen<Organization>>>, OAuthError> {
+) -> Result<Option<Arc<Hydrated<Organization>>>, OAuthError> {
     if asked.is_some() && asked != client.organization.as_deref() {
         return Err(WRONG_ORGANIZATION);
     }

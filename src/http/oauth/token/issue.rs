@@ -8,10 +8,10 @@
 
 use super::Issued;
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Failure, HydrateError, Replied},
     crypto::{Minted, OpaqueKind, draw_text},
     domain::{
-        Fingerprint, Machine as _, Requirement,
+        Context, Fingerprint, Machine as _, Requirement,
         access_token::{Claims, Mint},
         account::Account,
         authority::{Audience, Scopes, Widening},
@@ -41,6 +41,7 @@ const TRIES: usize = 4;
 /// Who asks which family.
 #[derive(Clone, Copy)]
 pub struct Occasion<'a> {
+    pub context: &'a Context,
     pub family: &'a str,
     pub client: &'a KnownClient,
     /// Whether a refresh token is due.
@@ -93,7 +94,7 @@ pub async fn issue(
     occasion: Occasion<'_>,
     command: impl Fn(Facts) -> Command,
 ) -> Result<Issued, OAuthError> {
-    let Occasion { family, client, refreshable } = occasion;
+    let Occasion { context, family, client, refreshable } = occasion;
     // A token that anyone could use is not what such a client has asked for.
     if client.demands_bound_tokens() {
         let why = "the client wants bound tokens, which are not offered yet";
@@ -111,16 +112,16 @@ pub async fn issue(
         refresh_ceiling: app.lifetimes.refresh_ceiling,
     };
     for number in 0..TRIES {
-        let shown = app.families.ask(family, Command::Show).await.map_err(refuse)?;
-        let Reply::Shown(shown) = shown else { return Err(OAuthError::unavailable()) };
+        let shown = app.families.ask(context, family, Command::Show).await.map_err(refuse)?;
+        let Reply::Shown(shown) = shown.reply else { return Err(OAuthError::unavailable()) };
         let Gathered { limits, roles, requirements } =
             gather(app, client, &shown.grant, number > 0).await?;
         let mint = || OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
         let refresh = refreshable.then(mint);
         let next = refresh.as_ref().map(|minted| minted.fingerprint);
         let command = command(Facts { next, limits, requirements, lifetimes });
-        match app.families.ask(family, command).await {
-            Ok(Reply::Issue(issue)) => {
+        match app.families.ask(context, family, command).await {
+            Ok(Replied { reply: Reply::Issue(issue), .. }) => {
                 return sign(app, occasion, *issue, &roles, refresh);
             }
             Ok(_) => return Err(OAuthError::unavailable()),
@@ -195,7 +196,7 @@ async fn gather(
     client: &KnownClient,
     grant: &Grant,
     anew: bool,
-) -> Result<Gathered, ViewError> {
+) -> Result<Gathered, HydrateError> {
     let offered = target::offered(app, &grant.audience, anew).await?;
     let mut gathered = Gathered {
         limits: Limits { ceiling: client.ceiling(), held: None, offered },

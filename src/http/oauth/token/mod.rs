@@ -13,7 +13,7 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{client_auth, form::Posted},
+        extract::{client_auth, context::RequestContext, form::Posted},
     },
 };
 use axum::{
@@ -49,11 +49,12 @@ pub const GRANTS: [GrantType; 3] =
 
 pub async fn post(
     State(app): State<App>,
+    RequestContext(context): RequestContext,
     Posted { headers, form, .. }: Posted,
 ) -> Result<Issued, OAuthError> {
     const UNSUPPORTED: OAuthError =
         OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
     let grant = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
     let grant = grant.filter(|grant| GRANTS.contains(grant)).ok_or(UNSUPPORTED)?;
@@ -68,7 +69,7 @@ pub async fn post(
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    app.note_use_of(caller.client());
+    app.note_use_of(&caller.context, caller.client());
     app.vitals.issued(grant);
     Ok(issued)
 }

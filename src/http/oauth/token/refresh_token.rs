@@ -20,7 +20,8 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
     let token = form.get("refresh_token").ok_or(missing)?;
     let token = OpaqueKind::RefreshToken.read(token, &app.vault.now());
     let Some(token) = token else { return Err(INVALID_GRANT.because("no refresh token of ours")) };
-    let occasion = Occasion { family: &token.id, client, refreshable: true };
+    let occasion =
+        Occasion { context: &caller.context, family: &token.id, client, refreshable: true };
     let said = issue::said(app, form);
     issue::issue(app, occasion, |facts| {
         let Some(next) = facts.next else { return Command::Show };

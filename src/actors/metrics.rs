@@ -1,4 +1,4 @@
-//! What an operator may want to know of the entities of one kind.
+//! Counts for operators of the entities of one kind.
 
 use crate::histogram::{Histogram, HistogramReport};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-pub(super) struct KindVitals {
+pub(super) struct KindMetrics {
     asks: AtomicU64,
     woken: AtomicU64,
     rested: AtomicU64,
@@ -29,7 +29,7 @@ pub struct KindReport {
     pub conflicts: u64,
     /// Actors that ended in the middle of a command.
     pub failures: u64,
-    /// Commits of which nobody knew.
+    /// Commits whose outcome was not known.
     pub unknown: u64,
     /// Asks turned away because too much was waiting.
     pub shed: u64,
@@ -37,7 +37,7 @@ pub struct KindReport {
     pub waits: HistogramReport,
 }
 
-impl Default for KindVitals {
+impl Default for KindMetrics {
     fn default() -> Self {
         Self {
             asks: AtomicU64::default(),
@@ -52,7 +52,7 @@ impl Default for KindVitals {
     }
 }
 
-impl KindVitals {
+impl KindMetrics {
     pub(super) fn waited(&self, time: Duration) {
         self.waits.took(time);
     }

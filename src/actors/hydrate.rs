@@ -1,0 +1,84 @@
+//! Turns a stored row into its machine: the one place where a row is read.
+//!
+//! A row that a newer binary wrote may mean something that this binary does not know. It is refused
+//! here, so that no caller decides or grants on it.
+
+use crate::{
+    domain::Machine,
+    store::{ReadError, Row, Store},
+};
+use std::sync::Arc;
+
+/// An entity as it was read; version 0 and the machine's default where there was no row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hydrated<M> {
+    pub machine: M,
+    pub version: i64,
+}
+
+/// Why an entity could not be read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum HydrateError {
+    #[error("the store cannot be read")]
+    Unavailable(#[source] Arc<ReadError>),
+    #[error("{kind} {id} was written by a newer binary: revision {revision}")]
+    TooNew { kind: &'static str, id: String, revision: i64 },
+    /// Says where and not what: a parser's message quotes what it met.
+    #[error("the stored state of {kind} {id} cannot be parsed at {line}:{column}")]
+    Poisoned { kind: &'static str, id: String, line: usize, column: usize },
+}
+
+impl From<ReadError> for HydrateError {
+    fn from(error: ReadError) -> Self {
+        Self::Unavailable(Arc::new(error))
+    }
+}
+
+/// Reads the entity `id` as it is stored now.
+pub async fn hydrate<M: Machine>(store: &Store, id: &str) -> Result<Hydrated<M>, HydrateError> {
+    match store.load(M::KIND, id).await? {
+        Some(row) => parse(id, &row),
+        None => Ok(Hydrated { machine: M::default(), version: 0 }),
+    }
+}
+
+/// Parses a row that was read, unless a newer binary wrote it.
+pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<Hydrated<M>, HydrateError> {
+    let Row { version, ref state, revision } = *row;
+    if revision > M::REVISION.into() {
+        return Err(HydrateError::TooNew { kind: M::KIND, id: id.to_owned(), revision });
+    }
+    match serde_json::from_str(state) {
+        Ok(machine) => Ok(Hydrated { machine, version }),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            Err(HydrateError::Poisoned { kind: M::KIND, id: id.to_owned(), line, column })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::signing_keys::SigningKeys;
+
+    fn row(revision: u32, state: &str) -> Row {
+        Row { version: 7, state: state.to_owned(), revision: revision.into() }
+    }
+
+    #[test]
+    fn a_row_of_a_newer_revision_is_refused_though_it_would_parse() {
+        let known = parse::<SigningKeys>("x", &row(SigningKeys::REVISION, r#"{"keys":[]}"#));
+        assert_eq!(known.unwrap(), Hydrated { machine: SigningKeys::default(), version: 7 });
+        let newer = parse::<SigningKeys>("x", &row(SigningKeys::REVISION + 1, r#"{"keys":[]}"#));
+        assert!(matches!(newer, Err(HydrateError::TooNew { kind: "signing_keys", .. })));
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_parsed_is_named_and_not_quoted() {
+        let poisoned = parse::<SigningKeys>("x", &row(1, r#"{"keys":"hunter2"}"#)).unwrap_err();
+        let said = poisoned.to_string();
+        assert!(said.contains("signing_keys x") && said.contains("1:"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
