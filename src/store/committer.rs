@@ -202,8 +202,11 @@ impl Committer {
             Err(trouble) => vec![Err(trouble.into()); commits.len()],
         };
         self.vitals.group(commits.len(), stopwatch.elapsed());
-        for ((_, reply), verdict) in jobs.into_iter().zip(verdicts) {
+        for ((commit, reply), verdict) in jobs.into_iter().zip(verdicts) {
             self.vitals.answered(&verdict);
+            if verdict.is_ok() {
+                self.vitals.counted(commit.records.iter().filter(|it| !it.record.kept).count());
+            }
             let _ = reply.send(verdict);
         }
     }

@@ -306,18 +306,19 @@ impl<'a> Group<'a> {
         connection: &mut Connection,
         scribe: &mut Scribe,
     ) -> sqlx::Result<Option<Head>> {
-        let entries: Vec<Entry<'_>> = self
-            .standing()
-            .flat_map(|(_, commit)| {
-                commit.records.iter().map(|Recorded { kind, id, record }| Entry {
-                    at: commit.at,
-                    kind,
-                    id,
-                    record,
-                })
+        let records = self.standing().flat_map(|(_, commit)| {
+            commit.records.iter().map(|Recorded { kind, id, record }| Entry {
+                at: commit.at,
+                kind,
+                id,
+                record,
             })
-            .collect();
-        scribe.append(connection, &entries).await
+        });
+        let (kept, counted): (Vec<_>, Vec<_>) = records.partition(|entry| entry.record.kept);
+        match (kept.is_empty(), counted.last()) {
+            (true, Some(last)) => scribe.append_nothing(connection, last.at).await.map(|()| None),
+            _ => scribe.append(connection, &kept).await,
+        }
     }
 
     async fn post(&self, connection: &mut Connection) -> sqlx::Result<()> {

@@ -15,6 +15,7 @@ pub struct Vitals {
     reruns: AtomicU64,
     failed: AtomicU64,
     unknown: AtomicU64,
+    counted: AtomicU64,
     panics: AtomicU64,
     sizes: Histogram,
     times: Histogram,
@@ -41,6 +42,8 @@ pub struct StoreReport {
     pub failed: u64,
     /// Commits of which nobody knows.
     pub unknown: u64,
+    /// Records of durable commits that were counted, and not kept in the security log.
+    pub counted: u64,
     /// Panics a committer survived.
     pub panics: u64,
     /// How many commits shared a transaction.
@@ -61,6 +64,7 @@ impl Default for Vitals {
             reruns: AtomicU64::default(),
             failed: AtomicU64::default(),
             unknown: AtomicU64::default(),
+            counted: AtomicU64::default(),
             panics: AtomicU64::default(),
             sizes: Histogram::of_sizes(),
             times: Histogram::of_times(),
@@ -95,6 +99,10 @@ impl Vitals {
         self.panics.fetch_add(1, Relaxed);
     }
 
+    pub(super) fn counted(&self, records: usize) {
+        self.counted.fetch_add(records as u64, Relaxed);
+    }
+
     pub(super) fn answered<T>(&self, verdict: &Result<T, super::CommitError>) {
         use super::CommitError::{Conflict, Taken, Unavailable, Unknown, Unmet};
         let counter = match verdict {
@@ -117,6 +125,7 @@ impl Vitals {
             reruns: self.reruns.load(Relaxed),
             failed: self.failed.load(Relaxed),
             unknown: self.unknown.load(Relaxed),
+            counted: self.counted.load(Relaxed),
             panics: self.panics.load(Relaxed),
             sizes: self.sizes.report(),
             times: self.times.report(),

@@ -37,6 +37,7 @@ mod registration;
 mod rotation;
 #[path = "../shared/world.rs"]
 mod shared;
+mod security_log;
 mod shell;
 mod sign_in;
 mod support;

@@ -287,6 +287,13 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
     applied
 }
 
+/// Reads a metric without labels.
+pub async fn metric(server: &TestServer, name: &str) -> f64 {
+    let text = crate::http::get(server.operator, "/metrics").await.text();
+    let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
+    line.unwrap_or_else(|| panic!("{name}: {text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
 pub fn basic(id: &str, secret: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
 }

@@ -130,10 +130,13 @@ impl Open {
             }
             (Step::Disprove { account }, Stage::Credential | Stage::SecondFactor) => {
                 next.attempts += 1;
-                let mut record = Record::new("sign_in.failed");
-                if let Some(account) = account {
-                    record = record.with("account", account.as_str());
-                }
+                let record = match account {
+                    Some(account) => {
+                        Record::new("sign_in.failed").with("account", account.as_str())
+                    }
+                    // Any caller can invent identifiers without end.
+                    None => Record::counted("sign_in.failed"),
+                };
                 let exhausted = next.attempts >= MOST_ATTEMPTS;
                 let decision =
                     if exhausted { next.fail(Denial::TooManyAttempts) } else { next.moved() };

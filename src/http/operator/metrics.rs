@@ -118,6 +118,8 @@ fn commits(text: &mut Exposition, report: &StoreReport) {
         .sample(&[("why", "failed")], report.reruns);
     text.counter("porteiro_committer_panics_total", "Panics a committer survived.")
         .sample(&[], report.panics);
+    let counted = "Failed attempts against identifiers without an account; the log keeps none.";
+    text.counter("porteiro_attempts_without_account_total", counted).sample(&[], report.counted);
     text.histogram("porteiro_commit_group_size", "Commits that shared a transaction.")
         .sizes(&[], &report.sizes);
     text.histogram("porteiro_commit_seconds", "Time a transaction took.").times(&[], &report.times);

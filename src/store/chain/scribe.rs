@@ -62,6 +62,21 @@ impl Scribe {
         Ok(Some(lane.head))
     }
 
+    /// Costs as many statements as an append, and appends nothing; for records that are not kept.
+    ///
+    /// A writer that does not hold a lane takes none for this: a lane without a row would be missed.
+    pub(in crate::store) async fn append_nothing(
+        &self,
+        connection: &mut Connection,
+        at: Timestamp,
+    ) -> sqlx::Result<()> {
+        let Some(head) = &self.held else { return Ok(()) };
+        let mut lane = Lane::held_by(&self.name, head.clone());
+        self.move_lane(connection, &mut lane, head.clone(), at).await?;
+        let last = [Value::Text(&head.lane), Value::Int(head.seq)];
+        connection.fetch(sql::LOG_MAC, &last).await.map(drop)
+    }
+
     /// Remembers the head that has become durable.
     pub(in crate::store) fn keep(&mut self, head: Option<Head>) {
         if head.is_some() {
@@ -93,26 +108,39 @@ impl Scribe {
         lane: &mut Lane,
         entries: &[Entry<'_>],
     ) -> sqlx::Result<bool> {
-        let from = lane.head.seq;
         let mut head = lane.head.clone();
         let rows = self.chain(&mut head, entries);
-        let held_until = entries.last().map_or(Timestamp::NEVER, |last| lane.held_until(last.at));
-        let moved = [
-            Value::Int(head.seq),
-            Value::Bytes(&head.mac),
-            Value::Int(held_until.millis()),
-            Value::Text(&head.lane),
-            Value::Int(from),
-            Value::Text(&lane.holder),
-        ];
-        // Before the rows: it waits for whoever is taking the lane, and must not do so with rows
-        // in hand for which that one would wait in turn.
-        if connection.execute(sql::MOVE_LANE, &moved).await? == 0 {
+        let at = entries.last().map_or(Timestamp::NEVER, |last| last.at);
+        // Before the rows: it waits for the writer that is taking the lane, and must not do so with
+        // rows in hand for which that one would wait in turn.
+        if !self.move_lane(connection, lane, head, at).await? {
             return Ok(false);
         }
         insert(connection, &rows).await?;
-        lane.head = head;
         Ok(true)
+    }
+
+    /// Moves the end of `lane` to `head`; false where it is not where we believe.
+    async fn move_lane(
+        &self,
+        connection: &mut Connection,
+        lane: &mut Lane,
+        head: Head,
+        at: Timestamp,
+    ) -> sqlx::Result<bool> {
+        let moved = [
+            Value::Int(head.seq),
+            Value::Bytes(&head.mac),
+            Value::Int(lane.held_until(at).millis()),
+            Value::Text(&head.lane),
+            Value::Int(lane.head.seq),
+            Value::Text(&lane.holder),
+        ];
+        let is_moved = connection.execute(sql::MOVE_LANE, &moved).await? == 1;
+        if is_moved {
+            lane.head = head;
+        }
+        Ok(is_moved)
     }
 
     fn chain(&self, head: &mut Head, entries: &[Entry<'_>]) -> Vec<LogRow> {
