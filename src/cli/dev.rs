@@ -2,7 +2,9 @@
 
 use super::{
     Failure, apply, say, serve,
-    settings::{DEV_FOLDER, Given, dev_store, lifetimes, links, read_folder, workbench_at},
+    settings::{
+        DEV_FOLDER, Given, dev_store, lifetimes, links, read_folder, runtime_options, workbench_at,
+    },
 };
 use crate::{
     clock::SystemClock,
@@ -13,7 +15,7 @@ use crate::{
     },
     domain::Clock as _,
     http::Hosts,
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
 use std::{
@@ -86,7 +88,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         proxies: Vec::new(),
         registration: config.registration.open,
         limits_enabled: config.limits.enabled,
-        runtime_options: RuntimeOptions::default(),
+        runtime_options: runtime_options(config),
     })
     .await;
     started.map_err(|error| match error {

@@ -10,6 +10,7 @@ use crate::{
     },
     domain::signing_keys::SigningKeys,
     http,
+    server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
 };
@@ -214,6 +215,34 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
 
 /// Where people are sent, as the endpoints want to know it.
 pub(super) fn links(given: &config::Links) -> http::Links {
-    let config::Links { sign_in, device, approval } = given.clone();
+    let config::Links { sign_in, device, approval, .. } = given.clone();
     http::Links { sign_in, device, approval }
+}
+
+/// How the server works, as far as an operator decides it.
+pub(super) fn runtime_options(config: &Config) -> RuntimeOptions {
+    let mut options = RuntimeOptions::default();
+    options.tree.janitor.keep_log = config.log.keep;
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_janitor_keeps_the_log_for_as_long_as_the_operator_says() {
+        let keep = |days: &str| {
+            let environment = vec![("PORTEIRO_LOG__KEEP_DAYS".into(), days.into())];
+            let loaded = Config::load(Sources { environment, ..Sources::default() }).unwrap();
+            runtime_options(&loaded.config).tree.janitor.keep_log
+        };
+        assert_eq!(keep("30"), Some(Duration::from_hours(30 * 24)));
+        assert_eq!(keep("0"), None);
+        let (unsaid, usual) =
+            (Config::load(Sources::default()).unwrap(), RuntimeOptions::default());
+        let keep_log = runtime_options(&unsaid.config).tree.janitor.keep_log;
+        assert_eq!(keep_log, usual.tree.janitor.keep_log, "the default is said twice");
+    }
 }

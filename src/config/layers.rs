@@ -1,8 +1,11 @@
 //! The layers laid over each other: for each setting the last value given, and by whom.
 
 use super::{
-    Complaint, Document, Origin, Refusal, SETTINGS, Section, Setting, Sort, file::read_text, form,
-    settings::PREFIX, suggestion,
+    Complaint, Document, Origin, Refusal, SETTINGS, Section, Setting,
+    file::read_text,
+    form,
+    settings::{Form, PREFIX},
+    suggestion,
 };
 use std::{
     collections::BTreeMap,
@@ -185,15 +188,21 @@ impl Layers {
     ) {
         let (_, key) = setting.place();
         let before = complaints.len();
-        let taken = match setting.sort {
-            Sort::Flag => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
-            Sort::Number | Sort::Seconds => {
+        let taken = match setting.form {
+            Form::Flag(_) => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
+            Form::Number(_) | Form::Seconds(_) | Form::Days(_) => {
                 section.number(key, complaints).map(|it| (Raw::Number(it.value), it.line))
             }
-            Sort::Networks => section.texts(key, complaints).map(|list| {
+            Form::Networks(_) => section.texts(key, complaints).map(|list| {
                 (Raw::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
             }),
-            Sort::Text | Sort::Word | Sort::Url | Sort::Path | Sort::Address => {
+            Form::Text(_)
+            | Form::Word(_)
+            | Form::Url(_)
+            | Form::StoreUrl(_)
+            | Form::Path(_)
+            | Form::Address(_)
+            | Form::OptionalAddress(_) => {
                 section.text(key, complaints).map(|it| (Raw::Text(it.value), it.line))
             }
         };

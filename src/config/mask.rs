@@ -1,6 +1,6 @@
 //! Values with their secret part blotted out.
 
-use super::{Secrecy, Setting, Sort};
+use super::{Secrecy, Setting, settings::Form};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -35,8 +35,8 @@ impl fmt::Debug for SecretUrl {
 
 /// Returns as much of a well-formed value as may be shown.
 pub(super) fn text(setting: &Setting, value: &str) -> String {
-    match (setting.secrecy, setting.sort) {
-        (Secrecy::Url, _) | (Secrecy::Open, Sort::Url | Sort::Word) => url(value),
+    match (setting.secrecy, &setting.form) {
+        (Secrecy::Url, _) | (Secrecy::Open, Form::Url(_) | Form::Word(_)) => url(value),
         (Secrecy::Open, _) => value.to_owned(),
         (Secrecy::Whole, _) => BLOT.to_owned(),
     }

@@ -9,7 +9,6 @@
 //! Whatever is wrong is a [`Refusal`], and all of them are given at once. [`Document`] reads TOML
 //! with the line of each value, for this file and for provisioning.
 
-mod assembler;
 mod complaint;
 mod document;
 mod effective;
@@ -30,7 +29,7 @@ mod transport;
 pub use complaint::Complaint;
 pub use document::{Document, Located};
 pub use effective::{
-    Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Mail, Mtls, Operator, Outbound,
+    Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Log, Mail, Mtls, Operator, Outbound,
     PasswordRules, Registration, Screens, SignUp, Sms, Store, Tls,
 };
 pub use file::{read_text, read_text_from, unreadable};
@@ -40,7 +39,7 @@ pub use mask::SecretUrl;
 pub use origin::Origin;
 pub use refusal::Refusal;
 pub use section::Section;
-pub use settings::{SETTINGS, Secrecy, Setting, Sort};
+pub use settings::{Effect, SETTINGS, Secrecy, Setting};
 pub use transport::{BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp};
 
 #[cfg(test)]
