@@ -36,7 +36,7 @@ use tokio::{
 const GROUP: usize = 64;
 
 /// How long a connection, the statements of a transaction, or its end may take.
-const PATIENCE: Duration = Duration::from_secs(12);
+const TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Work for a committer.
 pub(super) enum Job {
@@ -252,8 +252,8 @@ impl Committer {
         work: &W,
         care: Care,
     ) -> Result<W::Output, Trouble> {
-        let result = caught(self.attempt(work, care)).await.unwrap_or_else(|| {
-            tracing::error!("a committer panicked; its transaction's fate is unknown");
+        let result = caught(self.attempt(work, care)).await.unwrap_or_else(|panic| {
+            tracing::error!(panic, "a committer panicked; its transaction's fate is unknown");
             self.vitals.panicked();
             Err(Trouble::Unknown)
         });
@@ -279,12 +279,16 @@ impl Committer {
         let written = if self.fault_injection.fails(Moment::Write) {
             Ok(Err(Halt::Failed(sqlx::Error::WorkerCrashed)))
         } else {
-            timeout(PATIENCE, work.run(connection, &mut self.scribe, care)).await
+            timeout(TIMEOUT, work.run(connection, &mut self.scribe, care)).await
         };
         let (output, head) = match written {
             Ok(Ok(written)) => written,
             Ok(Err(halt)) => {
-                if !matches!(timeout(PATIENCE, connection.rollback()).await, Ok(Ok(()))) {
+                let rolled_back = timeout(TIMEOUT, connection.rollback()).await;
+                if let Ok(Err(error)) = &rolled_back {
+                    tracing::warn!(%error, "a transaction could not be rolled back");
+                }
+                if !matches!(rolled_back, Ok(Ok(()))) {
                     self.connection = None;
                 }
                 return Err(match halt {
@@ -310,11 +314,11 @@ impl Committer {
             let _ = connection.rollback().await;
             return Err(Trouble::Unknown);
         }
-        match timeout(PATIENCE, connection.commit()).await {
+        match timeout(TIMEOUT, connection.commit()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::error!(%error, "COMMIT failed; its fate is unknown");
-                let _ = timeout(PATIENCE, connection.rollback()).await;
+                let _ = timeout(TIMEOUT, connection.rollback()).await;
                 return Err(Trouble::Unknown);
             }
             Err(_elapsed) => {
@@ -332,10 +336,10 @@ impl Committer {
     /// Begins a transaction, on a new connection where the old one turns out to be dead.
     async fn begin(&mut self) -> Result<(), Trouble> {
         if let Some(connection) = &mut self.connection {
-            match timeout(PATIENCE, connection.begin()).await {
+            match timeout(TIMEOUT, connection.begin()).await {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(error)) if is_busy(&error) => {
-                    tracing::warn!("another process keeps the store to itself");
+                    tracing::warn!(%error, "another process holds the store's lock");
                     return Err(Trouble::Unreachable);
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the store's connection is gone"),
@@ -343,7 +347,7 @@ impl Committer {
             }
             self.connection = None;
         }
-        let opened = timeout(PATIENCE, async {
+        let opened = timeout(TIMEOUT, async {
             let mut connection = self.engine.connect().await?;
             connection.begin().await?;
             Ok::<_, sqlx::Error>(connection)
@@ -372,20 +376,24 @@ impl Committer {
             }
             connection.close().await;
         };
-        if timeout(PATIENCE, goodbye).await.is_err() {
+        if timeout(TIMEOUT, goodbye).await.is_err() {
             tracing::warn!("the store's connection did not close in time");
         }
     }
 }
 
-/// Polls `future` and returns nothing where it panicked.
-async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
+/// Polls `future` and returns what the panic said where it panicked.
+async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(Poll::Ready(value)) => Poll::Ready(Some(value)),
+            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
             Ok(Poll::Pending) => Poll::Pending,
-            Err(_panic) => Poll::Ready(None),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                Poll::Ready(Err(text.unwrap_or("no message").to_owned()))
+            }
         }
     })
     .await

@@ -12,6 +12,7 @@ use super::{
 };
 use sqlx::{
     ConnectOptions as _, Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
+    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -19,10 +20,10 @@ use std::{path::Path, str::FromStr as _, sync::LazyLock, time::Duration};
 use tokio::time::timeout;
 
 /// How long a statement may wait for a lock another process holds.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a read may take, from asking for a connection to its last row.
-const READ_PATIENCE: Duration = Duration::from_secs(8);
+const READ_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// After how long unused a connection is asked whether it still lives before it is relied on.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
@@ -53,7 +54,7 @@ impl Engine {
                 .create_if_missing(true)
                 // NORMAL may lose the last commits at power loss; group commit pays for FULL.
                 .synchronous(SqliteSynchronous::Full)
-                .busy_timeout(LOCK_PATIENCE)
+                .busy_timeout(LOCK_TIMEOUT)
                 .statement_cache_capacity(256)
                 .pragma("temp_store", "memory")
                 .disable_statement_logging();
@@ -125,17 +126,21 @@ impl Engine {
 
     /// Opens the pool that everything is read from; connections are made when first needed.
     pub(super) fn readers(&self) -> Readers {
+        Readers { pool: self.pool(), timeout: READ_TIMEOUT }
+    }
+
+    fn pool(&self) -> Pool {
         match self {
             Self::Sqlite(options) => {
                 let options = (**options).clone().read_only(true).create_if_missing(false);
                 let pool =
-                    SqlitePoolOptions::new().max_connections(4).acquire_timeout(LOCK_PATIENCE);
-                Readers::Sqlite(pool.connect_lazy_with(options))
+                    SqlitePoolOptions::new().max_connections(4).acquire_timeout(LOCK_TIMEOUT);
+                Pool::Sqlite(pool.connect_lazy_with(options))
             }
             Self::Postgres(options) => {
                 let pool = PgPoolOptions::new()
                     .max_connections(8)
-                    .acquire_timeout(LOCK_PATIENCE)
+                    .acquire_timeout(LOCK_TIMEOUT)
                     .test_before_acquire(false)
                     .before_acquire(|connection, meta| {
                         Box::pin(async move {
@@ -145,7 +150,7 @@ impl Engine {
                             Ok(true)
                         })
                     });
-                Readers::Postgres(pool.connect_lazy_with((**options).clone()))
+                Pool::Postgres(pool.connect_lazy_with((**options).clone()))
             }
         }
     }
@@ -316,7 +321,13 @@ fn too_late() -> sqlx::Error {
 
 /// The pool that everything is read from.
 #[derive(Clone)]
-pub(super) enum Readers {
+pub(super) struct Readers {
+    pool: Pool,
+    timeout: Duration,
+}
+
+#[derive(Clone)]
+enum Pool {
     Sqlite(SqlitePool),
     Postgres(PgPool),
 }
@@ -328,19 +339,23 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> sqlx::Result<Vec<Row>> {
-        match self {
-            Self::Sqlite(pool) => {
+        match &self.pool {
+            Pool::Sqlite(pool) => {
                 let read = bind_all!(sqlx::query(sql), values).fetch_all(pool);
-                let rows = timeout(READ_PATIENCE, read).await.unwrap_or(Err(too_late()))?;
+                let rows = timeout(self.timeout, read).await.unwrap_or(Err(too_late()))?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
-            Self::Postgres(pool) => {
-                let mut connection = pool.acquire().await?;
-                let read = bind_all!(sqlx::query(sql), values).fetch_all(&mut *connection);
-                let Ok(rows) = timeout(READ_PATIENCE, read).await else {
-                    // Given back, it would be asked whether it lives, and keep its place in the
-                    // pool until it answers: into nowhere, that is for ever.
-                    drop(connection.detach());
+            Pool::Postgres(pool) => {
+                let mut taken = None;
+                // The wait for a connection is part of the time that a read may take.
+                let read = timeout(self.timeout, async {
+                    let connection = taken.insert(pool.acquire().await?);
+                    bind_all!(sqlx::query(sql), values).fetch_all(&mut **connection).await
+                });
+                let Ok(rows) = read.await else {
+                    // Given back, the connection would be tested and keep its slot in the pool until
+                    // it answers: where the network swallows the question, that is for ever.
+                    drop(taken.map(PoolConnection::detach));
                     return Err(too_late());
                 };
                 Ok(rows?.into_iter().map(Row::Postgres).collect())
@@ -358,9 +373,13 @@ impl Readers {
     }
 
     pub(super) async fn close(&self) {
-        match self {
-            Self::Sqlite(pool) => pool.close().await,
-            Self::Postgres(pool) => pool.close().await,
+        match &self.pool {
+            Pool::Sqlite(pool) => pool.close().await,
+            Pool::Postgres(pool) => pool.close().await,
         }
     }
 }
+
+#[cfg(test)]
+#[path = "engine/tests.rs"]
+mod tests;

@@ -58,10 +58,16 @@ impl Store {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<value::Row>, ReadError> {
-        if self.inner.fault_injection.fails(Moment::Read) {
-            return Err(ReadError(sqlx::Error::WorkerCrashed));
-        }
-        Ok(self.inner.readers.fetch(sql, values).await?)
+        let read = match self.fault() {
+            Some(fault) => Err(fault),
+            None => self.inner.readers.fetch(sql, values).await,
+        };
+        read.map_err(failed)
+    }
+
+    /// Returns the error that a test has planted for this read.
+    fn fault(&self) -> Option<sqlx::Error> {
+        self.inner.fault_injection.fails(Moment::Read).then_some(sqlx::Error::WorkerCrashed)
     }
 
     /// Fetches for somebody who asked, and counts it; what the house does by itself is not counted.
@@ -95,10 +101,11 @@ impl Store {
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Standing>>, ReadError> {
         self.inner.vitals.read();
-        if self.inner.fault_injection.fails(Moment::Read) {
-            return Err(ReadError(sqlx::Error::WorkerCrashed));
-        }
-        Ok(Standing::of_each(asked.len(), &self.inner.readers.standing(asked).await?)?)
+        let read = match self.fault() {
+            Some(fault) => Err(fault),
+            None => self.inner.readers.standing(asked).await,
+        };
+        Ok(Standing::of_each(asked.len(), &read.map_err(failed)?)?)
     }
 
     /// Returns the kind and id of whoever holds `name` in `space`.
@@ -139,4 +146,10 @@ impl Store {
         };
         Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
     }
+}
+
+/// Says here why a read failed: most callers say only that it did.
+fn failed(error: sqlx::Error) -> ReadError {
+    tracing::warn!(%error, "a read of the store failed");
+    ReadError(error)
 }
