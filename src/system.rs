@@ -3,7 +3,7 @@
 use crate::{
     actors::{
         Couriers, Entities, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, ListView,
-        MultiCommit, ReadFolder, Services, StartError, Tree, TreeOptions, View,
+        MultiCommit, ReadFolder, Services, StartError, Tree, TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
@@ -202,12 +202,24 @@ impl System {
         self.tree.given_up().await
     }
 
-    /// Lets nobody in, finishes what is under way, and closes the store last.
+    /// Takes no more commands, finishes what is under way, exports the heads of the security log, and
+    /// closes the store last.
     ///
     /// Returns false where something was still under way when the time was up.
     pub async fn stop(&self, timeout: Duration) -> bool {
         let orderly = self.tree.take_down(timeout).await;
         self.hashing.stop().await;
+        let Services { store, clock, .. } = &*self.services;
+        // After the last commit of this node: what is cut off while it is down shows against these.
+        match tokio::time::timeout(timeout, export_log_heads(store, clock.now())).await {
+            Ok(Ok(_heads)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the heads of the security log are not exported")
+            }
+            Err(_elapsed) => {
+                tracing::warn!("the heads of the security log are not exported in time")
+            }
+        }
         let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();
         orderly && closed
     }

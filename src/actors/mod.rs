@@ -37,7 +37,7 @@ mod vitals;
 
 pub use entities::Entities;
 pub use failure::{Answer, Failure};
-pub use janitor::{JanitorOptions, LOG_HEADS};
+pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
 pub use list_view::{Entry, ListView};
 pub use multi_commit::{MultiCommit, MultiCommitError};

@@ -35,9 +35,9 @@ mod refusals;
 mod registered;
 mod registration;
 mod rotation;
+mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;
-mod security_log;
 mod shell;
 mod sign_in;
 mod support;

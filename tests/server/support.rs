@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::HeaderMap;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
-    actors::{TreeOptions, hashing::HashingOptions},
+    actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::{
         SystemDice,
@@ -159,6 +159,7 @@ pub struct RuntimeOption {
     pub registration: bool,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
+    pub janitor: JanitorOptions,
 }
 
 impl Default for RuntimeOption {
@@ -176,6 +177,7 @@ impl Default for RuntimeOption {
             lifetimes: LIFETIMES,
             registration: true,
             keys_every,
+            janitor: TreeOptions::default().janitor,
         }
     }
 }
@@ -210,6 +212,7 @@ impl TestServer {
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
         tree.keys.every = manner.keys_every;
+        tree.janitor = manner.janitor;
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),
@@ -290,7 +293,8 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
 /// Reads a metric without labels.
 pub async fn metric(server: &TestServer, name: &str) -> f64 {
     let text = crate::http::get(server.operator, "/metrics").await.text();
-    let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
+    let line =
+        text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
     line.unwrap_or_else(|| panic!("{name}: {text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
 }
 
