@@ -8,6 +8,7 @@ use crate::{
     http::{
         App, AppOptions, Hosts, Lifetimes, Limits, Links,
         operator::{Leaving, Operator},
+        router,
     },
     system::{System, SystemError, SystemOptions},
     transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
@@ -143,13 +144,14 @@ impl Running {
             registration: plan.registration,
             limits_enabled: plan.limits_enabled,
         };
-        let app = App::new(&system, options).await?;
+        let vitals = Arc::new(router::vitals());
+        let app = App::new(&system, options, vitals).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {
             let dice = dice.clone();
             Server::start(ServerOptions { listeners, tls, router, limits, dice })
         };
-        let public = serve(listeners, tls.clone(), app.router(), connections.clone());
+        let public = serve(listeners, tls.clone(), router::public(&app), connections.clone());
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
         let place = private.as_ref().and_then(|listener| listener.local_addr().ok());

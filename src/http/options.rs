@@ -1,8 +1,9 @@
 //! What the public endpoints are built from.
 
 use super::Hosts;
+use axum::http::HeaderValue;
 use ipnet::IpNet;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use url::Url;
 
 /// How long what is issued lives.
@@ -24,6 +25,16 @@ pub struct Links {
     pub sign_in: Option<Url>,
     pub device: Option<Url>,
     pub approval: Option<Url>,
+}
+
+impl Links {
+    /// Lists the origins of the pages that the links lead to.
+    pub fn origins(&self) -> Arc<[HeaderValue]> {
+        let Self { sign_in, device, approval } = self;
+        let pages = [sign_in, device, approval].into_iter().flatten();
+        let origins = pages.map(|page| page.origin().ascii_serialization());
+        origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
+    }
 }
 
 /// What the public endpoints are built from.

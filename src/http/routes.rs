@@ -1,4 +1,4 @@
-//! Where everything is: one constant a path, so that what is listed is what is served.
+//! The paths of the public listener, one constant each: what is listed is what is served.
 
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -18,24 +18,3 @@ pub const FLOW_PASSWORD: &str = "/flows/{id}/password";
 pub const FLOW_TOTP: &str = "/flows/{id}/totp";
 pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
 pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
-
-/// Every path that is served; metrics know no others.
-pub const ALL: [&str; 17] = [
-    OPENID_CONFIGURATION,
-    AUTHORIZATION_SERVER,
-    JWKS,
-    AUTHORIZE,
-    USERINFO,
-    TOKEN,
-    INTROSPECT,
-    REVOKE,
-    REGISTER,
-    REGISTERED,
-    FLOWS,
-    FLOW,
-    FLOW_IDENTIFIER,
-    FLOW_PASSWORD,
-    FLOW_TOTP,
-    FLOW_ORGANIZATION,
-    FLOW_CONSENT,
-];

@@ -1,7 +1,7 @@
 //! What an operator may want to know of requests; every label comes from a list of ours, so that no
 //! traffic can grow them.
 
-use super::{error::Code, oauth::token::GRANTS, pace::Purpose, routes};
+use super::{answer::error::Code, limits::purpose::Purpose};
 use crate::{
     domain::client::GrantType,
     histogram::{Histogram, HistogramReport},
@@ -21,8 +21,9 @@ const NOWHERE: &str = "(none)";
 
 /// Counts requests by route and status, tokens by grant, refusals by reason and by limit.
 pub struct Vitals {
-    routes: [RouteVitals; routes::ALL.len() + 1],
-    issued: [AtomicU64; GRANTS.len()],
+    /// One a path, and one for all that are not served.
+    routes: Vec<(&'static str, RouteVitals)>,
+    issued: Vec<(GrantType, AtomicU64)>,
     refused: [AtomicU64; Code::ALL.len()],
     /// One a purpose, and one for all attempts against identifiers.
     limited: [AtomicU64; Purpose::ALL.len() + 1],
@@ -42,30 +43,41 @@ pub struct RouteReport {
     pub times: HistogramReport,
 }
 
+/// Counts no path by itself.
 impl Default for Vitals {
     fn default() -> Self {
-        let route = |_| RouteVitals { statuses: Default::default(), times: Histogram::of_times() };
-        Self {
-            routes: std::array::from_fn(route),
-            issued: Default::default(),
-            refused: Default::default(),
-            limited: Default::default(),
-        }
+        Self::new([].into_iter(), [].into_iter())
     }
 }
 
 impl Vitals {
+    /// Counts for these paths and these grants.
+    pub fn new(
+        paths: impl Iterator<Item = &'static str>,
+        grants: impl Iterator<Item = GrantType>,
+    ) -> Self {
+        let route = || RouteVitals { statuses: Default::default(), times: Histogram::of_times() };
+        Self {
+            routes: paths.chain([NOWHERE]).map(|path| (path, route())).collect(),
+            issued: grants.map(|grant| (grant, AtomicU64::new(0))).collect(),
+            refused: Default::default(),
+            limited: Default::default(),
+        }
+    }
+
     pub fn answered(&self, route: Option<&str>, status: StatusCode, took: Duration) {
-        let found = route.and_then(|route| routes::ALL.iter().position(|known| *known == route));
-        let route = &self.routes[found.unwrap_or(routes::ALL.len())];
+        let served = |(path, _): &&(&str, _)| Some(*path) == route;
+        let Some((_, route)) = self.routes.iter().find(served).or(self.routes.last()) else {
+            return;
+        };
         let place = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
         route.statuses[place].fetch_add(1, Relaxed);
         route.times.took(took);
     }
 
     pub fn issued(&self, grant: GrantType) {
-        if let Some(place) = GRANTS.iter().position(|known| *known == grant) {
-            self.issued[place].fetch_add(1, Relaxed);
+        if let Some((_, count)) = self.issued.iter().find(|(known, _)| *known == grant) {
+            count.fetch_add(1, Relaxed);
         }
     }
 
@@ -86,18 +98,17 @@ impl Vitals {
     }
 
     pub fn routes(&self) -> impl Iterator<Item = RouteReport> {
-        let names = routes::ALL.into_iter().chain([NOWHERE]);
-        names.zip(&self.routes).map(|(route, vitals)| {
+        self.routes.iter().map(|(route, vitals)| {
             let names = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
             let counts = vitals.statuses.iter().map(|count| count.load(Relaxed));
             let statuses = names.zip(counts).filter(|(_, count)| *count > 0).collect();
-            RouteReport { route, statuses, times: vitals.times.report() }
+            RouteReport { route: *route, statuses, times: vitals.times.report() }
         })
     }
 
     /// Lists how many tokens were issued, by grant.
     pub fn tokens(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        GRANTS.iter().zip(&self.issued).map(|(grant, count)| (grant.name(), count.load(Relaxed)))
+        self.issued.iter().map(|(grant, count)| (grant.name(), count.load(Relaxed)))
     }
 
     /// Lists how many requests were refused, by reason.
@@ -119,11 +130,11 @@ mod tests {
 
     #[test]
     fn what_nobody_serves_is_counted_under_one_label() {
-        let vitals = Vitals::default();
+        let vitals = Vitals::new(["/connect/token"].into_iter(), [].into_iter());
         for status in [404, 404, 299, 599] {
             vitals.answered(None, StatusCode::from_u16(status).unwrap(), Duration::ZERO);
         }
-        vitals.answered(Some(routes::TOKEN), StatusCode::OK, Duration::ZERO);
+        vitals.answered(Some("/connect/token"), StatusCode::OK, Duration::ZERO);
         vitals.answered(Some("/anything"), StatusCode::OK, Duration::ZERO);
         let reports: Vec<RouteReport> = vitals.routes().collect();
         let count = |route: &str, status: &str| {
@@ -132,7 +143,7 @@ mod tests {
         };
         assert_eq!(count(NOWHERE, "404"), Some(2));
         assert_eq!(count(NOWHERE, "other"), Some(2));
-        assert_eq!((count(NOWHERE, "200"), count(routes::TOKEN, "200")), (Some(1), Some(1)));
+        assert_eq!((count(NOWHERE, "200"), count("/connect/token", "200")), (Some(1), Some(1)));
         assert!(STATUSES.is_sorted(), "they are searched by halves");
     }
 }

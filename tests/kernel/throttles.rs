@@ -11,7 +11,7 @@ use porteiro::{
         Clock as _,
         throttle::{Command, Pace, Refusal, Throttle},
     },
-    http::attempts::{Attempts, NotCharged},
+    http::limits::attempts::{Attempts, NotCharged},
     system::System,
 };
 use std::{sync::Arc, time::Duration};

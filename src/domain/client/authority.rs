@@ -1,6 +1,6 @@
 //! What a client may do in its own name.
 
-use super::KnownClient;
+use super::{AuthMethod, GrantType, KnownClient, ResponseType, SubjectType, redirect_uri};
 use crate::domain::{
     authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
@@ -30,6 +30,42 @@ impl KnownClient {
     }
 
     /// Tells whether it wants its tokens bound to a key or a certificate, and no others.
+    /// Tells whether this is a redirect URI of the client's.
+    pub fn has_redirect_uri(&self, presented: &str) -> bool {
+        let kind = self.metadata.application_type;
+        let mut registered = self.metadata.redirect_uris.iter();
+        registered.any(|one| redirect_uri::matches(one, presented, kind))
+    }
+
+    /// Tells why the client may not ask for codes, if it may not.
+    ///
+    /// A client that wants more than is offered must not get less.
+    pub fn may_ask_for_codes(&self) -> Result<(), NotForCodes> {
+        let metadata = &self.metadata;
+        let types = metadata.response_types(self.organization.is_some());
+        if !self.may_use(GrantType::AuthorizationCode) || !types.contains(&ResponseType::Code) {
+            return Err(NotForCodes::NotRegistered);
+        }
+        if self.demands_bound_tokens() {
+            return Err(NotForCodes::BoundTokens);
+        }
+        if metadata.subject_type == Some(SubjectType::Pairwise) {
+            return Err(NotForCodes::PairwiseSubjects);
+        }
+        if metadata.require_pushed_authorization_requests || metadata.require_signed_request_object
+        {
+            return Err(NotForCodes::PushedOrSignedRequests);
+        }
+        Ok(())
+    }
+
+    /// Tells whether another program on the person's machine could pose as this client
+    /// (RFC 8252 §8.6).
+    pub fn can_be_posed_as(&self, uri: &str) -> bool {
+        self.authenticates_by(AuthMethod::None)
+            && (redirect_uri::is_loopback(uri) || redirect_uri::is_private_use(uri))
+    }
+
     pub fn demands_bound_tokens(&self) -> bool {
         let metadata = &self.metadata;
         metadata.dpop_bound_access_tokens
@@ -42,4 +78,14 @@ impl KnownClient {
         let Some(home) = home else { return Vec::new() };
         self.roles.iter().map(String::as_str).filter(|role| home.has_role(role)).collect()
     }
+}
+
+/// Why a client may not ask for codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotForCodes {
+    NotRegistered,
+    /// These and the rest are not offered yet.
+    BoundTokens,
+    PairwiseSubjects,
+    PushedOrSignedRequests,
 }

@@ -14,6 +14,7 @@ mod uri;
 mod vocabulary;
 mod whole;
 
+pub use authority::NotForCodes;
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::KeySetFault;
 pub(in crate::domain) use localized::is_language_tag;

@@ -8,12 +8,15 @@ use super::{
 use crate::{
     domain::flow::{Flow, Kind, Seed},
     http::{
-        App,
-        error::Problem,
-        json::ProblemPosted,
-        origin::Origin,
-        pace::Purpose,
-        request_source::{RequestSource, refuse_foreign_pages, with_cookie},
+        answer::error::Problem,
+        app::App,
+        extract::{
+            cookies::with_cookie,
+            json::ProblemPosted,
+            origin::Origin,
+            request_source::{RequestSource, refuse_foreign_pages},
+        },
+        limits::purpose::Purpose,
     },
 };
 use axum::{extract::State, http::StatusCode, response::Response};

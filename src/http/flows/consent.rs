@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::flow::{Open, Stage, Step},
-    http::{App, error::Problem, json::ProblemPosted},
+    http::{answer::error::Problem, app::App, extract::json::ProblemPosted},
 };
 use axum::{extract::State, response::Response};
 

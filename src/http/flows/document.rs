@@ -12,7 +12,9 @@ use crate::{
         grant::Person,
     },
     http::{
-        App, answer::private_json, authorization_facts::FactsReader, oauth::authorize,
+        answer::{authorization_error::refusal_of, private_json},
+        app::App,
+        facts::authorization::FactsReader,
         time::rfc3339,
     },
 };
@@ -115,10 +117,9 @@ impl Document {
             Flow::Unborn => ("failed", &[][..], None, Vec::new()),
         };
         let failed_to = match (flow, request) {
-            (Flow::Over(over), Some(request)) => over
-                .denial
-                .as_ref()
-                .map(|denial| authorize::refusal_of(denial).redirect(request, &app.issuer)),
+            (Flow::Over(over), Some(request)) => {
+                over.denial.as_ref().map(|denial| refusal_of(denial).redirect(request, &app.issuer))
+            }
             _ => None,
         };
         let failed =

@@ -17,12 +17,10 @@ use crate::{
         session::{Command, Session},
     },
     http::{
-        App,
-        authorization_facts::{FactsReader, can_be_posed_as},
-        error::Problem,
-        oauth::authorize,
-        request_source::with_cookie,
-        sessions,
+        answer::{error::Problem, redirect::redirect_with_code},
+        app::App,
+        extract::cookies::with_cookie,
+        facts::{authorization::FactsReader, session},
     },
 };
 use axum::response::{IntoResponse as _, Response};
@@ -58,7 +56,7 @@ pub async fn proceed(
     proved: Proved<'_>,
     step: impl Fn(Facts) -> Step,
 ) -> Result<Response, Problem> {
-    let present = sessions::find(app, &opened.source, true).await?;
+    let present = session::find(app, &opened.source, true).await?;
     let (mut own, other) = match present {
         Some(present) if present.person.account == proved.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
@@ -105,8 +103,8 @@ async fn situation(
     let seen = app.clients.look_if(anew, &request.client_id).await?;
     // It may have changed since the flow began, and a code goes only where it is at home now.
     let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
-    let at_home = authorize::is_redirect_uri(client, &request.redirect_uri);
-    if !at_home || authorize::checks::may_ask(client).is_err() {
+    let at_home = client.has_redirect_uri(&request.redirect_uri);
+    if !at_home || client.may_ask_for_codes().is_err() {
         return Err(CLIENT_CHANGED);
     }
     let (client_version, Proved { account, chosen }) = (seen.version, proved);
@@ -146,12 +144,12 @@ async fn answer(
     };
     let mut outcome = Outcome::default();
     if let (Some(grant), Some(request)) = (granted, &seed.request) {
-        let to = authorize::redirect_with_code(request, &drawn.code.text, &app.issuer);
+        let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
         let seen = app.clients.look(&request.client_id).await.ok();
         if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
             app.note_use_of(client).await;
-            if consented && !can_be_posed_as(client, &request.redirect_uri) {
+            if consented && !client.can_be_posed_as(&request.redirect_uri) {
                 remember(app, &grant).await;
             }
         }

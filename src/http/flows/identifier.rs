@@ -8,7 +8,12 @@ use super::{
 };
 use crate::{
     domain::flow::Step,
-    http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{json::ProblemPosted, origin::Origin},
+        limits::purpose::Purpose,
+    },
 };
 use axum::extract::State;
 

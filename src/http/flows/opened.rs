@@ -8,9 +8,9 @@ use crate::{
     actors::Answer,
     domain::flow::{Command, Flow, Open, Refusal, Seed, Step},
     http::{
-        App,
-        error::Problem,
-        request_source::{RequestSource, refuse_foreign_pages},
+        answer::error::Problem,
+        app::App,
+        extract::request_source::{RequestSource, refuse_foreign_pages},
     },
 };
 use axum::{

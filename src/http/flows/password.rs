@@ -20,7 +20,12 @@ use crate::{
         flow::{Stage, Step},
         grant::Person,
     },
-    http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{json::ProblemPosted, origin::Origin},
+        limits::purpose::Purpose,
+    },
 };
 use axum::{extract::State, response::Response};
 use serde_json::Value;

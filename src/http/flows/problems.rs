@@ -3,7 +3,7 @@
 use crate::{
     actors::{Failure, ViewError},
     domain::flow::Refusal,
-    http::error::Problem,
+    http::answer::error::Problem,
     store::ReadError,
 };
 use axum::http::StatusCode;

@@ -6,7 +6,7 @@ use super::{
     problems::EXPIRED,
     ticket::Ticket,
 };
-use crate::http::{App, error::Problem, request_source::RequestSource};
+use crate::http::{answer::error::Problem, app::App, extract::request_source::RequestSource};
 use axum::{extract::State, http::HeaderMap};
 
 pub async fn get(

@@ -13,7 +13,12 @@ use crate::{
         assurance::Method,
         flow::{Stage, Step},
     },
-    http::{App, error::Problem, json::ProblemPosted, origin::Origin, pace::Purpose},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{json::ProblemPosted, origin::Origin},
+        limits::purpose::Purpose,
+    },
 };
 use axum::{extract::State, response::Response};
 

@@ -1,7 +1,7 @@
 //! A request that is meant for us is answered in time, or told that it was not.
 
 use super::{cors::Cors, host::Hosts};
-use crate::http::error::{Stopped, Voice};
+use crate::http::answer::error::{Stopped, Voice};
 use axum::{
     extract::{Request, State},
     http::header,
@@ -15,8 +15,10 @@ pub struct Admission {
     pub hosts: Hosts,
     /// How long a request may take once its head is here.
     pub deadline: Duration,
-    /// Which pages may ask from elsewhere.
+    /// Which pages of other sites may ask.
     pub cors: Cors,
+    /// How the endpoint words its refusals.
+    pub voice: Voice,
 }
 
 pub async fn admit(State(admission): State<Admission>, request: Request, next: Next) -> Response {
@@ -29,7 +31,7 @@ pub async fn admit(State(admission): State<Admission>, request: Request, next: N
 
 impl Admission {
     async fn decide(&self, request: Request, next: Next) -> Response {
-        let voice = Voice::of(request.uri().path());
+        let voice = self.voice;
         if let Err(stopped) = self.hosts.judge(&request) {
             return voice.word(stopped);
         }

@@ -7,7 +7,7 @@ use axum::{
 };
 use std::sync::Arc;
 
-const ANYONE: HeaderValue = HeaderValue::from_static("*");
+const ANY_SITE: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, dpop");
 const AN_HOUR: HeaderValue = HeaderValue::from_static("3600");
@@ -18,11 +18,11 @@ const EXPOSED: HeaderValue =
 /// Which pages may ask.
 #[derive(Clone)]
 pub enum Cors {
-    Nobody,
-    /// From anywhere, without credentials: endpoints that look at no cookie.
-    Anyone,
-    /// Pages of ours, with credentials.
-    Ours(Arc<[HeaderValue]>),
+    NoPage,
+    /// Of any site, without credentials: endpoints that look at no cookie.
+    AnySite,
+    /// Our own pages, with credentials.
+    OurPages(Arc<[HeaderValue]>),
 }
 
 impl Cors {
@@ -32,9 +32,9 @@ impl Cors {
             && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let origin = request.headers().get(header::ORIGIN).filter(|_| asks)?;
         let allowed = match self {
-            Self::Nobody => false,
-            Self::Anyone => true,
-            Self::Ours(origins) => origins.contains(origin),
+            Self::NoPage => false,
+            Self::AnySite => true,
+            Self::OurPages(origins) => origins.contains(origin),
         };
         let headers = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
@@ -48,9 +48,9 @@ impl Cors {
     pub fn open(&self, origin: Option<HeaderValue>, response: &mut Response) {
         let headers = response.headers_mut();
         match self {
-            Self::Nobody => return,
-            Self::Anyone => drop(headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANYONE)),
-            Self::Ours(origins) => {
+            Self::NoPage => return,
+            Self::AnySite => drop(headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_SITE)),
+            Self::OurPages(origins) => {
                 headers.append(header::VARY, HeaderValue::from_static("origin"));
                 let Some(origin) = origin.filter(|origin| origins.contains(origin)) else { return };
                 headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -4,7 +4,7 @@ use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
-        error::{Refused, Stopped, Voice},
+        answer::error::{Refused, Stopped, Voice},
         vitals::Vitals,
     },
 };
@@ -37,6 +37,8 @@ pub struct Envelope {
     vitals: Arc<Vitals>,
     /// Over https only: browsers then stay there.
     strict_transport: bool,
+    /// How the endpoints inside word their refusals.
+    voice: Voice,
 }
 
 /// Numbers requests; the beginning tells one process from another.
@@ -54,7 +56,6 @@ impl RequestIds {
 pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: Next) -> Response {
     let stopwatch = Stopwatch::start();
     let id = envelope.ids.next();
-    let voice = Voice::of(request.uri().path());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route_name = route.as_ref().map(MatchedPath::as_str);
     let method = request.method().as_str();
@@ -64,7 +65,7 @@ pub async fn envelope(State(envelope): State<Envelope>, request: Request, next: 
     let answered = surviving(next.run(request).instrument(span)).await;
     let mut response = answered.unwrap_or_else(|| {
         tracing::error!(id, route = route_name, "a handler panicked");
-        voice.word(Stopped::Panicked)
+        envelope.voice.word(Stopped::Panicked)
     });
     let (status, took) = (response.status(), stopwatch.elapsed());
     envelope.vitals.answered(route_name, status, took);
@@ -92,7 +93,12 @@ async fn surviving<T>(answer: impl Future<Output = T>) -> Option<T> {
 impl Envelope {
     pub fn new(dice: &dyn Dice, vitals: Arc<Vitals>, strict_transport: bool) -> Self {
         let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
-        Self { ids: Arc::new(ids), vitals, strict_transport }
+        Self { ids: Arc::new(ids), vitals, strict_transport, voice: Voice::Problem }
+    }
+
+    /// The same for endpoints that word their refusals in another way.
+    pub fn with_voice(&self, voice: Voice) -> Self {
+        Self { voice, ..self.clone() }
     }
 
     /// Seals the answer of a listener whose requests are not counted.

@@ -1,6 +1,6 @@
 //! Every request names exactly one host; a development server answers to loopback names alone.
 
-use crate::http::error::Stopped;
+use crate::http::answer::error::Stopped;
 use axum::{
     extract::Request,
     http::{Version, header, uri::Authority},

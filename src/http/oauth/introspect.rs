@@ -12,7 +12,10 @@ use crate::{
         token_family::{Command, Reply},
     },
     http::{
-        App, answer::private_json, client_auth, error::OAuthError, form::Posted, token_validity,
+        answer::{error::OAuthError, private_json},
+        app::App,
+        extract::{client_auth, form::Posted},
+        facts::token_validity,
     },
 };
 use axum::{

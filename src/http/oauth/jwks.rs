@@ -1,6 +1,6 @@
 //! The published keys: RFC 7517 §5.
 
-use crate::http::App;
+use crate::http::app::App;
 use axum::{
     extract::State,
     http::header,

@@ -9,7 +9,7 @@ use crate::{
         assurance::Level, authority::OIDC_SCOPES, client::AuthMethod,
         signing_keys::SigningAlgorithm,
     },
-    http::{App, routes},
+    http::{app::App, routes},
 };
 use axum::{
     extract::State,
@@ -64,7 +64,7 @@ struct Metadata<'a> {
 }
 
 /// Writes the document of an issuer, at which clients may register or not.
-pub fn document(issuer: &str, registration: bool) -> String {
+fn document(issuer: &str, registration: bool) -> String {
     let at = |path: &str| format!("{issuer}{path}");
     let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
@@ -109,5 +109,6 @@ pub async fn get(State(app): State<App>) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
-    (headers, app.fixed.metadata.clone()).into_response()
+    let document = || document(&app.issuer, app.registration).into();
+    (headers, app.fixed.metadata.get_or_init(document).clone()).into_response()
 }

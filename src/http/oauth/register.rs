@@ -19,18 +19,19 @@ use crate::{
         signing_keys::SigningAlgorithm,
     },
     http::{
-        App,
-        answer::private_json,
-        bearer::bearer,
-        error::{Code, OAuthError},
-        json::JsonPosted,
-        origin::Origin,
-        pace::Purpose,
-        routes, target,
+        answer::{
+            error::{Code, OAuthError},
+            private_json,
+        },
+        app::App,
+        extract::{bearer::bearer, json::JsonPosted, origin::Origin},
+        facts::target,
+        limits::purpose::Purpose,
+        routes,
     },
 };
 use axum::{
-    extract::{Path, State, rejection::PathRejection},
+    extract::{FromRequest as _, Path, Request, State, rejection::PathRejection},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -71,8 +72,12 @@ impl IntoResponse for Registered {
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
-    JsonPosted { body, .. }: JsonPosted,
+    request: Request,
 ) -> Result<(StatusCode, Registered), OAuthError> {
+    if !app.registration {
+        return Err(CLOSED);
+    }
+    let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
     app.pace.take(Purpose::Registration, address, app.clock.now())?;
     let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
     check_served(&app, &metadata, &body)?;
@@ -147,9 +152,8 @@ pub async fn read(
 
 /// Answers where registration is closed: it would take an initial access token (RFC 7591 §3), of
 /// which none is ever issued, so whatever was presented is not a good one (§3.2.2, RFC 6750 §3.1).
-pub async fn closed() -> OAuthError {
-    OAuthError::new(Code::InvalidToken, "registration is closed: clients are made by the operator")
-}
+const CLOSED: OAuthError =
+    OAuthError::new(Code::InvalidToken, "registration is closed: clients are made by the operator");
 
 /// Refuses what can be registered but is not served, or not by this installation.
 fn check_served(

@@ -5,11 +5,12 @@ use crate::{
     crypto::OpaqueKind,
     domain::{access_token::Command, token_family},
     http::{
-        App,
-        answer::never_stored,
-        client_auth,
-        error::{Code, OAuthError},
-        form::Posted,
+        answer::{
+            error::{Code, OAuthError},
+            never_stored,
+        },
+        app::App,
+        extract::{client_auth, form::Posted},
     },
 };
 use axum::{

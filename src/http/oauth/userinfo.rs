@@ -5,12 +5,16 @@
 use crate::{
     domain::{access_token::Claims, account, client::ClientMetadata},
     http::{
-        App,
-        answer::{never_stored, private_json},
-        bearer::{Missing, bearer},
-        error::{Code, OAuthError},
-        form::Posted,
-        token_validity,
+        answer::{
+            error::{Code, OAuthError},
+            never_stored, private_json,
+        },
+        app::App,
+        extract::{
+            bearer::{Missing, bearer},
+            form::Posted,
+        },
+        facts::token_validity,
     },
 };
 use axum::{

@@ -5,7 +5,7 @@ mod metrics;
 
 use super::{
     Hosts,
-    error::Problem,
+    answer::error::{Problem, Voice},
     layers::{
         admission::{self, Admission},
         cors::Cors,
@@ -69,7 +69,12 @@ impl Leaving {
 impl Operator {
     pub fn router(self) -> Router {
         let envelope = Envelope::new(&*self.system.dice(), self.vitals.clone(), false);
-        let admission = Admission { hosts: self.hosts, deadline: DEADLINE, cors: Cors::Nobody };
+        let admission = Admission {
+            hosts: self.hosts,
+            deadline: DEADLINE,
+            cors: Cors::NoPage,
+            voice: Voice::Problem,
+        };
         Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))

@@ -1,25 +1,27 @@
 //! Answers of the authorization endpoint: redirects for browsers, documents for programs, and a page
 //! or JSON where nobody can be redirected.
 
-use super::{AuthorizationError, proof::Proven};
+use super::proof::Proven;
 use crate::{
     domain::{
         authorization::Request,
         flow::{Flow, Kind, Seed, SignedIn},
     },
     http::{
-        App,
-        answer::{never_stored, roomy},
-        error::{OAuthError, Refused},
+        answer::{
+            authorization_error::AuthorizationError,
+            error::{OAuthError, Refused},
+            redirect::see_other,
+        },
+        app::App,
+        extract::{cookies::with_cookie, request_source::RequestSource},
         flows::{
             Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
         },
-        request_source::{RequestSource, with_cookie},
     },
 };
 use axum::{
-    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -35,33 +37,6 @@ pub enum Answered {
         request: Box<Request>,
         signed_in: Option<Box<SignedIn>>,
     },
-}
-
-/// Returns the redirect URI with parameters, `state` and `iss` in its query (RFC 9207 §2).
-pub fn redirect(
-    redirect_uri: &str,
-    parameters: &[(&str, &str)],
-    state: Option<&str>,
-    issuer: &str,
-) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(parameters);
-    query.extend_pairs(state.map(|state| ("state", state)));
-    query.append_pair("iss", issuer);
-    let query = query.finish();
-    let joint = match redirect_uri.split_once('?') {
-        None => "?",
-        Some((_, "")) => "",
-        Some((_, held)) if held.ends_with('&') => "",
-        Some(_) => "&",
-    };
-    [redirect_uri, joint, &query].concat()
-}
-
-/// Returns where a browser takes a code.
-pub fn redirect_with_code(request: &Request, code: &str, issuer: &str) -> Zeroizing<String> {
-    let code = [("code", code)];
-    redirect(&request.redirect_uri, &code, request.state.as_deref(), issuer).into()
 }
 
 pub async fn give(
@@ -144,17 +119,6 @@ async fn over(
     with_cookie(Document::over(app, &id, &over, code_to).await, cookie)
 }
 
-/// 303, so that a form is not posted on (RFC 9700 §4.12).
-pub fn see_other(to: &str) -> Result<Response, OAuthError> {
-    let mut location = HeaderValue::try_from(to).map_err(|_| OAuthError::unavailable())?;
-    location.set_sensitive(true);
-    let mut response = roomy(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    response.headers_mut().insert(header::LOCATION, location);
-    never_stored(&mut response);
-    Ok(response)
-}
-
 /// Where it is not certain whose redirect URI it is, nobody is sent there (RFC 6749 §4.1.2.1).
 pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
     if source.wants_json {
@@ -174,37 +138,4 @@ pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, html);
     let (head, _) = response.into_parts();
     Response::from_parts(head, page.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ISSUER: &str = "https://id.example";
-
-    #[test]
-    fn parameters_are_added_to_whatever_query_there_is() {
-        for (uri, begins) in [
-            ("https://rp.example/cb", "https://rp.example/cb?code=c&"),
-            ("https://rp.example/cb?", "https://rp.example/cb?code=c&"),
-            ("https://rp.example/cb?a=b", "https://rp.example/cb?a=b&code=c&"),
-            ("https://rp.example/cb?a=b&", "https://rp.example/cb?a=b&code=c&"),
-            ("com.example.app:/cb", "com.example.app:/cb?code=c&"),
-        ] {
-            let to = redirect(uri, &[("code", "c")], None, ISSUER);
-            assert!(to.starts_with(begins), "{to}");
-            assert!(to.ends_with("iss=https%3A%2F%2Fid.example"), "{to}");
-        }
-    }
-
-    #[test]
-    fn nothing_in_a_state_leaves_its_place() {
-        let hostile = "x\r\nSet-Cookie: a=b&code=evil#frag\0é%0d%0a";
-        let to = redirect("https://rp.example/cb", &[("code", "c")], Some(hostile), ISSUER);
-        assert!(to.bytes().all(|byte| byte.is_ascii_graphic()), "{to}");
-        let parsed = url::Url::parse(&to).unwrap();
-        let pairs: Vec<_> = parsed.query_pairs().collect();
-        assert_eq!(pairs[1], ("state".into(), hostile.into()));
-        assert_eq!((pairs.len(), parsed.fragment()), (3, None));
-    }
 }

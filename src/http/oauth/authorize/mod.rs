@@ -11,18 +11,18 @@
 mod answer;
 pub mod checks;
 mod proof;
-mod refusal;
 mod silent;
 
-pub use answer::redirect_with_code;
-pub use proof::is_redirect_uri;
-pub use refusal::{AuthorizationError, refusal_of};
-
 use crate::http::{
-    App,
-    error::{OAuthError, Stopped},
-    form::{self, Form},
-    request_source::{RequestSource, comes_from_another_site},
+    answer::{
+        error::{OAuthError, Stopped},
+        redirect::see_other,
+    },
+    app::App,
+    extract::{
+        form::{self, Form},
+        request_source::{RequestSource, comes_from_another_site},
+    },
     routes,
 };
 use answer::Answered;
@@ -30,17 +30,19 @@ use axum::{
     extract::{RawQuery, Request, State},
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
+    routing::{self, MethodRouter},
 };
 use url::form_urlencoded;
 
 /// Bytes; the head of a request has room for as many again.
 const LONGEST_LINK: usize = 16 * 1024;
 
-pub async fn get(
-    State(app): State<App>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response {
+/// Serves links and forms (OIDC Core §3.1.2.1), and refuses other methods in JSON.
+pub fn methods() -> MethodRouter<App> {
+    routing::get(get).head(refuse_method).post(post).fallback(refuse_method)
+}
+
+async fn get(State(app): State<App>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
     let _place = match app.request_permits.work() {
         Ok(place) => place,
@@ -53,7 +55,7 @@ pub async fn get(
 }
 
 /// OIDC Core §3.1.2.1: the same parameters in a form.
-pub async fn post(State(app): State<App>, request: Request) -> Response {
+async fn post(State(app): State<App>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let source = RequestSource::of(&head.headers, app.cookies);
     let (body, _place) = match form::arrived(&head, body, &app).await {
@@ -62,7 +64,7 @@ pub async fn post(State(app): State<App>, request: Request) -> Response {
     };
     match Form::parse_noting(&body) {
         Ok(form) => match as_link(&head.headers, &source, &body) {
-            Some(link) => answer::see_other(&link).unwrap_or_else(IntoResponse::into_response),
+            Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
             None => authorize(&app, &form, source).await,
         },
         Err(error) => answer::unproven(&source, error),
@@ -84,7 +86,7 @@ fn as_link(headers: &HeaderMap, source: &RequestSource, body: &[u8]) -> Option<S
 }
 
 /// RFC 9110 §9.2.1: whoever only looks at what a link would answer gets no code by it.
-pub async fn refuse_method() -> Response {
+async fn refuse_method() -> Response {
     let mut response = OAuthError::from(Stopped::MethodNotAllowed).into_response();
     let allowed = HeaderValue::from_static("GET,POST");
     response.headers_mut().insert(header::ALLOW, allowed);

@@ -3,11 +3,11 @@
 use super::checks::LONGEST_STATE;
 use crate::{
     actors::Seen,
-    domain::client::{Client, KnownClient, LONGEST_ID, redirect_uri},
+    domain::client::{Client, KnownClient, LONGEST_ID},
     http::{
-        App,
-        error::{Code, OAuthError},
-        form::Form,
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::form::Form,
     },
 };
 use std::sync::Arc;
@@ -18,13 +18,6 @@ pub struct Proven {
     pub redirect_uri: String,
     pub state: Option<String>,
     pub scope: String,
-}
-
-/// Tells whether this is a redirect URI of the client's.
-pub fn is_redirect_uri(client: &KnownClient, presented: &str) -> bool {
-    let kind = client.metadata.application_type;
-    let mut registered = client.metadata.redirect_uris.iter();
-    registered.any(|one| redirect_uri::matches(one, presented, kind))
 }
 
 impl Proven {
@@ -57,7 +50,7 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
     let Some(client) = seen.machine.known() else { return Err(UNKNOWN) };
     let redirect_uri = match (form.get("redirect_uri"), &client.metadata.redirect_uris[..]) {
         (Some(presented), _) => {
-            if !is_redirect_uri(client, presented) {
+            if !client.has_redirect_uri(presented) {
                 return Err(invalid("the redirect_uri is not one of the client's"));
             }
             presented

@@ -1,6 +1,6 @@
 //! Somebody with a live session may be done at once, or must do only a part of it.
 
-use super::{AuthorizationError, answer::Answered, proof::Proven, redirect_with_code, refusal_of};
+use super::{answer::Answered, proof::Proven};
 use crate::{
     actors::{Failure, ViewError},
     crypto::{OpaqueKind, draw_id},
@@ -10,11 +10,17 @@ use crate::{
         token_family::{Begin, Command},
     },
     http::{
-        App,
-        authorization_facts::FactsReader,
-        error::Code,
-        request_source::RequestSource,
-        sessions::{self, Present},
+        answer::{
+            authorization_error::{AuthorizationError, refusal_of},
+            error::Code,
+            redirect::redirect_with_code,
+        },
+        app::App,
+        extract::request_source::RequestSource,
+        facts::{
+            authorization::FactsReader,
+            session::{self, Present},
+        },
     },
 };
 
@@ -38,7 +44,7 @@ async fn try_to_settle(
 ) -> Result<Answered, AuthorizationError> {
     for number in 0..TRIES {
         let anew = number > 0;
-        let present = sessions::find(app, source, anew).await?;
+        let present = session::find(app, source, anew).await?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {

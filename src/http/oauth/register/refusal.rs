@@ -5,7 +5,7 @@
 
 use crate::{
     domain::client::{FieldFault, FieldProblem, UriFault, Wrong},
-    http::error::{Code, OAuthError},
+    http::answer::error::{Code, OAuthError},
 };
 
 const REDIRECT_URIS: &str = "redirect_uris";

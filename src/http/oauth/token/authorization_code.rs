@@ -12,10 +12,9 @@ use crate::{
         token_family::{Command, Redeem, Repeated},
     },
     http::{
-        App,
-        client_auth::Caller,
-        error::{Code, OAuthError},
-        form::Form,
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::{client_auth::Caller, form::Form},
     },
 };
 

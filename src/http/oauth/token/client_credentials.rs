@@ -17,11 +17,10 @@ use crate::{
         signing_keys::SigningAlgorithm,
     },
     http::{
-        App,
-        client_auth::Caller,
-        error::{Code, OAuthError},
-        form::Form,
-        target,
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::{client_auth::Caller, form::Form},
+        facts::target,
     },
 };
 use std::sync::Arc;

@@ -25,10 +25,10 @@ use crate::{
         token_family::{Command, Issue, Lifetimes, Nonsense, Refusal, Repeated, Reply},
     },
     http::{
-        App,
-        error::{Code, OAuthError},
-        form::Form,
-        target,
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::form::Form,
+        facts::target,
     },
 };
 

@@ -8,11 +8,12 @@ mod refresh_token;
 use crate::{
     domain::client::GrantType,
     http::{
-        App,
-        answer::private_json,
-        client_auth,
-        error::{Code, OAuthError},
-        form::Posted,
+        answer::{
+            error::{Code, OAuthError},
+            private_json,
+        },
+        app::App,
+        extract::{client_auth, form::Posted},
     },
 };
 use axum::{

@@ -8,10 +8,9 @@ use crate::{
     crypto::OpaqueKind,
     domain::token_family::{Command, Refresh},
     http::{
-        App,
-        client_auth::Caller,
-        error::{Code, OAuthError},
-        form::Form,
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::{client_auth::Caller, form::Form},
     },
 };
 

@@ -1,6 +1,7 @@
 //! An ID token of ours names the person who is meant (OIDC Core §3.1.2.1).
 
-use super::{Asked, AuthorizationError, Draft, Hinted};
+use super::{Asked, Draft, Hinted};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     match &asked.hinted {

@@ -1,6 +1,7 @@
 //! How long ago the person may have proved who they are (OIDC Core §3.1.2.1).
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     draft.max_age = match asked.form.get("max_age") {

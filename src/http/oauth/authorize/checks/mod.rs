@@ -18,10 +18,9 @@ mod response_type;
 mod scope;
 mod state;
 
-pub use client::may_ask;
 pub use state::LONGEST as LONGEST_STATE;
 
-use super::{AuthorizationError, proof::Proven};
+use super::proof::Proven;
 use crate::{
     domain::{
         Fingerprint,
@@ -30,10 +29,13 @@ use crate::{
         client::KnownClient,
     },
     http::{
-        App,
-        error::{Code, OAuthError},
-        form::Form,
-        target::{self, Target},
+        answer::{
+            authorization_error::AuthorizationError,
+            error::{Code, OAuthError},
+        },
+        app::App,
+        extract::form::Form,
+        facts::target::{self, Target},
     },
 };
 

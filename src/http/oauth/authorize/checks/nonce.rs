@@ -1,6 +1,7 @@
 //! `nonce` comes back in the ID token (OIDC Core §3.1.2.1).
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 const LONGEST: usize = 512;
 

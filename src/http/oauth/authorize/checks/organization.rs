@@ -1,7 +1,8 @@
 //! The one organization that tokens will speak for. Whether there is one of that name, and the person
 //! belongs to it, is said only to a person who has signed in.
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 /// No slug is longer; whatever else it may be, it is nobody's.
 const LONGEST: usize = 63;

@@ -1,7 +1,8 @@
 //! PKCE with S256 on every request, whoever asks (RFC 7636 §4.3; OAuth 2.1 §4.1.1).
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
 use crate::domain::Fingerprint;
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(challenge) = asked.form.get("code_challenge") else {

@@ -1,6 +1,7 @@
 //! What the person must be asked, or must not (OIDC Core §3.1.2.1).
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let given = asked.form.get("prompt").unwrap_or_default();

@@ -1,6 +1,7 @@
 //! RFC 6749 §3.1: parameters are given once.
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     if asked.form.has_repetition() {

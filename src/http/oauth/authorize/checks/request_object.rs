@@ -1,7 +1,8 @@
 //! OIDC Core §3.1.2.6: what is not taken is refused by its name, for it may have said something else.
 
-use super::{Asked, AuthorizationError, Draft};
-use crate::http::error::Code;
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
+use crate::http::answer::error::Code;
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     let refuse = |code, why| Err(AuthorizationError::new(code, why));

@@ -1,6 +1,7 @@
 //! The one API that tokens are for: the resource asked for, or the owner of the scopes (RFC 8707 §2).
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let target = asked.target.as_ref().map_err(Clone::clone)?;

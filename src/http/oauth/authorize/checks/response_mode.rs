@@ -1,6 +1,7 @@
 //! A code travels in the query; never in a fragment.
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     match asked.form.get("response_mode") {

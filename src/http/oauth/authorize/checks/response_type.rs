@@ -1,7 +1,8 @@
 //! OAuth 2.1 §4.1.1: a code, and nothing else.
 
-use super::{Asked, AuthorizationError, Draft};
-use crate::http::error::Code;
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
+use crate::http::answer::error::Code;
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     match asked.form.get("response_type") {

@@ -1,7 +1,8 @@
 //! Scopes are well formed, and within the client's registration.
 
-use super::{Asked, AuthorizationError, Draft};
-use crate::http::error::Code;
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
+use crate::http::answer::error::Code;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let refuse = |why| Err(AuthorizationError::new(Code::InvalidScope, why));

@@ -1,6 +1,7 @@
 //! `state` comes back as it was given.
 
-use super::{Asked, AuthorizationError, Draft};
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
 
 /// Bytes; it travels in addresses, and in the id of the flow.
 pub const LONGEST: usize = 2_048;

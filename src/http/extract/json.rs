@@ -3,10 +3,11 @@
 //! `serde_json` would keep the last of two members of one name; whoever stands in front of us might
 //! keep the first, and so read another request than we do (RFC 8259 §4).
 
-use super::{
-    App, body,
-    error::{Code, OAuthError, Problem, Stopped},
-    request_permits::{RequestPermits, WorkPermit},
+use super::body;
+use crate::http::{
+    answer::error::{Code, OAuthError, Problem, Stopped},
+    app::App,
+    limits::request_permits::{RequestPermits, WorkPermit},
 };
 use axum::{
     body::Body,
@@ -17,9 +18,8 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{cell::Cell, fmt};
 
-/// The members of an object, and the headers it came with, at an OAuth endpoint.
+/// The members of an object at an OAuth endpoint.
 pub struct JsonPosted {
-    pub headers: HeaderMap,
     pub body: Map<String, Value>,
     /// Kept until the request is answered.
     _place: WorkPermit,
@@ -50,7 +50,7 @@ impl JsonPosted {
             return Err(OAuthError::new(Code::InvalidRequest, why));
         }
         let (body, place) = read(&head, body, request_permits, &[]).await?;
-        Ok(Self { headers: head.headers, body, _place: place })
+        Ok(Self { body, _place: place })
     }
 }
 

@@ -4,7 +4,8 @@
 //! the membership, the organization, the API. Killing one kills everything below it at once. What they
 //! are is compared by version, and authority is narrowed once more over what is true now.
 
-use super::{App, error::OAuthError, target};
+use super::target;
+use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
     domain::{
         Machine as _,

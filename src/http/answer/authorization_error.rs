@@ -1,9 +1,12 @@
 //! What a client hears when it gets no code (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6).
 
-use super::answer::redirect;
-use crate::{
-    domain::authorization::{Denial, Request},
-    http::error::{Code, OAuthError},
+use super::{
+    error::{Code, OAuthError},
+    redirect::redirect,
+};
+use crate::domain::{
+    authorization::{Denial, Request},
+    client::NotForCodes,
 };
 
 /// An error that goes to the client's redirect URI.
@@ -34,6 +37,22 @@ impl AuthorizationError {
     pub fn redirect_to(self, redirect_uri: &str, state: Option<&str>, issuer: &str) -> String {
         let error = [("error", self.code.name()), ("error_description", self.description)];
         redirect(redirect_uri, &error, state, issuer)
+    }
+}
+
+impl From<NotForCodes> for AuthorizationError {
+    fn from(why: NotForCodes) -> Self {
+        let description = match why {
+            NotForCodes::NotRegistered => "the client is not registered for authorization codes",
+            NotForCodes::BoundTokens => "the client wants bound tokens, which are not offered yet",
+            NotForCodes::PairwiseSubjects => {
+                "the client wants pairwise subjects, which are not offered yet"
+            }
+            NotForCodes::PushedOrSignedRequests => {
+                "the client wants its requests pushed or signed, which is not offered yet"
+            }
+        };
+        Self::new(Code::UnauthorizedClient, description)
     }
 }
 

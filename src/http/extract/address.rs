@@ -5,34 +5,11 @@
 //! names a trusted proxy too, and so on. The first address that is no trusted proxy's is the
 //! client's, and whatever stands before it is hearsay.
 
-use super::App;
-use crate::transport::Peer;
-use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
-};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use ipnet::IpNet;
-use std::{
-    convert::Infallible,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
-/// The address of whoever sent a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin(pub IpAddr);
-
-impl FromRequestParts<App> for Origin {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        // Our listeners always say who it is; without them everybody is the same stranger.
-        let peer = head.extensions.get::<Peer>().map(|peer| peer.address.ip());
-        let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        Ok(Self(client_address(peer, &head.headers, app.pace.proxies())))
-    }
-}
 
 /// Returns the address of the client on whose behalf `peer` has sent a request with these headers.
 ///

@@ -1,6 +1,6 @@
 //! The session that a request comes with.
 
-use super::{App, request_source::RequestSource};
+use crate::http::{app::App, extract::request_source::RequestSource};
 use crate::{
     actors::{Failure, ViewError},
     crypto::OpaqueKind,

@@ -1,7 +1,10 @@
 //! Attempts against an authenticator of an identifier: charged before they are made, whether or not
 //! anybody has that identifier.
 
-use super::{error::Problem, retry_after::RetryAfter, vitals::Vitals};
+use crate::http::{
+    answer::{error::Problem, retry_after::RetryAfter},
+    vitals::Vitals,
+};
 use crate::{
     actors::{Entities, Failure, StartError},
     crypto::Pseudonyms,

@@ -5,7 +5,7 @@
 
 pub use super::code::Code;
 
-use super::{answer::private_json, retry_after::RetryAfter};
+use super::{private_json, retry_after::RetryAfter};
 use crate::{actors::ViewError, store::ReadError};
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -183,10 +183,6 @@ pub enum Voice {
 }
 
 impl Voice {
-    pub fn of(path: &str) -> Self {
-        if path.starts_with("/connect/") { Self::OAuth } else { Self::Problem }
-    }
-
     /// Words what stopped a request before its endpoint could.
     pub fn word(self, stopped: Stopped) -> Response {
         match self {

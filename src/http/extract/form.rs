@@ -1,9 +1,10 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
-use super::{
-    App, body,
-    error::{Code, OAuthError},
-    request_permits::WorkPermit,
+use super::body;
+use crate::http::{
+    answer::error::{Code, OAuthError},
+    app::App,
+    limits::request_permits::WorkPermit,
 };
 use axum::{
     body::Body,

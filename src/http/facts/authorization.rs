@@ -1,6 +1,7 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::{App, target};
+use super::target;
+use crate::http::app::App;
 use crate::{
     actors::ViewError,
     domain::{
@@ -8,7 +9,7 @@ use crate::{
         authorization::{
             AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, choices,
         },
-        client::{AuthMethod, Client, KnownClient, redirect_uri},
+        client::{Client, KnownClient},
         consent::{Consent, Parties},
         membership::Membership,
         organization::Organization,
@@ -83,7 +84,7 @@ impl FactsReader<'_> {
         &self,
         situation: &AuthorizationFacts,
     ) -> Result<(ConsentRule, Option<Requirement>), ViewError> {
-        if can_be_posed_as(self.client, &self.request.redirect_uri) {
+        if self.client.can_be_posed_as(&self.request.redirect_uri) {
             return Ok((ConsentRule::Always, None));
         }
         if self.client.trusted {
@@ -102,10 +103,4 @@ impl FactsReader<'_> {
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
         Ok((ConsentRule::Remembered(given), requirement))
     }
-}
-
-/// Tells whether any program on a person's machine could pose as this client (RFC 8252 §8.6).
-pub fn can_be_posed_as(client: &KnownClient, redirect_uri: &str) -> bool {
-    client.authenticates_by(AuthMethod::None)
-        && (redirect_uri::is_loopback(redirect_uri) || redirect_uri::is_private_use(redirect_uri))
 }

@@ -1,8 +1,8 @@
 //! Which API a request is about (RFC 8707).
 
-use super::{
-    App,
-    error::{Code, OAuthError},
+use crate::http::{
+    answer::error::{Code, OAuthError},
+    app::App,
 };
 use crate::{
     actors::{Seen, ViewError},

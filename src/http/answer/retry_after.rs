@@ -37,7 +37,7 @@ impl RetryAfter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::error::{OAuthError, Problem};
+    use crate::http::answer::error::{OAuthError, Problem};
     use axum::response::IntoResponse as _;
     use std::time::Duration;
 

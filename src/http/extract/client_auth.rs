@@ -3,10 +3,10 @@
 //! A client presents a secret in the Authorization header or in the body, never both, and only in the
 //! way it was registered for. Whoever fails is told the same, whatever was wrong, and costs the same.
 
-use super::{
-    App,
-    error::{Code, OAuthError},
-    form::{Form, decode},
+use super::form::{Form, decode};
+use crate::http::{
+    answer::error::{Code, OAuthError},
+    app::App,
 };
 use crate::{
     actors::Seen,

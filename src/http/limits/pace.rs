@@ -3,54 +3,18 @@
 //! This keeps one client from costing the others anything. What protects an identifier is its
 //! throttle, which is kept in the store and knows no addresses.
 
-use super::{origin::is_somebody, retry_after::RetryAfter, vitals::Vitals};
-use crate::domain::{Rate, Timestamp};
+use super::purpose::Purpose;
+use crate::domain::Timestamp;
+use crate::http::{answer::retry_after::RetryAfter, extract::address::is_somebody, vitals::Vitals};
 use ipnet::IpNet;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 /// How many addresses are remembered for a purpose: a few megabytes at the very most.
 const MOST: usize = 65_536;
-
-/// What somebody asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To begin an interaction.
-    Flow,
-    /// To have a password, a code or a key judged.
-    Credential,
-    /// To have a message sent to somebody.
-    Message,
-    /// To register a client or an account.
-    Registration,
-}
-
-impl Purpose {
-    pub const ALL: [Self; 4] = [Self::Flow, Self::Credential, Self::Message, Self::Registration];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Credential => "credential",
-            Self::Message => "message",
-            Self::Registration => "registration",
-        }
-    }
-
-    /// Generous: an office shares an address.
-    pub const fn rate(self) -> Rate {
-        match self {
-            Self::Flow => Rate { burst: 120, refill: Duration::from_millis(250) },
-            Self::Credential => Rate { burst: 30, refill: Duration::from_secs(1) },
-            Self::Message => Rate { burst: 20, refill: Duration::from_secs(5) },
-            Self::Registration => Rate { burst: 20, refill: Duration::from_secs(10) },
-        }
-    }
-}
 
 /// When the allowance of each address will be whole again; nobody needs to be kept for whom it is.
 type Book = HashMap<IpAddr, Timestamp>;
@@ -126,7 +90,7 @@ fn make_room(book: &mut Book, now: Timestamp) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
+    use std::{net::Ipv4Addr, time::Duration};
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

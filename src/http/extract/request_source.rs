@@ -1,15 +1,12 @@
 //! Who asks: a browser or a program, from which page, with which session.
 
-use super::{App, Links, error::Problem};
+use super::cookies::{CookieNames, cookie};
+use crate::http::{answer::error::Problem, app::App};
 use crate::{
     crypto::{Dice, draw_text},
     domain::{Fingerprint, flow::Channel},
 };
-use axum::{
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
-use std::sync::Arc;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use zeroize::Zeroizing;
 
 const SESSION_HEADER: &str = "x-session-token";
@@ -24,40 +21,6 @@ pub struct RequestSource {
     /// What tells this browser from others.
     key: Option<Zeroizing<String>>,
     pub session_token: Option<Zeroizing<String>>,
-}
-
-/// The names of our cookies.
-#[derive(Clone, Copy)]
-pub struct CookieNames {
-    session: &'static str,
-    browser: &'static str,
-    secure: bool,
-}
-
-impl CookieNames {
-    /// On https the prefix keeps other hosts from setting them (RFC 6265bis §4.1.3.2).
-    pub fn new(issuer: &str) -> Self {
-        let secure = issuer.starts_with("https://");
-        if secure {
-            Self { session: "__Host-porteiro", browser: "__Host-porteiro-browser", secure }
-        } else {
-            Self { session: "porteiro", browser: "porteiro-browser", secure }
-        }
-    }
-
-    /// Has the browser keep a session.
-    pub fn keep_session(&self, token: &str, seconds: u64) -> HeaderValue {
-        self.keep(self.session, token, seconds)
-    }
-
-    fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {
-        let secure = if self.secure { "; Secure" } else { "" };
-        let cookie =
-            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        let mut cookie = HeaderValue::try_from(cookie).expect("base64url is a cookie's value");
-        cookie.set_sensitive(true);
-        cookie
-    }
 }
 
 /// How long a browser keeps what tells it from others: longer than any flow.
@@ -116,37 +79,10 @@ fn wants_json(headers: &HeaderMap) -> bool {
     kinds.any(|kind| named(kind) == "application/json")
 }
 
-/// Finds a cookie of ours; what others put beside it need not even be text.
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let values = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
-    let mut pairs = values.flat_map(|value| value.split(|byte| *byte == b';'));
-    pairs.find_map(|pair| {
-        let value = pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
-        std::str::from_utf8(value).ok().filter(|value| value.is_ascii())
-    })
-}
-
 /// Tells whether a browser says that another site had it ask (Fetch Metadata).
 pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
     let cross_site = |site: &HeaderValue| site.as_bytes().eq_ignore_ascii_case(b"cross-site");
     headers.get_all("sec-fetch-site").iter().any(cross_site)
-}
-
-/// Has a browser keep what it was given, if anything was.
-pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
-    let mut response = response.into_response();
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
-/// Lists where the pages that the links lead to come from.
-pub fn origins(links: &Links) -> Arc<[HeaderValue]> {
-    let Links { sign_in, device, approval } = links;
-    let pages = [sign_in, device, approval].into_iter().flatten();
-    let origins = pages.map(|page| page.origin().ascii_serialization());
-    origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
 }
 
 /// Refuses writes from pages that are not ours (contract §4).

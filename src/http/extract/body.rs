@@ -1,6 +1,6 @@
 //! A body, read within limits: how large it is, how long it takes, and how many are on their way.
 
-use super::{error::Stopped, request_permits::RequestPermits};
+use crate::http::{answer::error::Stopped, limits::request_permits::RequestPermits};
 use crate::transport::Peer;
 use axum::{
     body::{Body, HttpBody as _},

@@ -1,4 +1,10 @@
-//! Answers that are for one caller alone.
+//! Answers: JSON that is not stored, errors, redirects.
+
+pub mod authorization_error;
+mod code;
+pub mod error;
+pub mod redirect;
+pub mod retry_after;
 
 use axum::{
     body::Body,

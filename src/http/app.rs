@@ -1,0 +1,213 @@
+//! What handlers share: the doors of the system below, and what configuration says.
+
+use super::{
+    answer::error::{OAuthError, Voice},
+    extract::cookies::CookieNames,
+    layers::{admission::Admission, cors::Cors},
+    limits::{attempts::Attempts, pace::Pace, request_permits::RequestPermits},
+    options::{AppOptions, Lifetimes, Links},
+    vitals::Vitals,
+};
+use crate::{
+    actors::{Entities, Holders, KeySnapshot, ListView, StartError, View, hashing::HashingPool},
+    crypto::{Dice, SharedVault},
+    domain::{
+        Clock,
+        access_token::{AccessToken, Claims},
+        account::Account,
+        client::{self, Client, KnownClient},
+        consent::Consent,
+        flow::Flow,
+        id_token::IdToken,
+        membership::{MEMBERSHIPS, Membership},
+        organization::Organization,
+        resource::{Resource, SCOPE_OWNERS},
+        session::Session,
+        signing_keys::SigningAlgorithm,
+        token_family::TokenFamily,
+    },
+    store::Store,
+    system::System,
+};
+use axum::http::HeaderValue;
+use bytes::Bytes;
+use serde::Serialize;
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
+use tokio::sync::watch;
+
+/// What handlers share; clones are the same.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub struct Inner {
+    pub(super) issuer: String,
+    pub(super) lifetimes: Lifetimes,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) dice: Arc<dyn Dice>,
+    pub(super) store: Store,
+    pub(super) keys: watch::Receiver<KeySnapshot>,
+    pub(super) clients: View<Client>,
+    pub(super) registry: Entities<Client>,
+    pub(super) organizations: View<Organization>,
+    pub(super) resources: View<Resource>,
+    pub(super) scope_owners: Holders,
+    pub(super) access_tokens: Entities<AccessToken>,
+    pub(super) accounts: View<Account>,
+    pub(super) account_entities: Entities<Account>,
+    pub(super) memberships: View<Membership>,
+    /// The memberships of each account, ended ones too.
+    pub(super) memberships_of: ListView<Membership>,
+    pub(super) sessions: Entities<Session>,
+    pub(super) session_views: View<Session>,
+    pub(super) consents: Entities<Consent>,
+    pub(super) consent_views: View<Consent>,
+    pub(super) flows: Entities<Flow>,
+    pub(super) flow_views: View<Flow>,
+    pub(super) families: Entities<TokenFamily>,
+    pub(super) hashing: Arc<HashingPool>,
+    pub(super) vault: SharedVault,
+    pub(super) cookies: CookieNames,
+    pub(super) links: Links,
+    /// Where pages of ours come from beside the issuer.
+    pub(super) origins: Arc<[HeaderValue]>,
+    pub(super) registration: bool,
+    pub(super) vitals: Arc<Vitals>,
+    pub(super) fixed: Fixed,
+    pub(super) request_permits: RequestPermits,
+    pub(super) pace: Pace,
+    pub(super) attempts: Attempts,
+    /// Of endpoints that are not for browsers.
+    pub(super) admission: Admission,
+}
+
+/// What is the same in every answer.
+pub(super) struct Fixed {
+    /// Made when it is first asked for.
+    pub(super) metadata: OnceLock<Bytes>,
+    pub(super) jwks_type: HeaderValue,
+    pub(super) jwks_caching: HeaderValue,
+}
+
+impl Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    /// Opens the doors of a running system.
+    pub async fn new(
+        system: &System,
+        options: AppOptions,
+        vitals: Arc<Vitals>,
+    ) -> Result<Self, StartError> {
+        let caching = format!("public, max-age={}", options.key_set_age.as_secs());
+        let fixed = Fixed {
+            metadata: OnceLock::new(),
+            jwks_type: HeaderValue::from_static("application/jwk-set+json"),
+            jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
+        };
+        let cookies = CookieNames::new(&options.issuer);
+        let origins: Arc<[HeaderValue]> = options.links.origins();
+        Ok(Self(Arc::new(Inner {
+            issuer: options.issuer,
+            lifetimes: options.lifetimes,
+            clock: system.clock(),
+            dice: system.dice(),
+            store: system.store().clone(),
+            keys: system.keys(),
+            clients: system.view(),
+            registry: system.host().await?,
+            organizations: system.view(),
+            resources: system.view(),
+            scope_owners: system.holders(SCOPE_OWNERS),
+            access_tokens: system.host().await?,
+            accounts: system.view(),
+            account_entities: system.host().await?,
+            memberships: system.view(),
+            memberships_of: system.list_view(MEMBERSHIPS),
+            sessions: system.host().await?,
+            session_views: system.view(),
+            consents: system.host().await?,
+            consent_views: system.view(),
+            flows: system.host().await?,
+            flow_views: system.view(),
+            families: system.host().await?,
+            hashing: system.hashing().clone(),
+            vault: system.vault(),
+            cookies,
+            links: options.links,
+            origins: origins.clone(),
+            registration: options.registration,
+            request_permits: RequestPermits::new(&options.limits, options.proxies.clone()),
+            pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
+            attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
+            vitals,
+            fixed,
+            admission: Admission {
+                hosts: options.hosts,
+                deadline: options.limits.deadline,
+                cors: Cors::NoPage,
+                voice: Voice::Problem,
+            },
+        })))
+    }
+
+    pub fn vitals(&self) -> Arc<Vitals> {
+        self.vitals.clone()
+    }
+
+    /// How often one address may ask.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// How often anybody may try to be somebody.
+    pub fn attempts(&self) -> &Attempts {
+        &self.attempts
+    }
+
+    /// Signs with the key that signs now.
+    pub(super) fn sign(
+        &self,
+        algorithm: SigningAlgorithm,
+        typ: &str,
+        claims: &impl Serialize,
+    ) -> Result<String, OAuthError> {
+        let signer = self.keys.borrow().signer(algorithm).cloned();
+        let signer = signer.ok_or_else(OAuthError::unavailable)?;
+        signer.sign(typ, claims).map_err(|error| {
+            tracing::error!(%error, "a token could not be signed");
+            OAuthError::unavailable()
+        })
+    }
+
+    /// Reads an access token of ours that has not expired; says nothing of revocation.
+    pub(super) fn read_access_token(&self, token: &str) -> Option<Claims<'static>> {
+        let verifiers = self.keys.borrow().verifiers.clone();
+        let claims: Claims<'static> = verifiers.read("at+jwt", token).ok()?;
+        let now = self.clock.now().seconds();
+        (claims.iss == self.issuer && now < claims.exp).then_some(claims)
+    }
+
+    /// Reads an ID token of ours for this client, be it expired, and returns whom it names.
+    pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
+        let verifiers = self.keys.borrow().verifiers.clone();
+        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
+        let ours = claims.iss == self.issuer && claims.aud == client.client_id;
+        ours.then(|| claims.sub.into_owned())
+    }
+
+    /// Notes that a client which registered itself is used, so that it is not forgotten.
+    pub(super) async fn note_use_of(&self, client: &KnownClient) {
+        if client.is_awaited() {
+            // If this fails there are thirty days to come back in.
+            self.registry.ask(&client.client_id, client::Command::Use).await.ok();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Our cookies: their names, and how they are read and set.
+
+use axum::{
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+
+/// The names of our cookies.
+#[derive(Clone, Copy)]
+pub struct CookieNames {
+    pub(super) session: &'static str,
+    pub(super) browser: &'static str,
+    secure: bool,
+}
+
+impl CookieNames {
+    /// On https the prefix keeps other hosts from setting them (RFC 6265bis §4.1.3.2).
+    pub fn new(issuer: &str) -> Self {
+        let secure = issuer.starts_with("https://");
+        if secure {
+            Self { session: "__Host-porteiro", browser: "__Host-porteiro-browser", secure }
+        } else {
+            Self { session: "porteiro", browser: "porteiro-browser", secure }
+        }
+    }
+
+    /// Has the browser keep a session.
+    pub fn keep_session(&self, token: &str, seconds: u64) -> HeaderValue {
+        self.keep(self.session, token, seconds)
+    }
+
+    pub(super) fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let cookie =
+            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        let mut cookie = HeaderValue::try_from(cookie).expect("base64url is a cookie's value");
+        cookie.set_sensitive(true);
+        cookie
+    }
+}
+
+/// Finds a cookie of ours; what others put beside it need not even be text.
+pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let values = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let mut pairs = values.flat_map(|value| value.split(|byte| *byte == b';'));
+    pairs.find_map(|pair| {
+        let value = pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        std::str::from_utf8(value).ok().filter(|value| value.is_ascii())
+    })
+}
+
+/// Has a browser keep what it was given, if anything was.
+pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
+    let mut response = response.into_response();
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}

@@ -1,0 +1,11 @@
+//! What is read from a request before a handler works on it.
+
+pub mod address;
+pub mod bearer;
+pub mod body;
+pub mod client_auth;
+pub mod cookies;
+pub mod form;
+pub mod json;
+pub mod origin;
+pub mod request_source;

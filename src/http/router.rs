@@ -1,0 +1,126 @@
+//! What is served: one table of routes, and the layers around every one of them.
+
+use super::{
+    answer::error::{Problem, Stopped, Voice},
+    app::App,
+    flows,
+    layers::{
+        admission::{self, Admission},
+        cors::Cors,
+        envelope::{self, Envelope},
+    },
+    oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
+    routes,
+    vitals::Vitals,
+};
+use axum::{
+    Router,
+    middleware::from_fn_with_state,
+    routing::{MethodRouter, get, post},
+};
+use tower::ServiceBuilder;
+
+/// One path of the public listener. Its name in metrics is the path itself.
+struct Route {
+    path: &'static str,
+    methods: fn() -> MethodRouter<App>,
+    /// Which pages in a browser may call it.
+    callers: Callers,
+    /// How its refusals are worded.
+    voice: Voice,
+}
+
+/// Which pages in a browser may call an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Callers {
+    /// Pages of any site, without credentials: the endpoint looks at no cookie.
+    AnySite,
+    /// Our own pages, with cookies.
+    OurPages,
+    /// None: it is for programs, or for navigation.
+    NoPage,
+}
+
+/// Every route that is served.
+const ROUTES: [Route; 17] = {
+    use Callers::{AnySite, NoPage, OurPages};
+    use Voice::{OAuth, Problem};
+    [
+        route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
+        route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
+        route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),
+        route(routes::TOKEN, || post(token::post), AnySite, OAuth),
+        route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
+        route(routes::REGISTER, || post(register::post), AnySite, OAuth),
+        route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
+        route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
+        route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
+        route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
+        route(routes::FLOW, || get(flows::show), OurPages, Problem),
+        route(routes::FLOW_IDENTIFIER, || post(flows::identifier), OurPages, Problem),
+        route(routes::FLOW_PASSWORD, || post(flows::password), OurPages, Problem),
+        route(routes::FLOW_TOTP, || post(flows::totp), OurPages, Problem),
+        route(routes::FLOW_ORGANIZATION, || post(flows::organization), OurPages, Problem),
+        route(routes::FLOW_CONSENT, || post(flows::consent), OurPages, Problem),
+    ]
+};
+
+const fn route(
+    path: &'static str,
+    methods: fn() -> MethodRouter<App>,
+    callers: Callers,
+    voice: Voice,
+) -> Route {
+    Route { path, methods, callers, voice }
+}
+
+/// Returns counters for every path and grant that is served, and no others.
+pub fn vitals() -> Vitals {
+    Vitals::new(ROUTES.iter().map(|route| route.path), token::GRANTS.into_iter())
+}
+
+/// Returns everything that is served on the public listener.
+pub fn public(app: &App) -> Router {
+    let https = app.issuer.starts_with("https://");
+    let envelope = Envelope::new(&*app.dice, app.vitals.clone(), https);
+    let mut whole = Router::new();
+    for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
+        for voice in [Voice::OAuth, Voice::Problem] {
+            let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
+            let mut part = Router::new();
+            for route in ROUTES.iter().filter(same) {
+                part = part.route(route.path, (route.methods)());
+            }
+            part = part.method_not_allowed_fallback(move || async move {
+                voice.word(Stopped::MethodNotAllowed)
+            });
+            let is_rest = (callers, voice) == (Callers::NoPage, Voice::Problem);
+            if is_rest {
+                part = part.fallback(async || Problem::NOT_FOUND);
+            }
+            let cors = match callers {
+                Callers::AnySite => Cors::AnySite,
+                Callers::OurPages => Cors::OurPages(app.origins.clone()),
+                Callers::NoPage => Cors::NoPage,
+            };
+            let admission = Admission { cors, voice, ..app.admission.clone() };
+            whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
+        }
+    }
+    whole.with_state(app.clone())
+}
+
+/// Puts around the endpoints what stands around every one of them, outermost first.
+fn stack(served: Router<App>, envelope: Envelope, admission: Admission) -> Router<App> {
+    served.layer(
+        ServiceBuilder::new()
+            // Outermost, so that each answer has a request id and the security headers and is
+            // counted, a panic included.
+            .layer(from_fn_with_state(envelope, envelope::envelope))
+            // Refuses what is not for this host, answers in time, and lets pages of other sites
+            // read the answer where the endpoint is for them. A request takes a body permit while
+            // its body comes in, and a work permit while it is worked on (http::limits).
+            .layer(from_fn_with_state(admission, admission::admit)),
+    )
+}
