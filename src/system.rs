@@ -15,7 +15,7 @@ use crate::{
         Clock, Machine,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
-    store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
+    store::{ChainKey, ChainKeys, Mac, NothingFails, OpenError, ReadError, Store, StoreOptions},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -292,7 +292,7 @@ async fn lend(
     let options = StoreOptions {
         url: store_url.to_owned(),
         node: draw_text(&*dice, 16),
-        chainer: log_chain(vault.clone()),
+        chain_keys: log_chain(vault.clone()),
         fault_injection: Arc::new(NothingFails),
     };
     let store = Store::open(options, clock.now()).await?;
@@ -306,13 +306,13 @@ async fn lend(
 }
 
 /// Chains the security log with a key derived from the keys folder.
-struct LogChain(SharedVault);
+struct LogChainKeys(SharedVault);
 
 const LOG_PURPOSE: &str = "security log";
 
-impl Chainer for LogChain {
-    fn pen(&self) -> Box<dyn Pen> {
-        Box::new(LogPen(self.0.now().mac_key(LOG_PURPOSE)))
+impl ChainKeys for LogChainKeys {
+    fn current(&self) -> Box<dyn ChainKey> {
+        Box::new(LogChainKey(self.0.now().mac_key(LOG_PURPOSE)))
     }
 
     fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac> {
@@ -321,10 +321,10 @@ impl Chainer for LogChain {
 }
 
 /// One reading of the vault: a key that is replaced meanwhile still writes what it began.
-struct LogPen(MacKey);
+struct LogChainKey(MacKey);
 
-impl Pen for LogPen {
-    fn key(&self) -> &str {
+impl ChainKey for LogChainKey {
+    fn id(&self) -> &str {
         self.0.kid()
     }
 
@@ -334,8 +334,8 @@ impl Pen for LogPen {
 }
 
 /// Returns what chains the security log of an installation whose vault this is.
-pub fn log_chain(vault: SharedVault) -> Arc<dyn Chainer> {
-    Arc::new(LogChain(vault))
+pub fn log_chain(vault: SharedVault) -> Arc<dyn ChainKeys> {
+    Arc::new(LogChainKeys(vault))
 }
 
 #[cfg(test)]
@@ -347,12 +347,12 @@ mod tests {
     fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
         let vault = SharedVault::new(Vault::new(SecretKey::new(&[1; 32]), vec![]));
         let chain = log_chain(vault.clone());
-        let pen = chain.pen();
-        let (key, mac) = (pen.key().to_owned(), pen.mac(&[b"x"]));
+        let held = chain.current();
+        let (key, mac) = (held.id().to_owned(), held.mac(&[b"x"]));
         assert_eq!(chain.mac(&key, &[b"x"]), Some(mac));
         vault.replace(Vault::new(SecretKey::new(&[2; 32]), vec![]));
-        assert_eq!((pen.key(), pen.mac(&[b"x"])), (key.as_str(), mac));
-        assert_ne!(chain.pen().key(), key, "the next one has the new key");
+        assert_eq!((held.id(), held.mac(&[b"x"])), (key.as_str(), mac));
+        assert_ne!(chain.current().id(), key, "the next one has the new key");
         assert_eq!(chain.mac(&key, &[b"x"]), None);
     }
 }

@@ -56,7 +56,7 @@ impl Batch {
     }
 
     /// Asks for entities by kind and id, in the order given.
-    pub(super) fn asking<'a>(&self, asked: &[(&'a str, &'a str)]) -> Bound<'a> {
+    pub(super) fn for_entities<'a>(&self, asked: &[(&'a str, &'a str)]) -> Bound<'a> {
         let places = (0i64..).zip(asked);
         let values = places
             .flat_map(|(place, (kind, id))| [place.into(), Value::Text(kind), Value::Text(id)])

@@ -9,13 +9,13 @@
 
 use super::{
     FaultInjection,
-    chain::{Head, Scribe},
-    chore::{self, Chore, Done},
+    chain::{Head, LogWriter},
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
     engine::{Connection, Engine, is_busy, is_passing},
     fault_injection::Moment,
-    group::{self, Care, Halt},
+    group::{self, Mode, WriteError},
+    maintenance::{self, Maintenance, Outcome},
     vitals::Vitals,
 };
 use crate::clock::Stopwatch;
@@ -41,7 +41,7 @@ const TIMEOUT: Duration = Duration::from_secs(12);
 /// Work for a committer.
 pub(super) enum Job {
     Commit(Box<Commit>, oneshot::Sender<Result<i64, CommitError>>),
-    Chore(Chore, oneshot::Sender<Result<Done, CommitError>>),
+    Maintenance(Maintenance, oneshot::Sender<Result<Outcome, CommitError>>),
     /// Finish what is queued, then end.
     Stop,
 }
@@ -52,7 +52,7 @@ type Waiting = (Box<Commit>, oneshot::Sender<Result<i64, CommitError>>);
 pub(super) struct Committer {
     pub(super) engine: Engine,
     pub(super) connection: Option<Connection>,
-    pub(super) scribe: Scribe,
+    pub(super) writer: LogWriter,
     pub(super) queue: mpsc::Receiver<Job>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fault_injection: Arc<dyn FaultInjection>,
@@ -69,9 +69,9 @@ trait Work {
     async fn run(
         &self,
         connection: &mut Connection,
-        scribe: &mut Scribe,
-        care: Care,
-    ) -> Result<(Self::Output, Option<Head>), Halt>;
+        writer: &mut LogWriter,
+        mode: Mode,
+    ) -> Result<(Self::Output, Option<Head>), WriteError>;
 }
 
 impl Work for [&Commit] {
@@ -84,16 +84,16 @@ impl Work for [&Commit] {
     async fn run(
         &self,
         connection: &mut Connection,
-        scribe: &mut Scribe,
-        care: Care,
-    ) -> Result<(Self::Output, Option<Head>), Halt> {
-        let written = group::write(connection, scribe, self, care).await?;
+        writer: &mut LogWriter,
+        mode: Mode,
+    ) -> Result<(Self::Output, Option<Head>), WriteError> {
+        let written = group::write(connection, writer, self, mode).await?;
         Ok((written.verdicts, written.head))
     }
 }
 
-impl Work for Chore {
-    type Output = Done;
+impl Work for Maintenance {
+    type Output = Outcome;
 
     fn is_alone(&self) -> bool {
         true
@@ -102,16 +102,16 @@ impl Work for Chore {
     async fn run(
         &self,
         connection: &mut Connection,
-        scribe: &mut Scribe,
-        _care: Care,
-    ) -> Result<(Done, Option<Head>), Halt> {
-        Ok(chore::run(connection, scribe, self).await?)
+        writer: &mut LogWriter,
+        _mode: Mode,
+    ) -> Result<(Outcome, Option<Head>), WriteError> {
+        Ok(maintenance::run(connection, writer, self).await?)
     }
 }
 
 /// How a transaction ended without an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum TransactionError {
     /// No transaction could be begun: trying again one by one would only take longer.
     Unreachable,
     /// Somebody in the group lost; it must be written with care.
@@ -124,13 +124,14 @@ enum Trouble {
     Unknown,
 }
 
-impl From<Trouble> for CommitError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Unreachable | Trouble::Contested | Trouble::Passing | Trouble::Known => {
-                Self::Unavailable
-            }
-            Trouble::Unknown => Self::Unknown,
+impl From<TransactionError> for CommitError {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::Unreachable
+            | TransactionError::Contested
+            | TransactionError::Passing
+            | TransactionError::Known => Self::Unavailable,
+            TransactionError::Unknown => Self::Unknown,
         }
     }
 }
@@ -168,8 +169,8 @@ impl Committer {
             for job in jobs.drain(..) {
                 match job {
                     Job::Commit(commit, reply) => waiting.push((commit, reply)),
-                    Job::Chore(chore, reply) => {
-                        let done = self.transact(&chore).await;
+                    Job::Maintenance(maintenance, reply) => {
+                        let done = self.transact(&maintenance).await;
                         let _ = reply.send(done.map_err(CommitError::from));
                     }
                     Job::Stop => self.queue.close(),
@@ -185,7 +186,7 @@ impl Committer {
             waiting = rest;
             self.write_group(now).await;
         }
-        self.leave().await;
+        self.shut_down().await;
     }
 
     async fn write_group(&mut self, jobs: Vec<Waiting>) {
@@ -196,10 +197,10 @@ impl Committer {
         let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
         let verdicts = match self.transact(commits.as_slice()).await {
             Ok(verdicts) => verdicts,
-            Err(Trouble::Known | Trouble::Passing) if commits.len() > 1 => {
+            Err(TransactionError::Known | TransactionError::Passing) if commits.len() > 1 => {
                 self.write_one_by_one(&commits).await
             }
-            Err(trouble) => vec![Err(trouble.into()); commits.len()],
+            Err(error) => vec![Err(error.into()); commits.len()],
         };
         self.vitals.group(commits.len(), stopwatch.elapsed());
         for ((commit, reply), verdict) in jobs.into_iter().zip(verdicts) {
@@ -222,11 +223,11 @@ impl Committer {
             }
             match self.transact([*commit].as_slice()).await {
                 Ok(mut only) => verdicts.append(&mut only),
-                Err(trouble) => {
+                Err(error) => {
                     // Two in a row that another try did not help: somebody holds the table.
-                    passing = if trouble == Trouble::Passing { passing + 1 } else { 0 };
-                    unreachable = trouble == Trouble::Unreachable || passing > 1;
-                    verdicts.push(Err(trouble.into()));
+                    passing = if error == TransactionError::Passing { passing + 1 } else { 0 };
+                    unreachable = error == TransactionError::Unreachable || passing > 1;
+                    verdicts.push(Err(error.into()));
                 }
             }
         }
@@ -234,14 +235,17 @@ impl Committer {
     }
 
     /// Runs `work` as one transaction, in hope, then with care, then once more if that may help.
-    async fn transact<W: Work + ?Sized>(&mut self, work: &W) -> Result<W::Output, Trouble> {
-        let mut result = self.try_once(work, Care::Hopeful).await;
-        if let Err(Trouble::Contested) = result {
+    async fn transact<W: Work + ?Sized>(
+        &mut self,
+        work: &W,
+    ) -> Result<W::Output, TransactionError> {
+        let mut result = self.try_once(work, Mode::Optimistic).await;
+        if let Err(TransactionError::Contested) = result {
             self.vitals.contested();
-            result = self.try_once(work, Care::Careful).await;
+            result = self.try_once(work, Mode::Checked).await;
         }
-        if work.is_alone() && matches!(result, Err(Trouble::Passing)) {
-            result = self.try_once(work, Care::Careful).await;
+        if work.is_alone() && matches!(result, Err(TransactionError::Passing)) {
+            result = self.try_once(work, Mode::Checked).await;
         }
         result
     }
@@ -250,19 +254,19 @@ impl Committer {
     async fn try_once<W: Work + ?Sized>(
         &mut self,
         work: &W,
-        care: Care,
-    ) -> Result<W::Output, Trouble> {
-        let result = caught(self.attempt(work, care)).await.unwrap_or_else(|panic| {
+        mode: Mode,
+    ) -> Result<W::Output, TransactionError> {
+        let result = caught(self.attempt(work, mode)).await.unwrap_or_else(|panic| {
             tracing::error!(panic, "a committer panicked; its transaction's fate is unknown");
             self.vitals.panicked();
-            Err(Trouble::Unknown)
+            Err(TransactionError::Unknown)
         });
         match result {
-            Ok(_) | Err(Trouble::Contested) => {}
+            Ok(_) | Err(TransactionError::Contested) => {}
             // What the connection and the log's head are now is not known; find out anew.
-            Err(Trouble::Unreachable | Trouble::Passing) => self.scribe.forget(),
-            Err(Trouble::Known | Trouble::Unknown) => {
-                self.scribe.forget();
+            Err(TransactionError::Unreachable | TransactionError::Passing) => self.writer.forget(),
+            Err(TransactionError::Known | TransactionError::Unknown) => {
+                self.writer.forget();
                 self.connection = None;
             }
         }
@@ -272,18 +276,18 @@ impl Committer {
     async fn attempt<W: Work + ?Sized>(
         &mut self,
         work: &W,
-        care: Care,
-    ) -> Result<W::Output, Trouble> {
+        mode: Mode,
+    ) -> Result<W::Output, TransactionError> {
         self.begin().await?;
-        let connection = self.connection.as_mut().ok_or(Trouble::Unreachable)?;
+        let connection = self.connection.as_mut().ok_or(TransactionError::Unreachable)?;
         let written = if self.fault_injection.fails(Moment::Write) {
-            Ok(Err(Halt::Failed(sqlx::Error::WorkerCrashed)))
+            Ok(Err(WriteError::Failed(sqlx::Error::WorkerCrashed)))
         } else {
-            timeout(TIMEOUT, work.run(connection, &mut self.scribe, care)).await
+            timeout(TIMEOUT, work.run(connection, &mut self.writer, mode)).await
         };
         let (output, head) = match written {
             Ok(Ok(written)) => written,
-            Ok(Err(halt)) => {
+            Ok(Err(stopped)) => {
                 let rolled_back = timeout(TIMEOUT, connection.rollback()).await;
                 if let Ok(Err(error)) = &rolled_back {
                     tracing::warn!(%error, "a transaction could not be rolled back");
@@ -291,15 +295,15 @@ impl Committer {
                 if !matches!(rolled_back, Ok(Ok(()))) {
                     self.connection = None;
                 }
-                return Err(match halt {
-                    Halt::Contested => Trouble::Contested,
-                    Halt::Failed(error) => {
+                return Err(match stopped {
+                    WriteError::Contested => TransactionError::Contested,
+                    WriteError::Failed(error) => {
                         tracing::warn!(%error, "a transaction failed before COMMIT");
                         if is_passing(&error) {
                             self.vitals.passing();
-                            Trouble::Passing
+                            TransactionError::Passing
                         } else {
-                            Trouble::Known
+                            TransactionError::Known
                         }
                     }
                 });
@@ -307,40 +311,40 @@ impl Committer {
             Err(_elapsed) => {
                 // COMMIT was never sent, so the server will roll back; the connection is no use.
                 tracing::warn!("a transaction took too long before COMMIT");
-                return Err(Trouble::Known);
+                return Err(TransactionError::Known);
             }
         };
         if self.fault_injection.fails(Moment::Commit) {
             let _ = connection.rollback().await;
-            return Err(Trouble::Unknown);
+            return Err(TransactionError::Unknown);
         }
         match timeout(TIMEOUT, connection.commit()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::error!(%error, "COMMIT failed; its fate is unknown");
                 let _ = timeout(TIMEOUT, connection.rollback()).await;
-                return Err(Trouble::Unknown);
+                return Err(TransactionError::Unknown);
             }
             Err(_elapsed) => {
                 tracing::error!("COMMIT was not answered in time; its fate is unknown");
-                return Err(Trouble::Unknown);
+                return Err(TransactionError::Unknown);
             }
         }
         if self.fault_injection.fails(Moment::Answer) {
-            return Err(Trouble::Unknown);
+            return Err(TransactionError::Unknown);
         }
-        self.scribe.keep(head);
+        self.writer.keep(head);
         Ok(output)
     }
 
     /// Begins a transaction, on a new connection where the old one turns out to be dead.
-    async fn begin(&mut self) -> Result<(), Trouble> {
+    async fn begin(&mut self) -> Result<(), TransactionError> {
         if let Some(connection) = &mut self.connection {
             match timeout(TIMEOUT, connection.begin()).await {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(error)) if is_busy(&error) => {
                     tracing::warn!(%error, "another process holds the store's lock");
-                    return Err(Trouble::Unreachable);
+                    return Err(TransactionError::Unreachable);
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the store's connection is gone"),
                 Err(_elapsed) => tracing::warn!("the store's connection does not answer"),
@@ -359,19 +363,19 @@ impl Committer {
             }
             Ok(Err(error)) => {
                 tracing::error!(%error, "the store cannot be reached");
-                Err(Trouble::Unreachable)
+                Err(TransactionError::Unreachable)
             }
             Err(_elapsed) => {
                 tracing::error!("the store cannot be reached in time");
-                Err(Trouble::Unreachable)
+                Err(TransactionError::Unreachable)
             }
         }
     }
 
-    async fn leave(mut self) {
+    async fn shut_down(mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         let goodbye = async {
-            if let Err(error) = self.scribe.leave(&mut connection).await {
+            if let Err(error) = self.writer.release_lane(&mut connection).await {
                 tracing::debug!(%error, "the lane of the log was not given back");
             }
             connection.close().await;

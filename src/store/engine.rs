@@ -28,12 +28,12 @@ const READ_TIMEOUT: Duration = Duration::from_secs(8);
 /// After how long unused a connection is asked whether it still lives before it is relied on.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// PostgreSQL's share of [`sql::STANDING`]: a required row stays as it is until we commit.
-static STANDING_HELD: LazyLock<Batch> = LazyLock::new(|| sql::standing_with("FOR SHARE OF e"));
+/// PostgreSQL's share of [`sql::LIVENESS`]: a required row stays as it is until we commit.
+static LIVENESS_REQUIRED: LazyLock<Batch> = LazyLock::new(|| sql::liveness_with("FOR SHARE OF e"));
 
 /// The same for rows about to be changed: taken in one order, so that groups cannot deadlock.
-static STANDING_TAKEN: LazyLock<Batch> =
-    LazyLock::new(|| sql::standing_with("FOR NO KEY UPDATE OF e"));
+static LIVENESS_CHANGED: LazyLock<Batch> =
+    LazyLock::new(|| sql::liveness_with("FOR NO KEY UPDATE OF e"));
 
 /// Which database, and how to reach it.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl Engine {
     pub(super) async fn connect(&self) -> sqlx::Result<Connection> {
         match self {
             Self::Sqlite(options) => {
-                keep_to_ourselves(options.get_filename());
+                create_private_file(options.get_filename());
                 // Whoever only looks cannot ask for it: a restored file may not have it yet.
                 let options = (**options).clone().journal_mode(SqliteJournalMode::Wal);
                 Ok(Connection::Sqlite(SqliteConnection::connect_with(&options).await?))
@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// Opens a connection to look with; makes nothing.
-    pub(super) async fn look(&self) -> sqlx::Result<Connection> {
+    pub(super) async fn connect_read_only(&self) -> sqlx::Result<Connection> {
         match self {
             Self::Sqlite(options) => {
                 let options = (**options).clone().read_only(true).create_if_missing(false);
@@ -157,7 +157,7 @@ impl Engine {
 }
 
 /// Creates the database file readable by its owner alone; SQLite's own files beside it follow suit.
-fn keep_to_ourselves(file: &Path) {
+fn create_private_file(file: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -195,7 +195,7 @@ impl Connection {
     }
 
     /// Begins the transaction in which one process at a time migrates, however long it takes.
-    pub(super) async fn begin_alone(&mut self) -> sqlx::Result<()> {
+    pub(super) async fn begin_migration(&mut self) -> sqlx::Result<()> {
         match self {
             Self::Sqlite(_) => {
                 self.run_script("PRAGMA busy_timeout = 600000").await?;
@@ -272,25 +272,27 @@ impl Connection {
     }
 
     /// Reads the standing of entities and keeps them as they are until the transaction ends.
-    pub(super) async fn hold(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
+    pub(super) async fn lock_required(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         match self {
-            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await,
-            Self::Postgres(_) => self.fetch_batch(&STANDING_HELD.asking(asked)).await,
+            Self::Sqlite(_) => self.fetch_batch(&sql::LIVENESS.for_entities(asked)).await,
+            Self::Postgres(_) => self.fetch_batch(&LIVENESS_REQUIRED.for_entities(asked)).await,
         }
     }
 
     /// Locks entities that are about to be changed, in the order asked, and reads their standing.
     ///
     /// SQLite has locked the whole file already: there it is only done for whoever wants to know.
-    pub(super) async fn take(
+    pub(super) async fn lock_changed(
         &mut self,
         asked: &[(&str, &str)],
         want_to_know: bool,
     ) -> sqlx::Result<Option<Vec<Row>>> {
         match self {
             Self::Sqlite(_) if !want_to_know => Ok(None),
-            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await.map(Some),
-            Self::Postgres(_) => self.fetch_batch(&STANDING_TAKEN.asking(asked)).await.map(Some),
+            Self::Sqlite(_) => self.fetch_batch(&sql::LIVENESS.for_entities(asked)).await.map(Some),
+            Self::Postgres(_) => {
+                self.fetch_batch(&LIVENESS_CHANGED.for_entities(asked)).await.map(Some)
+            }
         }
     }
 
@@ -364,9 +366,9 @@ impl Readers {
     }
 
     /// Reads the standing of entities, 64 to a query.
-    pub(super) async fn standing(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
+    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for (sql, values) in sql::STANDING.asking(asked).statements() {
+        for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
             rows.append(&mut self.fetch(sql, values).await?);
         }
         Ok(rows)

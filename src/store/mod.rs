@@ -7,7 +7,6 @@
 
 mod batch;
 mod chain;
-mod chore;
 mod commit;
 mod committer;
 mod disjoint;
@@ -15,6 +14,7 @@ mod engine;
 mod fault_injection;
 mod group;
 mod log;
+mod maintenance;
 mod migrate;
 mod outbox;
 mod sql;
@@ -22,20 +22,20 @@ mod value;
 mod views;
 mod vitals;
 
-pub use chain::{Chainer, Head, LogRow, Mac, Pen};
-pub use chore::Leased;
+pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, Proof};
+pub use maintenance::Leased;
 pub use migrate::MigrateError;
-pub use views::{Listed, Row, Standing};
+pub use views::{Listed, Liveness, Row};
 pub use vitals::{StoreReport, Vitals};
 
 use crate::domain::Timestamp;
-use chain::Scribe;
-use chore::{Chore, Done};
+use chain::LogWriter;
 use committer::{Committer, Job};
 use engine::{Engine, Readers};
+use maintenance::{Maintenance, Outcome};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex},
@@ -54,7 +54,7 @@ pub struct StoreOptions {
     pub url: String,
     /// Unlike any other process's: names this writer in the security log.
     pub node: String,
-    pub chainer: Arc<dyn Chainer>,
+    pub chain_keys: Arc<dyn ChainKeys>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -96,7 +96,7 @@ pub async fn pending_migrations(url: &str) -> Result<Vec<&'static str>, OpenErro
     if is_new {
         return Ok(migrate::names());
     }
-    let mut connection = engine.look().await.map_err(OpenError::Unreachable)?;
+    let mut connection = engine.connect_read_only().await.map_err(OpenError::Unreachable)?;
     let pending = migrate::pending(&mut connection).await;
     connection.close().await;
     Ok(pending?)
@@ -115,7 +115,7 @@ struct Inner {
     ended: Mutex<JoinSet<()>>,
     vitals: Arc<Vitals>,
     fault_injection: Arc<dyn FaultInjection>,
-    chainer: Arc<dyn Chainer>,
+    chain_keys: Arc<dyn ChainKeys>,
     /// Woken when a commit has left a message in the outbox.
     posted: Notify,
 }
@@ -136,7 +136,7 @@ impl Store {
             let committer = Committer {
                 engine: engine.clone(),
                 connection: None,
-                scribe: Scribe::new(name, options.chainer.clone()),
+                writer: LogWriter::new(name, options.chain_keys.clone()),
                 queue,
                 vitals: vitals.clone(),
                 fault_injection: options.fault_injection.clone(),
@@ -151,14 +151,17 @@ impl Store {
             ended: Mutex::new(ended),
             vitals,
             fault_injection: options.fault_injection,
-            chainer: options.chainer,
+            chain_keys: options.chain_keys,
             posted: Notify::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Opens a database that exists to read it and nothing else: what is audited is not changed.
-    pub async fn open_to_read(url: &str, chainer: Arc<dyn Chainer>) -> Result<Self, OpenError> {
+    pub async fn open_to_read(
+        url: &str,
+        chain_keys: Arc<dyn ChainKeys>,
+    ) -> Result<Self, OpenError> {
         let engine = Engine::parse(url).map_err(OpenError::Address)?;
         if engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))? {
             return Err(OpenError::Missing);
@@ -169,7 +172,7 @@ impl Store {
             ended: Mutex::new(JoinSet::new()),
             vitals: Arc::default(),
             fault_injection: Arc::new(NothingFails),
-            chainer,
+            chain_keys,
             posted: Notify::new(),
         };
         migrate::check(&inner.readers).await?;
@@ -216,21 +219,21 @@ impl Store {
         committer.send(job).await.map_err(|_| CommitError::Unavailable)
     }
 
-    async fn run_chore(&self, chore: Chore) -> Result<Done, CommitError> {
+    async fn run_maintenance(&self, maintenance: Maintenance) -> Result<Outcome, CommitError> {
         let (reply, answer) = oneshot::channel();
-        self.hand_over(0, Job::Chore(chore, reply)).await?;
+        self.hand_over(0, Job::Maintenance(maintenance, reply)).await?;
         answer.await.unwrap_or(Err(CommitError::Unknown))
     }
 
-    async fn count_chore(&self, chore: Chore) -> Result<u64, CommitError> {
-        match self.run_chore(chore).await? {
-            Done::Count(count) => Ok(count),
-            Done::Leased(_) | Done::Heads(_) => Err(CommitError::Unknown),
+    async fn count_maintenance(&self, maintenance: Maintenance) -> Result<u64, CommitError> {
+        match self.run_maintenance(maintenance).await? {
+            Outcome::Count(count) => Ok(count),
+            Outcome::Leased(_) | Outcome::Heads(_) => Err(CommitError::Unknown),
         }
     }
 
     /// Forgets up to `most` entities whose time has come and says how many there were.
     pub async fn forget_expired(&self, now: Timestamp, most: u32) -> Result<u64, CommitError> {
-        self.count_chore(Chore::Forget { now, most: most.into() }).await
+        self.count_maintenance(Maintenance::Forget { now, most: most.into() }).await
     }
 }

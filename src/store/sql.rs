@@ -10,8 +10,8 @@ pub(super) const LOAD: &str =
 
 pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
 
-const STANDING_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
-const STANDING_TAIL: &str = "\
+const LIVENESS_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
+const LIVENESS_TAIL: &str = "\
 ) SELECT asked.place, e.version, e.live_until \
   FROM asked CROSS JOIN entities e \
  WHERE e.kind = asked.kind AND e.id = asked.id \
@@ -20,12 +20,12 @@ const STANDING_TAIL: &str = "\
 /// Versions and ends of life of several entities, by their places in the order in which they are
 /// asked for: it is the order in which rows get locked, and must not depend on a database's idea of
 /// the alphabet.
-pub(super) static STANDING: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(STANDING_HEAD, 3, STANDING_TAIL));
+pub(super) static LIVENESS: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(LIVENESS_HEAD, 3, LIVENESS_TAIL));
 
-/// [`STANDING`] with an ending of the engine's own, which is where rows get locked.
-pub(super) fn standing_with(ending: &str) -> Batch {
-    Batch::new(STANDING_HEAD, 3, &format!("{STANDING_TAIL} {ending}"))
+/// [`LIVENESS`] with an ending of the engine's own, which is where rows get locked.
+pub(super) fn liveness_with(ending: &str) -> Batch {
+    Batch::new(LIVENESS_HEAD, 3, &format!("{LIVENESS_TAIL} {ending}"))
 }
 
 // Two statements and no upsert: an upsert would resurrect a row the janitor removed.
@@ -121,10 +121,10 @@ pub(super) const OPEN_LANE: &str = "INSERT INTO log_lanes (lane, seq, mac, holde
 pub(super) const MOVE_LANE: &str = "UPDATE log_lanes SET seq = $1, mac = $2, held_until = $3 \
      WHERE lane = $4 AND seq = $5 AND holder = $6";
 
-pub(super) const LEAVE_LANE: &str =
+pub(super) const RELEASE_LANE: &str =
     "UPDATE log_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2";
 
-pub(super) const SHUN_LANE: &str =
+pub(super) const ABANDON_LANE: &str =
     "UPDATE log_lanes SET holder = $1, held_until = $2 WHERE lane = $3";
 
 pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \

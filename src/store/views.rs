@@ -19,12 +19,12 @@ pub struct Row {
 
 /// Whether an entity still confers authority, and which version says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Liveness {
     pub version: i64,
     pub live_until: Timestamp,
 }
 
-impl Standing {
+impl Liveness {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.live_until > now
     }
@@ -35,8 +35,8 @@ impl Standing {
         for row in rows {
             let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
             let live_until = Timestamp::from_millis(row.int(2)?);
-            let standing = Self { version: row.int(1)?, live_until };
-            *place.ok_or(sqlx::Error::RowNotFound)? = Some(standing);
+            let liveness = Self { version: row.int(1)?, live_until };
+            *place.ok_or(sqlx::Error::RowNotFound)? = Some(liveness);
         }
         Ok(found)
     }
@@ -96,16 +96,16 @@ impl Store {
     /// Reads the standing of several entities in one query; `None` where there is no row.
     ///
     /// This is how authority is checked: a token names its ancestors, and all of them must be live.
-    pub async fn standing(
+    pub async fn liveness(
         &self,
         asked: &[(&str, &str)],
-    ) -> Result<Vec<Option<Standing>>, ReadError> {
+    ) -> Result<Vec<Option<Liveness>>, ReadError> {
         self.inner.vitals.read();
         let read = match self.fault() {
             Some(fault) => Err(fault),
-            None => self.inner.readers.standing(asked).await,
+            None => self.inner.readers.liveness(asked).await,
         };
-        Ok(Standing::of_each(asked.len(), &read.map_err(failed)?)?)
+        Ok(Liveness::of_each(asked.len(), &read.map_err(failed)?)?)
     }
 
     /// Returns the kind and id of whoever holds `name` in `space`.

@@ -152,7 +152,7 @@ impl Node {
         let options = StoreOptions {
             url: url.to_owned(),
             node: draw_text(&SystemDice, 16),
-            chainer: log_chain(vault.clone()),
+            chain_keys: log_chain(vault.clone()),
             fault_injection: script.clone(),
         };
         let store = Store::open(options, world.clock.now()).await.unwrap();

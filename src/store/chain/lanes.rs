@@ -2,7 +2,7 @@
 
 use super::{
     Head, ROOT,
-    scribe::{Entry, LEASE, Scribe, lost_lane},
+    writer::{Entry, LEASE, LogWriter, lost_lane},
 };
 use crate::{
     domain::{Record, Timestamp},
@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 const LOOKS: usize = 8;
 
 /// Holds the lanes that somebody has laid hands on; nobody writes there again.
-const SHUNNED: &str = "shunned";
+const ABANDONED: &str = "shunned";
 
 /// A lane and who moves its head.
 pub(super) struct Lane {
@@ -33,7 +33,7 @@ impl Lane {
     }
 }
 
-impl Scribe {
+impl LogWriter {
     /// Finds a lane to append to, within the open transaction.
     pub(super) async fn take_lane(
         &mut self,
@@ -45,8 +45,8 @@ impl Scribe {
         {
             let Head { lane, seq, .. } = &last;
             tracing::error!(lane, seq, "rows of the security log are gone; its lane is shunned");
-            let shunned = [Value::Text(SHUNNED), Value::Int(i64::MAX), Value::Text(lane)];
-            connection.execute(sql::SHUN_LANE, &shunned).await?;
+            let shunned = [Value::Text(ABANDONED), Value::Int(i64::MAX), Value::Text(lane)];
+            connection.execute(sql::ABANDON_LANE, &shunned).await?;
             return self.open_lane(connection, now, Some(&last)).await;
         }
         // A lane may be ours without our remembering it: the last commit's fate was unknown.

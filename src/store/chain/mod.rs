@@ -6,9 +6,9 @@
 //! commit it belongs to: two writers that believe they hold the same lane cannot fork it.
 
 mod lanes;
-mod scribe;
+mod writer;
 
-pub(super) use scribe::{Entry, Scribe};
+pub(super) use writer::{Entry, LogWriter};
 
 use super::value::Row;
 use crate::domain::Timestamp;
@@ -22,17 +22,17 @@ pub(super) const ROOT: &str = "root";
 pub type Mac = [u8; 32];
 
 /// Computes the chain's MACs; the keys live elsewhere.
-pub trait Chainer: Send + Sync {
+pub trait ChainKeys: Send + Sync {
     /// Returns what new rows are chained with: one key, however long it is held.
-    fn pen(&self) -> Box<dyn Pen>;
+    fn current(&self) -> Box<dyn ChainKey>;
 
     /// Returns the MAC over `parts` under the named key, or nothing where that key is not known.
     fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac>;
 }
 
 /// The key that rows are being written with.
-pub trait Pen: Send + Sync {
-    fn key(&self) -> &str;
+pub trait ChainKey: Send + Sync {
+    fn id(&self) -> &str;
 
     fn mac(&self, parts: &[&[u8]]) -> Mac;
 }
@@ -80,8 +80,8 @@ impl LogRow {
     }
 
     /// Tells whether this row was written to follow one whose MAC is `previous`.
-    pub(super) fn link_to(&self, previous: &[u8], chainer: &dyn Chainer) -> Link {
-        match self.chained(previous, |parts| chainer.mac(&self.mac_key, parts)) {
+    pub(super) fn link_to(&self, previous: &[u8], chain_keys: &dyn ChainKeys) -> Link {
+        match self.chained(previous, |parts| chain_keys.mac(&self.mac_key, parts)) {
             None => Link::UnknownKey,
             Some(mac) if mac.as_slice() == self.mac => Link::Proven,
             Some(_) => Link::Broken,

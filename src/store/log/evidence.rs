@@ -3,14 +3,14 @@
 //! A row whose MAC fits the row before it was written by a holder of the keys, whatever became of
 //! its neighbours. The first row of a run has none before it in the table: it is proven once a
 //! registration or a checkpoint says what was there. That saying may itself be found in a first row,
-//! hence [`Testimony::settle`] goes round until nothing more can be proven.
+//! hence [`LogEvidence::prove_beginnings`] goes round until nothing more can be proven.
 
-use super::super::chain::{Chainer, Head, Link, LogRow, ROOT};
+use super::super::chain::{ChainKeys, Head, Link, LogRow, ROOT};
 use super::verify::{Finding, Proof};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
-pub(super) struct Testimony {
+pub(super) struct LogEvidence {
     /// Lane → MAC of the row that registers it.
     registered: BTreeMap<String, Vec<u8>>,
     /// Rows that some record says exist.
@@ -23,7 +23,7 @@ pub(super) struct Testimony {
     beginnings: Vec<LogRow>,
 }
 
-impl Testimony {
+impl LogEvidence {
     /// Takes note of a row that has none before it.
     pub(super) fn begin(&mut self, first: LogRow) {
         self.beginnings.push(first);
@@ -34,12 +34,12 @@ impl Testimony {
         &mut self,
         row: &LogRow,
         previous: &[u8],
-        chainer: &dyn Chainer,
+        chain_keys: &dyn ChainKeys,
         proof: &mut Proof,
     ) {
         let (lane, seq) = (row.lane.clone(), row.seq);
-        match row.link_to(previous, chainer) {
-            Link::Proven => self.hear(row),
+        match row.link_to(previous, chain_keys) {
+            Link::Proven => self.note_claims(row),
             Link::Broken => {
                 proof.findings.insert(Finding::Altered { lane, seq });
             }
@@ -50,7 +50,7 @@ impl Testimony {
         }
     }
 
-    fn hear(&mut self, row: &LogRow) {
+    fn note_claims(&mut self, row: &LogRow) {
         match row.event.as_str() {
             "log.lane_registered" => {
                 self.registered.extend(row.registers().map(|lane| (lane, row.mac.clone())));
@@ -68,18 +68,18 @@ impl Testimony {
     }
 
     /// Believes ends whose seal was proven.
-    pub(super) fn believe(&mut self, ends: impl IntoIterator<Item = Head>) {
+    pub(super) fn trust_seals(&mut self, ends: impl IntoIterator<Item = Head>) {
         self.sealed = ends.into_iter().map(|end| (end.lane.clone(), end)).collect();
     }
 
     /// Proves what beginnings it can, and hears them.
-    pub(super) fn settle(&mut self, chainer: &dyn Chainer, proof: &mut Proof) {
+    pub(super) fn prove_beginnings(&mut self, chain_keys: &dyn ChainKeys, proof: &mut Proof) {
         loop {
             let beginnings = std::mem::take(&mut self.beginnings);
             let count = beginnings.len();
             for first in beginnings {
                 match self.before(&first) {
-                    Some(previous) => self.follow(&first, &previous, chainer, proof),
+                    Some(previous) => self.follow(&first, &previous, chain_keys, proof),
                     None => self.beginnings.push(first),
                 }
             }

@@ -1,6 +1,6 @@
 //! A writer of the log: chains records and appends them to the lane it holds.
 
-use super::{Chainer, Head, LogRow, lanes::Lane};
+use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
     domain::{Record, Timestamp},
     store::{engine::Connection, sql, value::Value},
@@ -19,10 +19,10 @@ pub(in crate::store) struct Entry<'a> {
 }
 
 /// A writer of the log.
-pub(in crate::store) struct Scribe {
+pub(in crate::store) struct LogWriter {
     /// Unlike any other writer's, in this process or another.
     pub(super) name: String,
-    pub(super) chainer: Arc<dyn Chainer>,
+    pub(super) chain_keys: Arc<dyn ChainKeys>,
     /// The head that the next append moves; `None` where it must be found out first.
     held: Option<Head>,
     /// The head as of the last commit known to be durable: no lane we held may be behind it.
@@ -31,14 +31,14 @@ pub(in crate::store) struct Scribe {
     pub(super) opened: u32,
 }
 
-impl Scribe {
-    pub(in crate::store) fn new(name: String, chainer: Arc<dyn Chainer>) -> Self {
-        Self { name, chainer, held: None, durable: None, opened: 0 }
+impl LogWriter {
+    pub(in crate::store) fn new(name: String, chain_keys: Arc<dyn ChainKeys>) -> Self {
+        Self { name, chain_keys, held: None, durable: None, opened: 0 }
     }
 
     /// What this writer chains with.
-    pub(in crate::store) fn chainer(&self) -> Arc<dyn Chainer> {
-        self.chainer.clone()
+    pub(in crate::store) fn chain_keys(&self) -> Arc<dyn ChainKeys> {
+        self.chain_keys.clone()
     }
 
     /// Appends `entries` within the open transaction; the returned head counts once that is durable.
@@ -92,13 +92,13 @@ impl Scribe {
     }
 
     /// Lets the next writer have the lane at once.
-    pub(in crate::store) async fn leave(
+    pub(in crate::store) async fn release_lane(
         &mut self,
         connection: &mut Connection,
     ) -> sqlx::Result<()> {
         let Some(head) = self.held.take().or(self.durable.take()) else { return Ok(()) };
         let values = [Value::Text(&head.lane), Value::Text(&self.name)];
-        connection.execute(sql::LEAVE_LANE, &values).await.map(drop)
+        connection.execute(sql::RELEASE_LANE, &values).await.map(drop)
     }
 
     /// Appends to `lane`; false, and nothing is written, where its head is not where we believe.
@@ -144,7 +144,7 @@ impl Scribe {
     }
 
     fn chain(&self, head: &mut Head, entries: &[Entry<'_>]) -> Vec<LogRow> {
-        let pen = self.chainer.pen();
+        let key = self.chain_keys.current();
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
             let mut row = LogRow {
@@ -156,10 +156,10 @@ impl Scribe {
                 kind: entry.kind.to_owned(),
                 id: entry.id.to_owned(),
                 detail: serde_json::Value::Object(entry.record.detail.clone()).to_string(),
-                mac_key: pen.key().to_owned(),
+                mac_key: key.id().to_owned(),
                 mac: Vec::new(),
             };
-            row.mac = row.chained(&head.mac, |parts| pen.mac(parts)).to_vec();
+            row.mac = row.chained(&head.mac, |parts| key.mac(parts)).to_vec();
             head.seq = row.seq;
             head.mac.clone_from(&row.mac);
             rows.push(row);

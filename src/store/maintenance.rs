@@ -1,7 +1,7 @@
 //! What workers ask of the store between commits, each in a small transaction of its own.
 
 use super::{
-    chain::{Entry, Head, Scribe},
+    chain::{Entry, Head, LogWriter},
     engine::Connection,
     log::retention,
     sql,
@@ -10,7 +10,7 @@ use super::{
 use crate::domain::{Record, Timestamp};
 
 /// A worker's errand.
-pub(super) enum Chore {
+pub(super) enum Maintenance {
     /// Lease up to `most` messages that are due, until `until`.
     Lease { now: Timestamp, until: Timestamp, most: i64 },
     /// Erase a delivered message.
@@ -30,7 +30,7 @@ pub(super) enum Chore {
 }
 
 /// What came of it.
-pub(super) enum Done {
+pub(super) enum Outcome {
     Leased(Vec<Leased>),
     /// How many rows it concerned.
     Count(u64),
@@ -48,63 +48,63 @@ pub struct Leased {
     pub expires_at: Timestamp,
 }
 
-/// Runs `chore` within the transaction that is open on `connection`.
+/// Runs `maintenance` within the transaction that is open on `connection`.
 pub(super) async fn run(
     connection: &mut Connection,
-    scribe: &mut Scribe,
-    chore: &Chore,
-) -> sqlx::Result<(Done, Option<Head>)> {
-    match chore {
-        Chore::Lease { now, until, most } => {
+    writer: &mut LogWriter,
+    maintenance: &Maintenance,
+) -> sqlx::Result<(Outcome, Option<Head>)> {
+    match maintenance {
+        Maintenance::Lease { now, until, most } => {
             let leased = lease(connection, *now, *until, *most).await?;
-            Ok((Done::Leased(leased), None))
+            Ok((Outcome::Leased(leased), None))
         }
-        Chore::Deliver { id, attempts } => {
+        Maintenance::Deliver { id, attempts } => {
             let values = [Value::Text(id), Value::Int(*attempts)];
-            Ok((Done::Count(connection.execute(sql::OUTBOX_DONE, &values).await?), None))
+            Ok((Outcome::Count(connection.execute(sql::OUTBOX_DONE, &values).await?), None))
         }
-        Chore::Defer { id, attempts, due } => {
+        Maintenance::Defer { id, attempts, due } => {
             let values = [Value::Int(due.millis()), Value::Text(id), Value::Int(*attempts)];
-            Ok((Done::Count(connection.execute(sql::OUTBOX_DEFER, &values).await?), None))
+            Ok((Outcome::Count(connection.execute(sql::OUTBOX_DEFER, &values).await?), None))
         }
-        Chore::Drop { id, attempts, topic, now } => {
+        Maintenance::Drop { id, attempts, topic, now } => {
             let values = [Value::Text(id), Value::Int(*attempts)];
             let dropped = connection.execute(sql::OUTBOX_DONE, &values).await?;
             if dropped == 0 {
-                return Ok((Done::Count(0), None));
+                return Ok((Outcome::Count(0), None));
             }
             let record = Record::new("outbox.dropped").with("topic", topic.as_str());
-            let head = append(connection, scribe, *now, ("outbox", id), &record).await?;
-            Ok((Done::Count(dropped), head))
+            let head = append(connection, writer, *now, ("outbox", id), &record).await?;
+            Ok((Outcome::Count(dropped), head))
         }
-        Chore::Forget { now, most } => {
-            Ok((Done::Count(forget(connection, *now, *most).await?), None))
+        Maintenance::Forget { now, most } => {
+            Ok((Outcome::Count(forget(connection, *now, *most).await?), None))
         }
-        Chore::Anchor { now } => {
+        Maintenance::Anchor { now } => {
             let heads = heads(connection).await?;
             let record = Record::new("log.anchored").with("heads", Head::name_all(&heads));
-            let head = append(connection, scribe, *now, ("log", "anchor"), &record).await?;
-            Ok((Done::Heads(heads), head))
+            let head = append(connection, writer, *now, ("log", "anchor"), &record).await?;
+            Ok((Outcome::Heads(heads), head))
         }
-        Chore::Checkpoint { now, ends } => {
-            let (moved, head) = retention::checkpoint(connection, scribe, *now, ends).await?;
-            Ok((Done::Count(moved), head))
+        Maintenance::Checkpoint { now, ends } => {
+            let (moved, head) = retention::checkpoint(connection, writer, *now, ends).await?;
+            Ok((Outcome::Count(moved), head))
         }
-        Chore::Trim { most } => {
-            let trimmed = retention::trim(connection, &*scribe.chainer(), *most).await?;
-            Ok((Done::Count(trimmed), None))
+        Maintenance::Trim { most } => {
+            let trimmed = retention::trim(connection, &*writer.chain_keys(), *most).await?;
+            Ok((Outcome::Count(trimmed), None))
         }
     }
 }
 
 pub(super) async fn append(
     connection: &mut Connection,
-    scribe: &mut Scribe,
+    writer: &mut LogWriter,
     at: Timestamp,
     (kind, id): (&str, &str),
     record: &Record,
 ) -> sqlx::Result<Option<Head>> {
-    scribe.append(connection, &[Entry { at, kind, id, record }]).await
+    writer.append(connection, &[Entry { at, kind, id, record }]).await
 }
 
 async fn lease(
