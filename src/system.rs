@@ -15,7 +15,10 @@ use crate::{
         Clock, Machine,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
-    store::{ChainKey, ChainKeys, Mac, NothingFails, OpenError, ReadError, Store, StoreOptions},
+    store::{
+        ChainKey, ChainKeys, Mac, NothingFails, OpenError, ReadError, Store, StoreOptions,
+        views::{FreshReads, StoreReport},
+    },
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -185,6 +188,16 @@ impl System {
 
     pub fn store(&self) -> &Store {
         &self.services.store
+    }
+
+    /// The reads of the store that HTTP makes by itself.
+    pub fn fresh_reads(&self) -> FreshReads {
+        self.services.store.fresh_reads()
+    }
+
+    /// Returns the counters of the store.
+    pub fn store_report(&self) -> StoreReport {
+        self.services.store.report()
     }
 
     /// Says how the entities of each hosted kind are.

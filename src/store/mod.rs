@@ -19,7 +19,7 @@ mod migrate;
 mod outbox;
 mod sql;
 mod value;
-mod views;
+pub mod views;
 mod vitals;
 
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
@@ -28,7 +28,7 @@ pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, Proof};
 pub use maintenance::Leased;
 pub use migrate::MigrateError;
-pub use views::{Listed, Liveness, Row};
+pub use views::{Listed, Liveness, ReadError, Row};
 pub use vitals::{StoreReport, Vitals};
 
 use crate::domain::Timestamp;
@@ -72,11 +72,6 @@ pub enum OpenError {
     #[error("the schema does not fit")]
     Schema(#[from] MigrateError),
 }
-
-/// A read that did not succeed; asking again later may.
-#[derive(Debug, thiserror::Error)]
-#[error("the store cannot be read")]
-pub struct ReadError(#[from] sqlx::Error);
 
 /// Brings the schema up to this binary and returns the names of the migrations that were run.
 pub async fn migrate(url: &str, now: Timestamp) -> Result<Vec<&'static str>, OpenError> {

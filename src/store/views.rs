@@ -1,12 +1,47 @@
 //! What can be read: one entity, the standing of several, a name's holder, a page of a list.
 
 use super::{
-    ReadError, Store,
+    Store,
     fault_injection::Moment,
     sql,
     value::{self, Value},
 };
 use crate::domain::Timestamp;
+
+pub use super::vitals::StoreReport;
+
+/// A read that did not succeed; asking again later may.
+#[derive(Debug, thiserror::Error)]
+#[error("the store cannot be read")]
+pub struct ReadError(#[from] sqlx::Error);
+
+/// The reads that HTTP may make by itself: of the database, never of a cache, and they change nothing.
+#[derive(Clone)]
+pub struct FreshReads(Store);
+
+impl FreshReads {
+    /// See [`Store::liveness`].
+    pub async fn liveness(
+        &self,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Option<Liveness>>, ReadError> {
+        self.0.liveness(asked).await
+    }
+
+    /// See [`Store::find`].
+    pub async fn find(
+        &self,
+        space: &str,
+        name: &str,
+    ) -> Result<Option<(String, String)>, ReadError> {
+        self.0.find(space, name).await
+    }
+
+    /// See [`Store::version`].
+    pub async fn version(&self, kind: &str, id: &str) -> Result<i64, ReadError> {
+        self.0.version(kind, id).await
+    }
+}
 
 /// An entity as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +113,11 @@ impl Store {
     ) -> Result<Vec<value::Row>, ReadError> {
         self.inner.vitals.read();
         self.fetch(sql, values).await
+    }
+
+    /// Returns the reads that need no owner of the entity, and nothing else of the store.
+    pub fn fresh_reads(&self) -> FreshReads {
+        FreshReads(self.clone())
     }
 
     /// Reads one entity.

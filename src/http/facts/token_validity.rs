@@ -20,7 +20,7 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
-    store::Liveness,
+    store::views::Liveness,
 };
 use std::borrow::Cow;
 

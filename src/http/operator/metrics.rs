@@ -4,7 +4,7 @@
 //! are in the source. No traffic adds one.
 
 use super::{Operator, exposition::Exposition};
-use crate::{actors::KindReport, http::vitals::Vitals, store::StoreReport};
+use crate::{actors::KindReport, http::vitals::Vitals, store::views::StoreReport};
 
 pub fn scrape(operator: &Operator) -> String {
     let mut text = Exposition::default();
@@ -18,7 +18,7 @@ pub fn scrape(operator: &Operator) -> String {
     for (child, count) in operator.system.restarts() {
         restarts.sample(&[("child", child)], count);
     }
-    commits(&mut text, &operator.system.store().report());
+    commits(&mut text, &operator.system.store_report());
     hashing(&mut text, operator);
     text.into_text()
 }
