@@ -227,10 +227,10 @@ impl System {
         match tokio::time::timeout(timeout, export_log_heads(store, clock.now())).await {
             Ok(Ok(_heads)) => {}
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the heads of the security log are not exported")
+                tracing::warn!(%error, "the heads of the security log are not exported");
             }
             Err(_elapsed) => {
-                tracing::warn!("the heads of the security log are not exported in time")
+                tracing::warn!("the heads of the security log are not exported in time");
             }
         }
         let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();

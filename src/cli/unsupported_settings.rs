@@ -1,4 +1,4 @@
-//! What a configuration asks for that this version does not do, and files it names that are not there.
+//! Settings on which this version does not act, and files that are named and not there.
 
 use crate::config::{BreachCheck, Effect, Loaded, Origin, SETTINGS, unreadable};
 use std::path::Path;
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_an_operator_set_without_effect_is_named() {
-        assert!(without_effect(&given(&[])).is_empty(), "defaults promise nothing");
+        assert!(without_effect(&given(&[])).is_empty(), "defaults need no warning");
         let heeded = given(&[("ISSUER", "https://a.test"), ("LIFETIMES__ACCESS_TOKEN", "60")]);
         assert!(without_effect(&heeded).is_empty());
         let idle = given(&[("LIFETIMES__CIBA", "60"), ("LIFETIMES__PAR", "30")]);

@@ -98,20 +98,20 @@ pub struct Links {
     pub verify_email: Option<Url>,
 }
 
-/// How mail leaves, and from whom.
+/// How mail is sent, and from which sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
     pub transport: Option<MailTransport>,
     pub from: Option<Mailbox>,
 }
 
-/// How SMS leave.
+/// How SMS are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sms {
     pub transport: Option<SmsTransport>,
 }
 
-/// Whether anyone may make an account.
+/// Whether people may make accounts for themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignUp {
     pub open: bool,
@@ -148,14 +148,14 @@ pub struct Lifetimes {
     pub magic_link: Duration,
 }
 
-/// What may be called, and who vouches for it.
+/// Which addresses may be called, and which certificates are trusted there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outbound {
     pub allow_private_networks: bool,
     pub extra_ca: Option<PathBuf>,
 }
 
-/// Where addresses are in the world.
+/// The database that locates addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geo {
     pub database: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The forms values take: from what was given to what is meant, or in words what it is not.
+//! Parsers of values: each returns what is meant, or says what the value is not.
 
 use super::{
     Origin,
@@ -12,10 +12,10 @@ use std::{
 };
 use url::{Host, Url};
 
-/// What a value is not: follows it in a sentence, and does not quote it.
+/// A parsed value, or what it is not: words that follow the value in a sentence and do not quote it.
 pub(super) type Parsed<T> = Result<T, String>;
 
-/// Far beyond any use, and nowhere near where sums of times overflow.
+/// Longer than any use, and far from where sums of times overflow.
 const LONGEST: u64 = 10 * 366 * 86_400;
 
 /// A hundred years.
@@ -43,7 +43,7 @@ pub(super) fn path(given: &Given) -> Parsed<PathBuf> {
     Ok(folder.map_or(path.clone(), |folder| folder.join(path)))
 }
 
-/// Reads where the database is; a file that a file names is relative to it, as paths are.
+/// Reads the URL of the database; a relative path in a file is relative to that file.
 pub(super) fn store_url(given: &Given) -> Parsed<String> {
     let text = text(given)?;
     match text.split_once(':') {
@@ -166,7 +166,7 @@ pub(super) fn has_userinfo(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// Returns whether what is sent there cannot be read on the way: https, or it never leaves this host.
+/// Returns whether no third party can read what is sent there: https, or loopback.
 pub(super) fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

@@ -34,7 +34,7 @@ pub struct Line {
 }
 
 impl Config {
-    /// Lays the layers over each other and gives every value its form.
+    /// Reads the layers and parses every value.
     pub fn load(sources: Sources) -> Result<Loaded, Vec<Refusal>> {
         let (loaded, layers) = read(sources);
         if layers.refusals.is_empty() { Ok(loaded) } else { Err(layers.refusals) }
@@ -42,11 +42,11 @@ impl Config {
 
     /// Reads what can be read and checks all of it for `serve`, so that every reason is named at once.
     ///
-    /// What was refused comes as its default, or not at all: whoever has more to check may go on
-    /// with it, and nobody may serve with it.
+    /// A setting that was refused has its default or is not set: further checks may use the result,
+    /// and no server may run with it.
     pub fn load_for_production(sources: Sources) -> Survey {
         let (loaded, Layers { mut refusals, broken, file_unread, .. }) = read(sources);
-        // Without the file nearly everything is missing, and saying so helps nobody.
+        // Without the file nearly everything is missing, and a list of it would not help.
         if !file_unread {
             let is_known = |setting: Option<&'static str>| {
                 setting.is_some_and(|name| broken.contains(&name))
@@ -102,7 +102,7 @@ impl fmt::Display for Line {
 }
 
 impl Refusal {
-    /// About a setting that nobody gave, with the ways to give it.
+    /// About a setting that was not given, with the ways to give it.
     pub(super) fn missing(setting: &Setting) -> Self {
         let variable = setting.variable();
         let text = match setting.place() {
@@ -130,7 +130,7 @@ fn read(sources: Sources) -> (Loaded, Layers) {
                 // Its default stands in while the rest is read. What is malformed is not shown: it
                 // cannot be masked with confidence.
                 put_default(setting, &mut config);
-                refusals.push(refusal(setting, given, reason));
+                refusals.push(refusal(setting, given, &reason));
                 None
             }
         };
@@ -152,9 +152,9 @@ fn put_default(setting: &Setting, config: &mut Config) {
     setting.put(config, &given).expect("a test reads the default of every setting that has one");
 }
 
-fn refusal(setting: &Setting, given: Option<&Given>, reason: String) -> Refusal {
+fn refusal(setting: &Setting, given: Option<&Given>, reason: &str) -> Refusal {
     let quoted = given.and_then(|given| quoted(setting, &given.raw));
-    let text = quoted.map_or(reason.clone(), |value| format!("{value:?} {reason}"));
+    let text = quoted.map_or(reason.to_owned(), |value| format!("{value:?} {reason}"));
     let origin = given.map(|given| given.origin.clone());
     Refusal { origin, ..Refusal::of(setting.name, text) }
 }

@@ -1,11 +1,11 @@
-//! How mail and SMS leave, and where leaked passwords are looked up.
+//! How mail and SMS are sent, and where leaked passwords are looked up.
 
 use super::form::{self, Parsed};
 use crate::domain::Secret;
 use std::path::PathBuf;
 use url::Url;
 
-/// How mail leaves.
+/// How mail is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MailTransport {
     Smtp(Smtp),
@@ -31,7 +31,7 @@ pub struct Credentials {
     pub password: Secret,
 }
 
-/// How SMS leave.
+/// How SMS are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SmsTransport {
     /// JSON `{to, text}`, with the secret as bearer.
@@ -49,7 +49,7 @@ pub enum SmsTransport {
 pub enum BreachCheck {
     #[default]
     Off,
-    /// By the first five digits of the SHA-1, which betray nothing.
+    /// By the first five digits of the SHA-1, which many passwords share.
     Range(Url),
     /// A sorted list of SHA-1 hashes.
     File(PathBuf),
@@ -102,7 +102,7 @@ impl Smtp {
 }
 
 impl SmsTransport {
-    /// A bearer secret may also stand in the URL, before the host.
+    /// A bearer secret may also be in the URL, before the host.
     pub(super) fn parse(text: &str) -> Parsed<Self> {
         match text.split_once(':') {
             None if text == "log" => Ok(Self::Log),
@@ -156,7 +156,7 @@ impl Mailbox {
     }
 }
 
-/// Undoes percent-encoding; `None` if what comes out is no text for a header or a protocol's line.
+/// Decodes percent-encoding; `None` if the result is not text or holds control characters.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,7 +1,7 @@
-//! The group-commit loop: whatever has queued up while the last transaction ran is the next one.
+//! The group-commit loop: what has queued up while the last transaction ran is the next one.
 //!
-//! There is no timer: an idle store commits at once, a busy one shares each disk sync among all who
-//! wait for it. Every caller waits for its own durable commit. What went wrong is told apart:
+//! There is no timer: an idle store commits at once, a busy one shares each disk sync among all
+//! commits that wait. Every caller waits for its own durable commit. Two kinds of failure differ:
 //!
 //! - before COMMIT the failure is *known*: nothing was written. A group is then written again one by
 //!   one, so that only the commit at fault fails;
@@ -62,7 +62,7 @@ pub(super) struct Committer {
 trait Work {
     type Output;
 
-    /// Whether it fails or succeeds as one; a group can be taken apart.
+    /// Whether it is a single piece of work; a group can be written one by one.
     fn is_alone(&self) -> bool;
 
     /// Runs within the transaction that is open on `connection`.
@@ -114,7 +114,7 @@ impl Work for Maintenance {
 enum TransactionError {
     /// No transaction could be begun: trying again one by one would only take longer.
     Unreachable,
-    /// Somebody in the group lost; it must be written with care.
+    /// A commit of the group lost its race; the group must be written in [`Mode::Checked`].
     Contested,
     /// It failed before COMMIT, for a reason that may have passed already.
     Passing,
@@ -137,10 +137,10 @@ impl From<TransactionError> for CommitError {
 }
 
 impl Committer {
-    /// Starts on a thread of its own and returns what is told when it has ended.
+    /// Starts on a thread of its own and returns what is notified when it has ended.
     ///
-    /// A group takes several hops to and from the database; on the threads of everybody else each
-    /// hop would queue behind all the askers that the last group has woken.
+    /// A group takes several hops to and from the database; on the threads that serve requests each
+    /// hop would queue behind all the callers that the last group has woken.
     pub(super) fn start(self, number: usize) -> std::io::Result<oneshot::Receiver<()>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ended, end) = oneshot::channel();
@@ -224,7 +224,7 @@ impl Committer {
             match self.transact([*commit].as_slice()).await {
                 Ok(mut only) => verdicts.append(&mut only),
                 Err(error) => {
-                    // Two in a row that another try did not help: somebody holds the table.
+                    // Two in a row that a second try did not help: another process holds the table.
                     passing = if error == TransactionError::Passing { passing + 1 } else { 0 };
                     unreachable = error == TransactionError::Unreachable || passing > 1;
                     verdicts.push(Err(error.into()));
@@ -234,7 +234,7 @@ impl Committer {
         verdicts
     }
 
-    /// Runs `work` as one transaction, in hope, then with care, then once more if that may help.
+    /// Runs `work` as one transaction: optimistic, then checked, then once more if that may help.
     async fn transact<W: Work + ?Sized>(
         &mut self,
         work: &W,
@@ -250,7 +250,7 @@ impl Committer {
         result
     }
 
-    /// A panic inside is survived as an unknown fate.
+    /// A panic inside is survived; whether the commit happened is then unknown.
     async fn try_once<W: Work + ?Sized>(
         &mut self,
         work: &W,
@@ -263,7 +263,7 @@ impl Committer {
         });
         match result {
             Ok(_) | Err(TransactionError::Contested) => {}
-            // What the connection and the log's head are now is not known; find out anew.
+            // The state of the connection and the log's head are unknown: they are read again.
             Err(TransactionError::Unreachable | TransactionError::Passing) => self.writer.forget(),
             Err(TransactionError::Known | TransactionError::Unknown) => {
                 self.writer.forget();
@@ -309,7 +309,7 @@ impl Committer {
                 });
             }
             Err(_elapsed) => {
-                // COMMIT was never sent, so the server will roll back; the connection is no use.
+                // COMMIT was never sent, so the server rolls back; the connection cannot be used again.
                 tracing::warn!("a transaction took too long before COMMIT");
                 return Err(TransactionError::Known);
             }
@@ -337,7 +337,7 @@ impl Committer {
         Ok(output)
     }
 
-    /// Begins a transaction, on a new connection where the old one turns out to be dead.
+    /// Begins a transaction, on a new connection where the old one is broken.
     async fn begin(&mut self) -> Result<(), TransactionError> {
         if let Some(connection) = &mut self.connection {
             match timeout(TIMEOUT, connection.begin()).await {
@@ -374,13 +374,13 @@ impl Committer {
 
     async fn shut_down(mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        let goodbye = async {
+        let closing = async {
             if let Err(error) = self.writer.release_lane(&mut connection).await {
-                tracing::debug!(%error, "the lane of the log was not given back");
+                tracing::debug!(%error, "the lane of the log was not released");
             }
             connection.close().await;
         };
-        if timeout(TIMEOUT, goodbye).await.is_err() {
+        if timeout(TIMEOUT, closing).await.is_err() {
             tracing::warn!("the store's connection did not close in time");
         }
     }

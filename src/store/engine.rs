@@ -25,13 +25,13 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a read may take, from asking for a connection to its last row.
 const READ_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// After how long unused a connection is asked whether it still lives before it is relied on.
+/// A connection that was idle for longer is tested before it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// PostgreSQL's share of [`sql::LIVENESS`]: a required row stays as it is until we commit.
+/// [`sql::LIVENESS`] on PostgreSQL for required rows: they stay as they are until we commit.
 static LIVENESS_REQUIRED: LazyLock<Batch> = LazyLock::new(|| sql::liveness_with("FOR SHARE OF e"));
 
-/// The same for rows about to be changed: taken in one order, so that groups cannot deadlock.
+/// The same for rows that will be changed: locked in one order, so that groups cannot deadlock.
 static LIVENESS_CHANGED: LazyLock<Batch> =
     LazyLock::new(|| sql::liveness_with("FOR NO KEY UPDATE OF e"));
 
@@ -90,7 +90,7 @@ impl Engine {
         match self {
             Self::Sqlite(options) => {
                 create_private_file(options.get_filename());
-                // Whoever only looks cannot ask for it: a restored file may not have it yet.
+                // Set here alone: a read-only connection cannot set it, and a restored file may lack it.
                 let options = (**options).clone().journal_mode(SqliteJournalMode::Wal);
                 Ok(Connection::Sqlite(SqliteConnection::connect_with(&options).await?))
             }
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Opens a connection to look with; makes nothing.
+    /// Opens a connection that only reads; creates no file.
     pub(super) async fn connect_read_only(&self) -> sqlx::Result<Connection> {
         match self {
             Self::Sqlite(options) => {
@@ -156,7 +156,7 @@ impl Engine {
     }
 }
 
-/// Creates the database file readable by its owner alone; SQLite's own files beside it follow suit.
+/// Creates the database file readable by its owner alone; SQLite gives its other files that mode, too.
 fn create_private_file(file: &Path) {
     #[cfg(unix)]
     {
@@ -167,7 +167,7 @@ fn create_private_file(file: &Path) {
     }
 }
 
-/// A connection that writes; transactions are spelled out, so that a failed COMMIT is seen as such.
+/// A connection that writes; COMMIT is a statement of ours, so that its failure is seen as such.
 pub(super) enum Connection {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -271,7 +271,7 @@ impl Connection {
         Ok(touched)
     }
 
-    /// Reads the standing of entities and keeps them as they are until the transaction ends.
+    /// Reads the liveness of entities and keeps them as they are until the transaction ends.
     pub(super) async fn lock_required(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         match self {
             Self::Sqlite(_) => self.fetch_batch(&sql::LIVENESS.for_entities(asked)).await,
@@ -279,9 +279,9 @@ impl Connection {
         }
     }
 
-    /// Locks entities that are about to be changed, in the order asked, and reads their standing.
+    /// Locks entities that will be changed, in the order asked, and reads their liveness.
     ///
-    /// SQLite has locked the whole file already: there it is only done for whoever wants to know.
+    /// SQLite has locked the whole file already: there they are only read, and only if `want_to_know`.
     pub(super) async fn lock_changed(
         &mut self,
         asked: &[(&str, &str)],
@@ -296,7 +296,7 @@ impl Connection {
         }
     }
 
-    /// Makes the security log append-only, whoever writes to it.
+    /// Makes the security log append-only for every user of the database.
     pub(super) async fn install_triggers(&mut self) -> sqlx::Result<()> {
         let script = match self {
             Self::Sqlite(_) => triggers::SQLITE,
@@ -365,7 +365,7 @@ impl Readers {
         }
     }
 
-    /// Reads the standing of entities, 64 to a query.
+    /// Reads the liveness of entities, 64 to a query.
     pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {

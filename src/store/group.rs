@@ -1,7 +1,7 @@
 //! Writes a group of commits inside one transaction, in a few statements for all of them.
 //!
 //! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
-//! does not harm its neighbours:
+//! does not harm the others of its group:
 //!
 //! 1. required and changed entities are read, and locked where the engine has row locks, in one
 //!    order over both, so that groups of several nodes do not wait for each other in a circle;
@@ -10,8 +10,9 @@
 //! 4. what a losing commit had inserted is taken back;
 //! 5. released names, listings, log rows and outbox messages follow for the winners.
 //!
-//! Nearly always everybody wins. So a group is first written in hope: rows are counted, and only if
-//! the count is short is it rolled back and written again with mode, asking row by row who lost.
+//! Nearly always every commit wins. So a group is first written [`Mode::Optimistic`]: rows are only
+//! counted. Where the count is short, the group is rolled back and written again [`Mode::Checked`],
+//! which finds out row by row which commits lost.
 //! Members of a group never touch each other's rows ([`super::disjoint`]), so their order is free.
 
 use super::{
@@ -26,13 +27,13 @@ use super::{
 use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
 
-/// What became of each commit of a group, and the log's head once the transaction is durable.
+/// The outcome of each commit of a group, and the log's head once the transaction is durable.
 pub(super) struct Written {
     pub(super) verdicts: Vec<Result<i64, CommitError>>,
     pub(super) head: Option<Head>,
 }
 
-/// Whether losers are looked for, or only noticed.
+/// Whether the commits that lost are found out, or it is only noticed that one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Optimistic,
@@ -42,7 +43,7 @@ pub(super) enum Mode {
 /// Why a group was not written.
 #[derive(Debug)]
 pub(super) enum WriteError {
-    /// Somebody lost, and a hopeful writer does not know who.
+    /// A commit lost; in [`Mode::Optimistic`] it is not known which.
     Contested,
     Failed(sqlx::Error),
 }
@@ -89,7 +90,7 @@ impl<'a> Group<'a> {
         self.winners().flat_map(|(place, commit)| commit.changes.iter().map(move |c| (place, c)))
     }
 
-    /// Locks what is required and what will change, and judges by what is found.
+    /// Locks what is required and what will change, and checks what is found.
     async fn lock(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
         // (place, whether it is changed)
         let mut asked: Vec<(RowKey<'a>, bool)> = Vec::new();
@@ -106,8 +107,8 @@ impl<'a> Group<'a> {
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
             let places: Vec<RowKey<'_>> = run.iter().map(|(place, _)| *place).collect();
             let rows = if run[0].1 {
-                let careful = self.mode == Mode::Checked;
-                let Some(rows) = connection.lock_changed(&places, careful).await? else { continue };
+                let wanted = self.mode == Mode::Checked;
+                let Some(rows) = connection.lock_changed(&places, wanted).await? else { continue };
                 changed_are_known = true;
                 rows
             } else {
@@ -136,7 +137,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Inserts what is new; a place that was not free costs its commit the race.
+    /// Inserts what is new; a commit whose row is there already has lost.
     async fn create(
         &mut self,
         connection: &mut Connection,
@@ -229,7 +230,7 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        let nobody = [
+        let no_row = [
             Value::Text(""),
             Value::Text(""),
             Value::Int(0),
@@ -238,11 +239,11 @@ impl<'a> Group<'a> {
             Value::OptionalInt(None),
             Value::Int(0),
         ];
-        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &nobody)).await?;
+        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &no_row)).await?;
         match self.mode {
             _ if swapped == swaps.len() as u64 => Ok(()),
             Mode::Optimistic => Err(WriteError::Contested),
-            // Their versions were read in this transaction, and nobody else can have changed them.
+            // Their versions were read and locked in this transaction: no other can have changed them.
             Mode::Checked => {
                 let impossible = "a row changed under the lock of its transaction".to_owned();
                 Err(WriteError::Failed(sqlx::Error::Protocol(impossible)))
@@ -282,7 +283,7 @@ impl<'a> Group<'a> {
         }
         let expected = values.len() / ROW;
         let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
-        // Whoever gave it up held it: nobody else can have it.
+        // The entity that gives a name up held it: no other can have it.
         if landed == expected as u64 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
     }
 
@@ -366,7 +367,7 @@ fn version_of(change: &Change) -> Option<i64> {
 }
 
 /// A row's first version is the time of its birth: one that is forgotten and born again under the
-/// same id does not repeat versions that somebody may still hold.
+/// same id does not repeat versions that a node may still hold.
 fn birth_version(at: Timestamp) -> i64 {
     at.millis().max(1)
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::domain::{Record, Timestamp};
 
-/// A worker's errand.
+/// One piece of work.
 pub(super) enum Maintenance {
     /// Lease up to `most` messages that are due, until `until`.
     Lease { now: Timestamp, until: Timestamp, most: i64 },
@@ -17,7 +17,7 @@ pub(super) enum Maintenance {
     Deliver { id: String, attempts: i64 },
     /// Put a message off until `due`.
     Defer { id: String, attempts: i64, due: Timestamp },
-    /// Erase a message nobody will deliver, and record that.
+    /// Erase a message that will not be delivered, and record that.
     Drop { id: String, attempts: i64, topic: String, now: Timestamp },
     /// Forget up to `most` entities whose time has come.
     Forget { now: Timestamp, most: i64 },
@@ -29,15 +29,15 @@ pub(super) enum Maintenance {
     Trim { most: i64 },
 }
 
-/// What came of it.
+/// Its result.
 pub(super) enum Outcome {
     Leased(Vec<Leased>),
-    /// How many rows it concerned.
+    /// How many rows were changed.
     Count(u64),
     Heads(Vec<Head>),
 }
 
-/// A message that is ours to deliver until its lease ends.
+/// A message that this node may deliver until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leased {
     pub id: String,
@@ -118,7 +118,7 @@ async fn lease(
     for row in connection.fetch(sql::OUTBOX_DUE, &due).await? {
         messages.push((message(&row)?, row.int(3)?));
     }
-    // By id, whoever leases: two of them then lock in the same order.
+    // By id: two nodes that lease at once then lock in the same order.
     messages.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
     let mut leased = Vec::new();
     for (mut message, due_at) in messages {
@@ -155,7 +155,7 @@ async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx:
     expired.sort_unstable();
     for (kind, id, version) in expired {
         let seen = [Value::Text(&kind), Value::Text(&id), Value::Int(version)];
-        // The version again: on PostgreSQL it may have been prolonged since it was read.
+        // With its version: on PostgreSQL another node may have prolonged it since it was read.
         if connection.execute(sql::FORGET, &seen).await? == 1 {
             connection.execute(sql::FORGET_NAMES, &seen[..2]).await?;
             connection.execute(sql::FORGET_LISTINGS, &seen[..2]).await?;

@@ -16,7 +16,7 @@ struct Migration {
     version: i64,
     name: &'static str,
     script: &'static str,
-    /// Whether the engine file adds what the two databases spell differently: the log's triggers.
+    /// Whether the log's triggers are installed with it, which each database writes differently.
     with_triggers: bool,
 }
 

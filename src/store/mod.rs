@@ -1,9 +1,11 @@
-//! The truth: entities in SQLite or PostgreSQL, changed by compare-and-swap and nothing else.
+//! Entities in SQLite or PostgreSQL, changed by compare-and-swap and nothing else.
 //!
-//! [`Store::commit`] is the only way in: one entity's step, whatever it creates, requires, records
-//! and sends, all of it or nothing. [`committer`] shares transactions among those who wait,
-//! [`group`] writes them, [`chain`] keeps the security log honest, [`engine`] is the only file that
-//! knows which database it talks to. The store knows text, versions and times; it knows no rule.
+//! [`Store::commit`] is the only way to change one: an entity's step with all that it creates,
+//! requires, records and sends, or nothing. [`committer`] lets commits that wait share a transaction,
+//! [`group`] writes them, [`chain`] appends to the security log, [`engine`] is the only file that knows
+//! which database it talks to. The store knows text, versions and times; it knows no rule.
+//!
+//! Other parts of the crate read through [`views`]; HTTP uses nothing else of the store.
 
 mod batch;
 mod chain;
@@ -52,7 +54,7 @@ const QUEUE: usize = 1024;
 pub struct StoreOptions {
     /// `sqlite:///path` or `postgres://user@host/database`.
     pub url: String,
-    /// Unlike any other process's: names this writer in the security log.
+    /// Unique among processes; it names this writer in the security log.
     pub node: String,
     pub chain_keys: Arc<dyn ChainKeys>,
     pub fault_injection: Arc<dyn FaultInjection>,

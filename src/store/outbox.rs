@@ -1,4 +1,4 @@
-//! The outbox as its couriers see it: lease, deliver, put off, give up.
+//! The outbox: lease a message, deliver it, put it off, drop it.
 
 use super::{
     CommitError, Leased, ReadError, Store,
@@ -8,7 +8,7 @@ use super::{
 use crate::domain::Timestamp;
 
 impl Store {
-    /// Leases up to `most` due messages until `until`; nobody else delivers them meanwhile.
+    /// Leases up to `most` due messages until `until`; no other node delivers them meanwhile.
     pub async fn lease_messages(
         &self,
         now: Timestamp,
@@ -21,7 +21,7 @@ impl Store {
         }
     }
 
-    /// Erases a delivered message; false where the lease had passed to somebody else.
+    /// Erases a delivered message; false where another node has leased it since.
     pub async fn message_delivered(&self, message: &Leased) -> Result<bool, CommitError> {
         let (id, attempts) = (message.id.clone(), message.attempts);
         Ok(self.count_maintenance(Maintenance::Deliver { id, attempts }).await? == 1)

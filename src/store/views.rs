@@ -1,4 +1,4 @@
-//! What can be read: one entity, the standing of several, a name's holder, a page of a list.
+//! What can be read: one entity, the liveness of several, the holder of a name, a page of a list.
 
 use super::{
     Store,
@@ -64,7 +64,7 @@ impl Liveness {
         self.live_until > now
     }
 
-    /// Puts what a query for standing returned in the places that were asked for.
+    /// Puts the rows of a query for liveness in the order that was asked for.
     pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> sqlx::Result<Vec<Option<Self>>> {
         let mut found = vec![None; asked];
         for row in rows {
@@ -105,7 +105,7 @@ impl Store {
         self.inner.fault_injection.fails(Moment::Read).then_some(sqlx::Error::WorkerCrashed)
     }
 
-    /// Fetches for somebody who asked, and counts it; what the house does by itself is not counted.
+    /// Fetches for a caller, and counts it; what workers read by themselves is not counted.
     async fn read(
         &self,
         sql: &'static str,
@@ -133,7 +133,7 @@ impl Store {
         Ok(rows.first().map(|row| row.int(0)).transpose()?.unwrap_or(0))
     }
 
-    /// Reads the standing of several entities in one query; `None` where there is no row.
+    /// Reads the liveness of several entities in one query; `None` where there is no row.
     ///
     /// This is how authority is checked: a token names its ancestors, and all of them must be live.
     pub async fn liveness(
@@ -148,7 +148,7 @@ impl Store {
         Ok(Liveness::of_each(asked.len(), &read.map_err(failed)?)?)
     }
 
-    /// Returns the kind and id of whoever holds `name` in `space`.
+    /// Returns the kind and id of the entity that holds `name` in `space`.
     pub async fn find(
         &self,
         space: &str,

@@ -1,4 +1,4 @@
-//! What an operator may want to know of readers and committers; counters only, read without locks.
+//! Counters of readers and committers, for operators; read without locks.
 
 use crate::histogram::{Histogram, HistogramReport};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +24,7 @@ pub struct Vitals {
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreReport {
-    /// Queries for entities, their standing, names and lists.
+    /// Queries for entities, their liveness, names and lists.
     pub reads: u64,
     /// Transactions that held at least one commit.
     pub groups: u64,
@@ -32,7 +32,7 @@ pub struct StoreReport {
     pub commits: u64,
     /// Commits that lost a race or missed a requirement.
     pub refused: u64,
-    /// Groups written again with care because somebody in them had lost.
+    /// Groups written again because a commit in them had lost its race.
     pub contested: u64,
     /// Transactions that failed for a reason that may pass: a deadlock, a lock that took too long.
     pub passing: u64,
@@ -40,7 +40,7 @@ pub struct StoreReport {
     pub reruns: u64,
     /// Commits of which nothing was written.
     pub failed: u64,
-    /// Commits of which nobody knows.
+    /// Commits whose outcome is unknown.
     pub unknown: u64,
     /// Records of durable commits that were counted, and not kept in the security log.
     pub counted: u64,

@@ -48,7 +48,11 @@ fn a_database_that_a_file_names_is_beside_that_file() {
     }
     let given = Given::nothing().variable("PORTEIRO_STORE__URL", "sqlite://porteiro.db");
     let url = given.load().unwrap().config.store.url.unwrap();
-    assert_eq!(url.expose(), "sqlite://porteiro.db", "whoever types it means where he is");
+    assert_eq!(
+        url.expose(),
+        "sqlite://porteiro.db",
+        "on the command line it is relative to the working directory"
+    );
 }
 
 #[test]

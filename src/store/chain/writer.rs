@@ -20,14 +20,14 @@ pub(in crate::store) struct Entry<'a> {
 
 /// A writer of the log.
 pub(in crate::store) struct LogWriter {
-    /// Unlike any other writer's, in this process or another.
+    /// Unique among the writers of all processes.
     pub(super) name: String,
     pub(super) chain_keys: Arc<dyn ChainKeys>,
-    /// The head that the next append moves; `None` where it must be found out first.
+    /// The head that the next append moves; `None` where it must be read first.
     held: Option<Head>,
-    /// The head as of the last commit known to be durable: no lane we held may be behind it.
+    /// The head after the last commit known to be durable: the lane must not end before it.
     pub(super) durable: Option<Head>,
-    /// Makes the name of the next lane this writer opens.
+    /// How many lanes this writer has opened; part of the name of the next.
     pub(super) opened: u32,
 }
 
@@ -36,7 +36,7 @@ impl LogWriter {
         Self { name, chain_keys, held: None, durable: None, opened: 0 }
     }
 
-    /// What this writer chains with.
+    /// The keys of this writer.
     pub(in crate::store) fn chain_keys(&self) -> Arc<dyn ChainKeys> {
         self.chain_keys.clone()
     }
@@ -53,7 +53,7 @@ impl LogWriter {
             None => self.take_lane(connection, last.at).await?,
         };
         if !self.write(connection, &mut lane, entries).await? {
-            // The lane has passed to somebody else, or somebody has laid hands on it.
+            // Another writer has the lane now, or a person has changed it by hand.
             lane = self.take_lane(connection, last.at).await?;
             if !self.write(connection, &mut lane, entries).await? {
                 return Err(lost_lane());
@@ -85,13 +85,13 @@ impl LogWriter {
         }
     }
 
-    /// Forgets where the lane ends, which is read again before the next append; but not how far it
-    /// is known to have come.
+    /// Forgets where the lane ends, which is read again before the next append; but keeps the last
+    /// head known to be durable.
     pub(in crate::store) fn forget(&mut self) {
         self.held = None;
     }
 
-    /// Lets the next writer have the lane at once.
+    /// Releases the lane, so that the next writer can take it at once.
     pub(in crate::store) async fn release_lane(
         &mut self,
         connection: &mut Connection,
@@ -101,7 +101,7 @@ impl LogWriter {
         connection.execute(sql::RELEASE_LANE, &values).await.map(drop)
     }
 
-    /// Appends to `lane`; false, and nothing is written, where its head is not where we believe.
+    /// Appends to `lane`; false, and nothing is written, where its head is not the one we hold.
     pub(super) async fn write(
         &self,
         connection: &mut Connection,
@@ -120,7 +120,7 @@ impl LogWriter {
         Ok(true)
     }
 
-    /// Moves the end of `lane` to `head`; false where it is not where we believe.
+    /// Moves the end of `lane` to `head`; false where it is not the one we hold.
     async fn move_lane(
         &self,
         connection: &mut Connection,

@@ -33,7 +33,7 @@ impl Store {
         Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
     }
 
-    /// Tells whether anything was recorded after `heads`, the log's records of itself aside.
+    /// Tells whether anything but the log's records of itself was written after `heads`.
     pub async fn log_written_after(&self, heads: &[Head]) -> Result<bool, ReadError> {
         for Head { lane, .. } in self.recorded_heads().await? {
             let seen = heads.iter().find(|head| head.lane == lane).map_or(0, |head| head.seq);
@@ -45,7 +45,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Tells whether our keys prove the last row of the root lane; a log without one is anybody's.
+    /// Tells whether our keys know the last row of the root lane; a log without one fits any keys.
     pub async fn log_is_ours(&self) -> Result<bool, ReadError> {
         let heads = self.recorded_heads().await?;
         let Some(root) = heads.into_iter().find(|head| head.lane == ROOT && head.seq > 0) else {

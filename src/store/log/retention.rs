@@ -1,12 +1,13 @@
 //! How the log gets shorter: a checkpoint says up to where, and only then are rows deleted.
 //!
 //! 1. Rows are read in order from where the last checkpoint ended, and each is proven, until one is
-//!    young enough to be kept ([`Store::checkpoint_log`]); this holds up no writer.
-//! 2. The ends so found are recorded in the log and, in the same commit, sealed in `log_retention`.
-//! 3. Rows up to a sealed end are deleted, in bites.
+//!    young enough to be kept ([`Store::checkpoint_log`]); no writer waits for this.
+//! 2. The ends that were found are recorded in the log and, in the same commit, sealed in
+//!    `log_retention`.
+//! 3. Rows up to a sealed end are deleted, a few at a time.
 //!
-//! Whoever can write to the database can write to `log_retention`, hence the seal. A row that cannot
-//! be proven stays, and with it all that follow: it is evidence.
+//! A person who can write to the database can write to `log_retention`, hence the seal. A row that
+//! cannot be proven stays, with all that follow it: they are evidence.
 
 use super::super::{
     CommitError, ReadError, Store,
@@ -38,7 +39,7 @@ impl Retention {
         Ok(Self { end: Head::read(row)?, key: row.text(3)?, seal: row.bytes(4)? })
     }
 
-    /// Tells whether it was us who sealed this.
+    /// Tells whether a holder of the keys sealed this.
     pub(super) fn judge_seal(&self, chain_keys: &dyn ChainKeys) -> Link {
         match sealed(&self.end, |parts| chain_keys.mac(&self.key, parts)) {
             // Of the root lane nothing is ever deleted.
@@ -84,7 +85,7 @@ impl Store {
         self.count_maintenance(Maintenance::Trim { most: most.into() }).await
     }
 
-    /// Finds where each lane could end its past, if that is further than it does now.
+    /// Finds up to which row each lane could be deleted, where that is more than is allowed now.
     async fn provable_ends(&self, before: Timestamp, most: u32) -> Result<Vec<Head>, ReadError> {
         let chain_keys = &*self.inner.chain_keys;
         let retention = self.retention().await?.into_iter();
@@ -97,7 +98,7 @@ impl Store {
             let start = match (retained.remove(&lane), registered.get(&lane)) {
                 (Some(found), _) if found.judge_seal(chain_keys) == Link::Proven => found.end,
                 (None, Some(mac)) => Head { lane, seq: 0, mac: mac.clone() },
-                // Not ours to shorten.
+                // Without a seal or a registration of ours, nothing of it is deleted.
                 (Some(_), _) | (None, None) => continue,
             };
             let from = start.seq;
@@ -120,7 +121,7 @@ impl Store {
             let page = self.log_rows(&end.lane, end.seq, PAGE).await?;
             let is_last = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
             for row in page {
-                // A gap: somebody else is trimming, or verification will say what is missing.
+                // A gap: another node is trimming, or verification will say what is missing.
                 if *left == 0 || row.at >= before || row.seq != end.seq + 1 {
                     return Ok(end);
                 }
@@ -169,7 +170,7 @@ pub(in crate::store) async fn checkpoint(
 ) -> sqlx::Result<(u64, Option<Head>)> {
     let chain_keys = writer.chain_keys();
     let lanes = lane_heads(connection).await?;
-    // What an earlier checkpoint named is named again: its own row may be about to go.
+    // What an earlier checkpoint named is named again: the row of that checkpoint may be deleted.
     let (mut named, distrusted) = retained(connection, &*chain_keys, &lanes).await?;
     let mut moved = 0;
     for end in ends.iter().filter(|end| !distrusted.contains(&end.lane)) {
@@ -229,7 +230,7 @@ async fn lane_heads(connection: &mut Connection) -> sqlx::Result<BTreeMap<String
     Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
 }
 
-/// Reads the ends that we sealed, and the lanes of those that we did not.
+/// Reads the ends under a proven seal, and the lanes whose seal is not proven.
 async fn retained(
     connection: &mut Connection,
     chain_keys: &dyn ChainKeys,
@@ -244,7 +245,13 @@ async fn retained(
         if seal == Link::Proven && is_within {
             ends.insert(lane.clone(), found.end);
         } else {
-            tracing::error!(lane, seq, ?seal, is_within, "retention that we did not decide");
+            tracing::error!(
+                lane,
+                seq,
+                ?seal,
+                is_within,
+                "a seal on the log's retention is not ours"
+            );
             distrusted.insert(lane.clone());
         }
     }

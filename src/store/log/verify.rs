@@ -1,8 +1,8 @@
 //! Proving the security log: what was removed, altered, cut off or dropped shows here.
 //!
 //! Other nodes write, checkpoint and trim meanwhile, and there is no snapshot of it all. Hence the
-//! order: lanes and heads are read before the rows, so that what they promise must be found; what may
-//! be deleted is read after the rows, so that whatever was deleted while we read is explained.
+//! order: lanes and heads are read before the rows, so that every row they name must be found; what
+//! may be deleted is read after the rows, so that rows deleted while we read are explained.
 
 use super::{
     super::{Head, ReadError, Store, chain::Link, sql, value::Value},
@@ -12,7 +12,7 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// How often a log that is being shortened is read again before its findings are believed.
+/// How often a log that is being shortened is read before its findings count.
 const READINGS: usize = 5;
 
 /// Something about the log that should not be so.
@@ -53,7 +53,7 @@ impl Store {
         loop {
             let before = self.retention().await?;
             let (proof, after) = self.read_and_prove(exported, &before).await?;
-            // Findings in a log that was shortened meanwhile may come of that.
+            // A log that was shortened meanwhile may show findings that are none.
             if proof.findings.is_empty() || before == after || reading == READINGS {
                 return Ok(proof);
             }
@@ -84,7 +84,7 @@ impl Store {
                 missed.push(head.clone());
             }
         }
-        // Once more: what we have just missed may have been deleted since.
+        // Read again: a row that was not found may have been deleted in between.
         let after = self.retention().await?;
         evidence.trust_seals(self.proven_ends(&after));
         for Head { lane, seq, .. } in missed {
