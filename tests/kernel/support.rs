@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// TreeOptions for tests: short waits, nothing that acts by itself except what a test starts.
+/// `TreeOptions` for tests: short waits, nothing that acts by itself except what a test starts.
 fn tree_options() -> TreeOptions {
     TreeOptions {
         idle: Duration::from_mins(5),

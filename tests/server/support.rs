@@ -291,7 +291,7 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
 }
 
 /// Reads a metric without labels.
-pub async fn metric(server: &TestServer, name: &str) -> f64 {
+pub async fn metric(server: &TestServer, name: &str) -> u64 {
     let text = crate::http::get(server.operator, "/metrics").await.text();
     let line =
         text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
