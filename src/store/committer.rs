@@ -9,14 +9,15 @@
 
 use super::{
     FaultInjection,
-    chain::{Head, LogWriter},
+    chain::LogWriter,
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
     engine::{Connection, Engine, is_busy, is_passing},
     fault_injection::Moment,
-    group::{self, Mode, WriteError},
-    maintenance::{self, Maintenance, Outcome},
+    group::{Mode, WriteError},
+    maintenance::{Maintenance, Outcome},
     vitals::Vitals,
+    work::Work,
 };
 use crate::clock::Stopwatch;
 use std::{
@@ -56,57 +57,6 @@ pub(super) struct Committer {
     pub(super) queue: mpsc::Receiver<Job>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fault_injection: Arc<dyn FaultInjection>,
-}
-
-/// What a transaction is made of.
-trait Work {
-    type Output;
-
-    /// Whether it is a single piece of work; a group can be written one by one.
-    fn is_alone(&self) -> bool;
-
-    /// Runs within the transaction that is open on `connection`.
-    async fn run(
-        &self,
-        connection: &mut Connection,
-        writer: &mut LogWriter,
-        mode: Mode,
-    ) -> Result<(Self::Output, Option<Head>), WriteError>;
-}
-
-impl Work for [&Commit] {
-    type Output = Vec<Result<i64, CommitError>>;
-
-    fn is_alone(&self) -> bool {
-        self.len() == 1
-    }
-
-    async fn run(
-        &self,
-        connection: &mut Connection,
-        writer: &mut LogWriter,
-        mode: Mode,
-    ) -> Result<(Self::Output, Option<Head>), WriteError> {
-        let written = group::write(connection, writer, self, mode).await?;
-        Ok((written.verdicts, written.head))
-    }
-}
-
-impl Work for Maintenance {
-    type Output = Outcome;
-
-    fn is_alone(&self) -> bool {
-        true
-    }
-
-    async fn run(
-        &self,
-        connection: &mut Connection,
-        writer: &mut LogWriter,
-        _mode: Mode,
-    ) -> Result<(Outcome, Option<Head>), WriteError> {
-        Ok(maintenance::run(connection, writer, self).await?)
-    }
 }
 
 /// How a transaction ended without an output.

@@ -23,6 +23,7 @@ mod sql;
 mod value;
 pub mod views;
 mod vitals;
+mod work;
 
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
