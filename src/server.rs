@@ -4,9 +4,13 @@ use crate::{
     actors::{Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::SystemDice,
-    domain::Clock,
+    domain::{
+        Clock,
+        flow::{Goal, Rules},
+    },
     http::{
         App, AppOptions, Hosts, Lifetimes, Limits, Links,
+        flows::steps::Steps,
         operator::{Leaving, Operator},
         router,
     },
@@ -53,6 +57,15 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
+    pub flows: Flows,
+}
+
+/// What flows are made of.
+#[derive(Default)]
+pub struct Flows {
+    pub steps: Steps,
+    /// Kinds beside those of the product.
+    pub goals: Vec<&'static dyn Goal>,
 }
 
 impl Default for RuntimeOptions {
@@ -64,6 +77,7 @@ impl Default for RuntimeOptions {
             limits: Limits::default(),
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
+            flows: Flows::default(),
         }
     }
 }
@@ -114,7 +128,7 @@ pub struct Running {
 impl Running {
     /// Starts the system, then binds: nothing listens before everything behind it stands.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
-        let RuntimeOptions { clock, tree, hashing, limits, connections, drain } =
+        let RuntimeOptions { clock, tree, hashing, limits, connections, drain, flows } =
             plan.runtime_options;
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -133,6 +147,8 @@ impl Running {
             Issuer::Named(issuer) => issuer,
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
+        let Flows { steps, goals } = flows;
+        let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
@@ -142,6 +158,7 @@ impl Running {
             proxies: plan.proxies,
             links: plan.links,
             registration: plan.registration,
+            flow_rules,
             limits_enabled: plan.limits_enabled,
         };
         let vitals = Arc::new(router::vitals());
@@ -151,7 +168,8 @@ impl Running {
             let dice = dice.clone();
             Server::start(ServerOptions { listeners, tls, router, limits, dice })
         };
-        let public = serve(listeners, tls.clone(), router::public(&app), connections.clone());
+        let public =
+            serve(listeners, tls.clone(), router::public(&app, steps), connections.clone());
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
         let place = private.as_ref().and_then(|listener| listener.local_addr().ok());

@@ -3,7 +3,8 @@
 use crate::{
     actors::{
         Couriers, Entities, Holders, INSTALLATION, KeyDoors, KeySnapshot, KindReport, ListView,
-        MultiCommit, ReadFolder, Services, StartError, Tree, TreeOptions, View, export_log_heads,
+        MultiCommit, MultiCommits, ReadFolder, Services, StartError, Tree, TreeOptions, View,
+        export_log_heads,
         hashing::{HashingOptions, HashingPool},
     },
     crypto::{
@@ -127,6 +128,11 @@ impl System {
     /// Hosts the entities of a kind and returns the door to them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub fn multi_commits(&self) -> MultiCommits {
+        MultiCommits::new(self.services.clone())
     }
 
     /// Begins decisions over several entities that are committed together.

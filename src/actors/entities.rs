@@ -80,6 +80,16 @@ impl<M: Machine> Entities<M> {
         told.await.unwrap_or(Err(Failure::Unknown))
     }
 
+    /// Has a command carried out that no caller waits for.
+    pub fn tell(&self, id: &str, command: M::Command) {
+        let (door, id) = (self.clone(), id.to_owned());
+        self.gate.run(async move {
+            if door.ask_within(INSISTENCE, &id, command).await.is_err() {
+                tracing::warn!(kind = M::KIND, "a command that no caller waits for was not done");
+            }
+        });
+    }
+
     pub fn report(&self) -> KindReport {
         self.shared.report()
     }

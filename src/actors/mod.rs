@@ -40,7 +40,9 @@ pub use failure::{Answer, Failure};
 pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_keeper::{INSTALLATION, KeyOptions, KeySnapshot, ReadFolder};
 pub use list_view::{Entry, ListView};
-pub use multi_commit::{MultiCommit, MultiCommitError};
+pub use multi_commit::{MultiCommit, MultiCommitError, MultiCommits};
+// What a commit of several entities may answer.
+pub use crate::store::CommitError;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;

@@ -51,6 +51,20 @@ enum Outcome {
     Nothing,
 }
 
+/// Begins decisions over several entities; clones are the same.
+#[derive(Clone)]
+pub struct MultiCommits(Arc<Services>);
+
+impl MultiCommits {
+    pub(crate) fn new(services: Arc<Services>) -> Self {
+        Self(services)
+    }
+
+    pub fn begin(&self) -> MultiCommit {
+        MultiCommit::new(self.0.clone())
+    }
+}
+
 /// Decisions that are committed together or not at all.
 pub struct MultiCommit {
     services: Arc<Services>,

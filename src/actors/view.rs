@@ -71,6 +71,11 @@ impl<M: Machine> View<M> {
         if anew { self.look_anew(id).await } else { self.look(id).await }
     }
 
+    /// Forgets what was seen: the entity has just changed.
+    pub async fn forget(&self, id: &str) {
+        self.seen.invalidate(id).await;
+    }
+
     /// Shows an entity as it is now, and keeps nothing of it.
     pub async fn peek(&self, id: &str) -> Result<Arc<Seen<M>>, ViewError> {
         self.read(id).await

@@ -16,7 +16,9 @@ mod profile;
 mod shape;
 
 pub use claim_fault::{ClaimFault, ClaimProblem};
-pub use credentials::{MalformedSecret, PasswordHash, SealedSecret};
+pub use credentials::{
+    Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, SealedSecret,
+};
 pub use email::{LONGEST_EMAIL, normalise_email};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
@@ -45,11 +47,8 @@ pub struct Known {
     /// The address as it was written; see [`normalise_email`].
     pub email: String,
     pub email_verified: bool,
-    pub password: Option<PasswordHash>,
-    pub totp: Option<SealedSecret>,
-    /// The last time step whose code was accepted (RFC 6238 §5.2).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    totp_used: Option<u64>,
+    #[serde(default)]
+    pub credentials: Credentials,
     pub profile: Profile,
     pub created_at: Timestamp,
     /// When anything of it last changed.
@@ -119,13 +118,18 @@ pub enum Refusal {
 
 impl Known {
     fn new(draft: &Draft, now: Timestamp) -> Self {
+        let mut credentials = Credentials::default();
+        if let Some(hash) = draft.password.clone() {
+            credentials.add(CredentialKind::Password { hash }, now);
+        }
+        if let Some(secret) = draft.totp.clone() {
+            credentials.add(CredentialKind::Totp { secret, used: None }, now);
+        }
         Self {
             id: draft.id.clone(),
             email: draft.email.trim().to_owned(),
             email_verified: false,
-            password: draft.password.clone(),
-            totp: draft.totp.clone(),
-            totp_used: None,
+            credentials,
             profile: Profile::default(),
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
@@ -179,7 +183,7 @@ impl Account {
     /// A code works once, and so does none before it: requests may race, or be replayed.
     fn use_totp(&self, step: u64) -> Decision<Self> {
         match self.known() {
-            Some(known) if known.totp_used.is_none_or(|last| last < step) => {
+            Some(known) if known.credentials.may_use_totp(step) => {
                 Decision::accept(vec![Event::TotpUsed { step }], Reply::Used)
             }
             _ => Decision::refuse(Refusal::TotpSpent),
@@ -225,7 +229,7 @@ impl Machine for Account {
             Command::Provision(draft) => self.provision(draft, now),
             Command::UseTotp { step } => self.use_totp(*step),
             Command::Rehash { from, to } => {
-                let held = self.known().and_then(|known| known.password.as_ref());
+                let held = self.known().and_then(|known| known.credentials.password());
                 if held == Some(from) {
                     Decision::accept(vec![Event::Rehashed(to.clone())], Reply::Used)
                 } else {
@@ -238,8 +242,8 @@ impl Machine for Account {
     fn apply(&mut self, event: &Event) {
         match (event, self) {
             (Event::Provisioned(known), this) => *this = Self::Known(known.clone()),
-            (Event::TotpUsed { step }, Self::Known(known)) => known.totp_used = Some(*step),
-            (Event::Rehashed(hash), Self::Known(known)) => known.password = Some(hash.clone()),
+            (Event::TotpUsed { step }, Self::Known(known)) => known.credentials.use_totp(*step),
+            (Event::Rehashed(hash), Self::Known(known)) => known.credentials.rehash(hash),
             (Event::TotpUsed { .. } | Event::Rehashed(_), Self::Unborn) => {}
         }
     }

@@ -2,6 +2,13 @@
 
 use super::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// For how long two factors are good (NIST SP 800-63B-4 §2.2.3).
+const AAL2_LIVES: Duration = Duration::from_hours(24);
+
+/// For how long a session may be unused before two factors count as one.
+const AAL2_IDLE: Duration = Duration::from_hours(1);
 
 /// How a person proved who they are (RFC 8176 §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,18 +28,12 @@ impl Method {
             Self::Totp => "otp",
         }
     }
-
-    /// What one must know, or have, to use it (NIST SP 800-63B-4 §2).
-    const fn factor(self) -> Factor {
-        match self {
-            Self::Password => Factor::Knowledge,
-            Self::Totp => Factor::Possession,
-        }
-    }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Factor {
+/// What a person must know, have or be to give a proof (NIST SP 800-63B-4 §2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Factor {
     Knowledge,
     Possession,
 }
@@ -58,42 +59,82 @@ impl Level {
             Self::Aal3 => "aal3",
         }
     }
+
+    /// Returns the level of this name, if evidence can reach it.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::REACHABLE.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// What a proof of one kind is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worth {
+    pub method: Method,
+    /// A passkey that verified its user proves two; an e-mail code proves none.
+    pub factors: &'static [Factor],
+}
+
+impl Worth {
+    pub const PASSWORD: Self = Self { method: Method::Password, factors: &[Factor::Knowledge] };
+    pub const TOTP: Self = Self { method: Method::Totp, factors: &[Factor::Possession] };
+
+    /// Returns the proof that was given at this time.
+    pub fn given(self, at: Timestamp) -> Proof {
+        Proof { method: self.method, factors: self.factors.to_vec(), at }
+    }
 }
 
 /// One proof, and when it was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     pub method: Method,
+    pub factors: Vec<Factor>,
     pub at: Timestamp,
 }
 
 /// Everything that was proved of one person, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Evidence(Vec<Proof>);
+pub struct Evidence {
+    proofs: Vec<Proof>,
+    /// The session was unused for too long since the last proof.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    lapsed: bool,
+}
 
 impl Evidence {
-    pub fn of(method: Method, at: Timestamp) -> Self {
-        Self(vec![Proof { method, at }])
+    pub fn of(proof: Proof) -> Self {
+        Self { proofs: vec![proof], lapsed: false }
     }
 
-    /// Returns the level reached; nothing proved reaches none.
-    pub fn level(&self) -> Option<Level> {
-        let mut factors = self.0.iter().map(|proof| proof.method.factor());
-        let first = factors.next()?;
-        // Two of one kind are one factor.
-        Some(if factors.any(|factor| factor != first) { Level::Aal2 } else { Level::Aal1 })
+    /// Returns the level reached and not lapsed; without a proof there is none.
+    pub fn level(&self, now: Timestamp) -> Option<Level> {
+        let last = self.last()?;
+        let mut factors = self.proofs.iter().flat_map(|proof| &proof.factors);
+        let first = factors.next();
+        // Two proofs of one factor are one factor.
+        let several = factors.any(|factor| Some(factor) != first);
+        let fresh = !self.lapsed && now.since(last) < AAL2_LIVES;
+        Some(if several && fresh { Level::Aal2 } else { Level::Aal1 })
     }
 
     /// Returns what was proved, and one proof more.
-    pub fn and(&self, method: Method, at: Timestamp) -> Self {
-        Self(self.0.iter().copied().chain([Proof { method, at }]).collect())
+    pub fn and(&self, proof: Proof) -> Self {
+        let proofs = self.proofs.iter().cloned().chain([proof]).collect();
+        Self { proofs, lapsed: false }
+    }
+
+    /// Returns what it is worth in a session that was last used at `seen_at`.
+    ///
+    /// Once lapsed it stays so until the next proof.
+    pub fn after_use(&self, seen_at: Timestamp, now: Timestamp) -> Self {
+        let lapsed = self.lapsed || now.since(seen_at) >= AAL2_IDLE;
+        Self { proofs: self.proofs.clone(), lapsed }
     }
 
     /// Lists the methods, each once, as `amr` does.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods: Vec<Method> = Vec::new();
-        for proof in &self.0 {
+        for proof in &self.proofs {
             if !methods.contains(&proof.method) {
                 methods.push(proof.method);
             }
@@ -103,7 +144,7 @@ impl Evidence {
 
     /// Returns when the person last proved anything: `auth_time`.
     pub fn last(&self) -> Option<Timestamp> {
-        self.0.iter().map(|proof| proof.at).max()
+        self.proofs.iter().map(|proof| proof.at).max()
     }
 }
 
@@ -111,17 +152,44 @@ impl Evidence {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
     #[test]
-    fn the_level_follows_from_the_evidence() {
-        assert_eq!(Evidence::default().level(), None);
-        let now = Timestamp::from_millis(1_800_000_000_000);
-        let proved = Evidence::of(Method::Password, now);
-        assert_eq!((proved.level(), proved.last()), (Some(Level::Aal1), Some(now)));
+    fn the_level_follows_from_the_factors() {
+        assert_eq!(Evidence::default().level(NOW), None);
+        let proved = Evidence::of(Worth::PASSWORD.given(NOW));
+        assert_eq!((proved.level(NOW), proved.last()), (Some(Level::Aal1), Some(NOW)));
         assert_eq!(proved.methods(), [Method::Password]);
-        let twice = proved.and(Method::Password, now);
-        assert_eq!((twice.level(), twice.methods().len()), (Some(Level::Aal1), 1));
-        let both = proved.and(Method::Totp, now);
-        assert_eq!(both.level(), Some(Level::Aal2));
+        let twice = proved.and(Worth::PASSWORD.given(NOW));
+        assert_eq!((twice.level(NOW), twice.methods().len()), (Some(Level::Aal1), 1));
+        let both = proved.and(Worth::TOTP.given(NOW));
+        assert_eq!(both.level(NOW), Some(Level::Aal2));
         assert_eq!(both.methods(), [Method::Password, Method::Totp]);
+    }
+
+    #[test]
+    fn one_proof_may_be_worth_two_factors_or_none() {
+        let two = &[Factor::Possession, Factor::Knowledge];
+        let passkey = Worth { method: Method::Totp, factors: two };
+        assert_eq!(Evidence::of(passkey.given(NOW)).level(NOW), Some(Level::Aal2));
+        let none = Worth { method: Method::Totp, factors: &[] };
+        let added = Evidence::of(Worth::PASSWORD.given(NOW)).and(none.given(NOW));
+        assert_eq!(added.level(NOW), Some(Level::Aal1));
+    }
+
+    #[test]
+    fn two_factors_lapse_after_a_day_or_an_hour_unused_until_the_next_proof() {
+        let both = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let day = NOW + AAL2_LIVES;
+        assert_eq!(both.level(day - Duration::from_millis(1)), Some(Level::Aal2));
+        assert_eq!(both.level(day), Some(Level::Aal1));
+        let hour = NOW + AAL2_IDLE;
+        let used = both.after_use(NOW, hour - Duration::from_millis(1));
+        assert_eq!(used.level(hour), Some(Level::Aal2));
+        let unused = both.after_use(NOW, hour);
+        assert_eq!(unused.level(hour), Some(Level::Aal1));
+        let later = unused.after_use(hour, hour + Duration::from_secs(1));
+        assert_eq!(later.level(hour), Some(Level::Aal1), "use does not bring it back");
+        assert_eq!(later.and(Worth::TOTP.given(hour)).level(hour), Some(Level::Aal2));
     }
 }

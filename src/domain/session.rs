@@ -38,7 +38,7 @@ pub enum Session {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
-    pub person: Person,
+    person: Person,
     /// Of the token its holder presents.
     token: Fingerprint,
     created_at: Timestamp,
@@ -106,6 +106,12 @@ impl Session {
 }
 
 impl Open {
+    /// Returns the person, with what their evidence is worth now.
+    pub fn person_at(&self, now: Timestamp) -> Person {
+        let evidence = self.person.evidence.after_use(self.seen_at, now);
+        Person { account: self.person.account.clone(), evidence }
+    }
+
     /// Tells whether its use should be written down.
     pub fn is_due(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= (self.idle / 100).min(LONGEST_GRAIN)
@@ -156,7 +162,10 @@ impl Machine for Session {
     fn apply(&mut self, event: &Event) {
         let Self::Open(open) = self else { return };
         match event {
-            Event::Seen { at } => open.seen_at = *at,
+            Event::Seen { at } => {
+                open.person.evidence = open.person.evidence.after_use(open.seen_at, *at);
+                open.seen_at = *at;
+            }
             Event::Renewed { token, evidence, at } => {
                 (open.token, open.seen_at) = (*token, *at);
                 open.person.evidence = evidence.clone();
@@ -199,13 +208,13 @@ impl Machine for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::assurance::Method;
+    use crate::domain::assurance::{Level, Worth};
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
     const DAY: Duration = Duration::from_hours(24);
 
     fn person(account: &str, at: Timestamp) -> Person {
-        Person { account: account.to_owned(), evidence: Evidence::of(Method::Password, at) }
+        Person { account: account.to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(at)) }
     }
 
     fn session() -> Session {
@@ -258,7 +267,7 @@ mod tests {
         assert_eq!(ask(&mut session, &renew, later), Ok(()));
         assert!(session.opened_by(Fingerprint::of(b"token"), later).is_none());
         let open = session.opened_by(token, later).unwrap();
-        assert_eq!(open.person.evidence.last(), Some(later));
+        assert_eq!(open.person_at(later).evidence.last(), Some(later));
         let foreign = Command::Renew { person: person("eve", later), token };
         assert_eq!(ask(&mut session, &foreign, later), Err(Refusal::OtherAccount));
     }
@@ -271,5 +280,24 @@ mod tests {
         assert_eq!(ask(&mut session, &Command::Touch, NOW), Err(Refusal::Over));
         assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
         assert!(session.opened_by(Fingerprint::of(b"token"), NOW).is_none());
+    }
+
+    #[test]
+    fn two_factors_count_as_one_after_an_hour_without_use() {
+        let mut person = person("ana", NOW);
+        person.evidence = person.evidence.and(Worth::TOTP.given(NOW));
+        let token = Fingerprint::of(b"token");
+        let begin = Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY };
+        let mut session = Session::begun(begin, NOW);
+        let level = |session: &Session, now| {
+            session.opened_by(token, now).unwrap().person_at(now).evidence.level(now)
+        };
+        let hour = Duration::from_hours(1);
+        let used = NOW + hour / 2;
+        assert_eq!(ask(&mut session, &Command::Touch, used), Ok(()));
+        assert_eq!(level(&session, used + hour / 2), Some(Level::Aal2));
+        assert_eq!(level(&session, used + hour), Some(Level::Aal1));
+        assert_eq!(ask(&mut session, &Command::Touch, used + hour), Ok(()));
+        assert_eq!(level(&session, used + hour), Some(Level::Aal1), "use does not bring it back");
     }
 }

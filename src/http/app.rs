@@ -9,7 +9,10 @@ use super::{
     vitals::Vitals,
 };
 use crate::{
-    actors::{Entities, Holders, KeySnapshot, ListView, StartError, View, hashing::HashingPool},
+    actors::{
+        Entities, Holders, KeySnapshot, ListView, MultiCommit, MultiCommits, StartError, View,
+        hashing::HashingPool,
+    },
     crypto::{Dice, SharedVault},
     domain::{
         Clock,
@@ -17,7 +20,7 @@ use crate::{
         account::Account,
         client::{self, Client, KnownClient},
         consent::Consent,
-        flow::Flow,
+        flow::{Flow, Rules},
         id_token::IdToken,
         membership::{MEMBERSHIPS, Membership},
         organization::Organization,
@@ -62,11 +65,12 @@ pub struct Inner {
     pub(super) memberships_of: ListView<Membership>,
     pub(super) sessions: Entities<Session>,
     pub(super) session_views: View<Session>,
-    pub(super) consents: Entities<Consent>,
     pub(super) consent_views: View<Consent>,
     pub(super) flows: Entities<Flow>,
     pub(super) flow_views: View<Flow>,
     pub(super) families: Entities<TokenFamily>,
+    pub(super) flow_rules: Arc<Rules>,
+    multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
     pub(super) vault: SharedVault,
     pub(super) cookies: CookieNames,
@@ -133,11 +137,12 @@ impl App {
             memberships_of: system.list_view(MEMBERSHIPS),
             sessions: system.host().await?,
             session_views: system.view(),
-            consents: system.host().await?,
             consent_views: system.view(),
             flows: system.host().await?,
             flow_views: system.view(),
             families: system.host().await?,
+            flow_rules: options.flow_rules,
+            multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
             vault: system.vault(),
             cookies,
@@ -204,10 +209,23 @@ impl App {
     }
 
     /// Notes that a client which registered itself is used, so that it is not forgotten.
-    pub(super) async fn note_use_of(&self, client: &KnownClient) {
+    pub(super) fn note_use_of(&self, client: &KnownClient) {
         if client.is_awaited() {
-            // If this fails there are thirty days to come back in.
-            self.registry.ask(&client.client_id, client::Command::Use).await.ok();
+            // The caller does not wait for it: if it fails, there are thirty days to come back in.
+            self.registry.tell(&client.client_id, client::Command::Use);
         }
+    }
+
+    /// Notes the use of a client that is known by its id.
+    pub(super) async fn note_use(&self, client_id: &str) {
+        let seen = self.clients.look(client_id).await.ok();
+        if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
+            self.note_use_of(client);
+        }
+    }
+
+    /// Begins decisions over several entities that are committed together.
+    pub(super) fn multi_commit(&self) -> MultiCommit {
+        self.multi_commits.begin()
     }
 }

@@ -18,7 +18,7 @@ pub mod answer;
 pub mod app;
 mod extract;
 mod facts;
-mod flows;
+pub mod flows;
 mod layers;
 pub mod limits;
 mod oauth;

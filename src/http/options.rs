@@ -1,6 +1,7 @@
 //! What the public endpoints are built from.
 
-use super::Hosts;
+use super::layers::host::Hosts;
+use crate::domain::flow::Rules;
 use axum::http::HeaderValue;
 use ipnet::IpNet;
 use std::{sync::Arc, time::Duration};
@@ -52,6 +53,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// The kinds of flows, and what can be proved in them.
+    pub flow_rules: Arc<Rules>,
     /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
     pub limits_enabled: bool,
 }

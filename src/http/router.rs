@@ -3,7 +3,7 @@
 use super::{
     answer::error::{Problem, Stopped, Voice},
     app::App,
-    flows,
+    flows::{self, steps::Steps},
     layers::{
         admission::{self, Admission},
         cors::Cors,
@@ -14,7 +14,7 @@ use super::{
     vitals::Vitals,
 };
 use axum::{
-    Router,
+    Extension, Router,
     middleware::from_fn_with_state,
     routing::{MethodRouter, get, post},
 };
@@ -42,7 +42,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 17] = {
+const ROUTES: [Route; 13] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -58,11 +58,7 @@ const ROUTES: [Route; 17] = {
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
-        route(routes::FLOW_IDENTIFIER, || post(flows::identifier), OurPages, Problem),
-        route(routes::FLOW_PASSWORD, || post(flows::password), OurPages, Problem),
-        route(routes::FLOW_TOTP, || post(flows::totp), OurPages, Problem),
-        route(routes::FLOW_ORGANIZATION, || post(flows::organization), OurPages, Problem),
-        route(routes::FLOW_CONSENT, || post(flows::consent), OurPages, Problem),
+        route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
     ]
 };
 
@@ -81,7 +77,7 @@ pub fn vitals() -> Vitals {
 }
 
 /// Returns everything that is served on the public listener.
-pub fn public(app: &App) -> Router {
+pub fn public(app: &App, steps: Steps) -> Router {
     let https = app.issuer.starts_with("https://");
     let envelope = Envelope::new(&*app.dice, app.vitals.clone(), https);
     let mut whole = Router::new();
@@ -108,7 +104,7 @@ pub fn public(app: &App) -> Router {
             whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
         }
     }
-    whole.with_state(app.clone())
+    whole.layer(Extension(steps)).with_state(app.clone())
 }
 
 /// Puts around the endpoints what stands around every one of them, outermost first.

@@ -13,8 +13,4 @@ pub const REGISTERED: &str = "/connect/register/{client_id}";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
-pub const FLOW_IDENTIFIER: &str = "/flows/{id}/identifier";
-pub const FLOW_PASSWORD: &str = "/flows/{id}/password";
-pub const FLOW_TOTP: &str = "/flows/{id}/totp";
-pub const FLOW_ORGANIZATION: &str = "/flows/{id}/organization";
-pub const FLOW_CONSENT: &str = "/flows/{id}/consent";
+pub const FLOW_STEP: &str = "/flows/{id}/{*step}";

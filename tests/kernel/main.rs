@@ -16,6 +16,7 @@ mod commits;
 mod doorbell;
 mod entities;
 mod history;
+mod import_cycles;
 mod janitor;
 mod keys;
 mod ledger;

@@ -1,6 +1,6 @@
 //! Attempts that race: over one node or two, no more are made than the allowance, whoever it is.
 
-use crate::support::{Node, World};
+use crate::support::{Node, World, eventually};
 use porteiro::{
     actors::{Entities, Failure},
     crypto::{
@@ -84,7 +84,7 @@ async fn system(world: &World) -> System {
 async fn wrong_attempts(attempts: &Attempts, authenticator: &'static str, who: &str) -> (u32, u32) {
     for made in 0.. {
         match attempts.charge(authenticator, who).await {
-            Ok(_wrong) => {}
+            Ok(wrong) => wrong.failed(),
             Err(NotCharged::TooMany(wait)) => return (made, wait.seconds()),
             Err(other) => panic!("{other:?}"),
         }
@@ -102,7 +102,10 @@ async fn every_authenticator_of_every_identifier_has_a_throttle_that_names_nobod
         assert_eq!(wrong_attempts(&attempts, "totp", who).await, (10, 30));
     }
     world.clock.advance(Duration::from_secs(30));
-    attempts.charge("password", "ana@acme.test").await.unwrap().clear().await;
+    attempts.charge("password", "ana@acme.test").await.unwrap().succeeded();
+    let charged = "entities WHERE kind = 'throttle' AND state LIKE '%failures%'";
+    eventually("a cleared throttle", async || world.stranger().await.count(charged).await == 3)
+        .await;
     assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await, (10, 30));
     assert_eq!(wrong_attempts(&attempts, "password", "nobody@acme.test").await, (1, 30));
     let mut stranger = world.stranger().await;
@@ -123,5 +126,30 @@ async fn without_limits_a_hundred_failures_in_a_row_are_borne_and_no_more() {
     );
     let recorded = "security_log WHERE event = 'throttle.exhausted'";
     assert_eq!(world.stranger().await.count(recorded).await, 1);
+    assert!(system.stop(Duration::from_secs(5)).await);
+}
+
+/// The throttles with so many failures in a row.
+fn charged(failures: u32) -> String {
+    format!("entities WHERE kind = 'throttle' AND state LIKE '%\"failures\":{failures},%'")
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_never_judged_gives_itself_back() {
+    let world = World::new().await;
+    let system = system(&world).await;
+    let attempts = Attempts::new(&system, Arc::default(), true).await.unwrap();
+    for _ in 0..3 {
+        attempts.charge("password", "ana@acme.test").await.unwrap().failed();
+    }
+    // Our own error: the handler returned early.
+    drop(attempts.charge("password", "ana@acme.test").await.unwrap());
+    eventually("the former count", async || world.stranger().await.count(&charged(3)).await == 1)
+        .await;
+    // Right, but the flow is not finished: what was held before stays.
+    attempts.charge("password", "ana@acme.test").await.unwrap().give_back();
+    eventually("the former count", async || world.stranger().await.count(&charged(3)).await == 1)
+        .await;
+    assert_eq!(wrong_attempts(&attempts, "password", "ana@acme.test").await.0, 7);
     assert!(system.stop(Duration::from_secs(5)).await);
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     person::{PASSWORD, asking, parameter, text},
-    support::{RuntimeOption, TestServer, form, sealed},
+    support::{TestOptions, TestServer, form, sealed},
 };
 use hyper::Method;
 use porteiro::http::Links;
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_flow_belongs_to_the_browser_that_began_it() {
     let sign_in = Some("https://login.example.com/sign-in?theme=dark".parse().unwrap());
-    let manner =
-        RuntimeOption { links: Links { sign_in, ..Links::default() }, ..RuntimeOption::default() };
-    let server = TestServer::open_in(manner).await;
+    let options =
+        TestOptions { links: Links { sign_in, ..Links::default() }, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
     let page = ("accept", "text/html");
     let sent = server.authorize_with("web", &[], &[page]).await;
     assert_eq!(sent.status, 303);
@@ -74,9 +74,9 @@ async fn what_a_program_began_no_browser_goes_on_with() {
 #[tokio::test]
 async fn what_another_site_posts_is_asked_again_as_a_link() {
     let sign_in = Some("https://login.example.com/sign-in".parse().unwrap());
-    let manner =
-        RuntimeOption { links: Links { sign_in, ..Links::default() }, ..RuntimeOption::default() };
-    let server = TestServer::open_in(manner).await;
+    let options =
+        TestOptions { links: Links { sign_in, ..Links::default() }, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
     let session = server.sign_in("ana@acme.test").await;
     let post = async |asked: &str, headers: &[(&str, &str)]| {
         let mut request = server
@@ -131,6 +131,13 @@ async fn pages_of_other_sites_write_nothing() {
         let begin = json!({ "kind": "sign_in" });
         server.post_json("/flows", &begin, &[foreign]).await.problem(403, "foreign_origin");
     }
-    assert_eq!(server.post_json(&path, &body, &[("origin", server.issuer())]).await.status, 200);
+    // An Origin of our own is a browser's: it goes on with what it began, and with nothing else.
+    let ours = [("origin", server.issuer())];
+    server.post_json(&path, &body, &ours).await.problem(403, "wrong_channel");
+    let begun = server.post_json("/flows", &json!({ "kind": "sign_in" }), &ours).await;
+    let cookie = begun.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let path = format!("/flows/{}/identifier", text(&begun.json()["id"]));
+    let ours = [("origin", server.issuer()), ("cookie", &*cookie)];
+    assert_eq!(server.post_json(&path, &body, &ours).await.status, 200);
     server.stop().await;
 }

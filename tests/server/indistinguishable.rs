@@ -4,7 +4,7 @@
 use crate::{
     http::Answer,
     person::text,
-    support::{RuntimeOption, TestServer},
+    support::{TestOptions, TestServer},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -59,8 +59,7 @@ fn look(answer: &Answer, flow: &str) -> Look {
 async fn open() -> TestServer {
     // What looks after the keys reads, and would be counted.
     let keys_every = Duration::from_hours(1);
-    let server =
-        TestServer::open_in(RuntimeOption { keys_every, ..RuntimeOption::default() }).await;
+    let server = TestServer::open_in(TestOptions { keys_every, ..TestOptions::default() }).await;
     server.apply(PASSWORDLESS).await;
     server
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     http::get,
-    support::{RuntimeOption, TestServer},
+    support::{TestOptions, TestServer},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -49,9 +49,9 @@ async fn metrics_count_requests_tokens_and_refusals() {
 
 #[tokio::test]
 async fn on_a_quiet_node_the_counters_show_what_a_request_costs() {
-    let server = TestServer::open_in(RuntimeOption {
+    let server = TestServer::open_in(TestOptions {
         keys_every: Duration::from_hours(1),
-        ..RuntimeOption::default()
+        ..TestOptions::default()
     });
     let server = server.await;
     let token = server.token("billing", "invoices:read").await;

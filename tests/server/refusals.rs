@@ -2,7 +2,7 @@
 
 use crate::{
     http::raw,
-    support::{RuntimeOption, SECRET, TestServer, basic, form, sealed},
+    support::{SECRET, TestOptions, TestServer, basic, form, sealed},
 };
 use http_body_util::Full;
 use hyper::Method;
@@ -204,7 +204,7 @@ async fn an_address_that_is_no_text_names_nothing() {
 #[tokio::test]
 async fn a_body_that_never_ends_is_given_up() {
     let limits = Limits { body: Duration::from_millis(300), ..Limits::default() };
-    let server = TestServer::open_in(RuntimeOption { limits, ..RuntimeOption::default() }).await;
+    let server = TestServer::open_in(TestOptions { limits, ..TestOptions::default() }).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "POST /connect/token HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\n\r\ngrant";
@@ -220,7 +220,7 @@ async fn a_body_that_never_ends_is_given_up() {
 #[tokio::test]
 async fn whoever_finds_no_room_is_told_when_to_come_back() {
     let limits = Limits { request_permits: 1, ..Limits::default() };
-    let server = TestServer::open_in(RuntimeOption { limits, ..RuntimeOption::default() }).await;
+    let server = TestServer::open_in(TestOptions { limits, ..TestOptions::default() }).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "POST /connect/token HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\n\r\ngrant";

@@ -2,7 +2,7 @@
 
 use crate::{
     http::Answer,
-    support::{RuntimeOption, SECRET, TestServer, basic, form, sealed},
+    support::{SECRET, TestOptions, TestServer, basic, form, sealed},
 };
 use bytes::Bytes;
 use http_body_util::Full;
@@ -359,8 +359,7 @@ async fn a_failed_authentication_does_not_count_as_a_use() {
 #[tokio::test]
 async fn where_registration_is_closed_nobody_registers_and_nobody_is_told_where() {
     let server =
-        TestServer::open_in(RuntimeOption { registration: false, ..RuntimeOption::default() })
-            .await;
+        TestServer::open_in(TestOptions { registration: false, ..TestOptions::default() }).await;
     let answer = register(&server, &machine()).await;
     answer.refused(401, "invalid_token");
     assert!(answer.header("www-authenticate").unwrap().starts_with("Bearer "));
@@ -391,7 +390,7 @@ async fn a_program_in_a_browser_may_register() {
 #[tokio::test]
 async fn whoever_finds_no_room_to_register_is_told_to_come_back() {
     let limits = Limits { request_permits: 0, ..Limits::default() };
-    let server = TestServer::open_in(RuntimeOption { limits, ..RuntimeOption::default() }).await;
+    let server = TestServer::open_in(TestOptions { limits, ..TestOptions::default() }).await;
     let answer = register(&server, &machine()).await;
     answer.refused(503, "temporarily_unavailable");
     assert_eq!(answer.header("retry-after"), Some("1"));

@@ -3,7 +3,7 @@
 use crate::{
     binary::{Installation, porteiro, said},
     shared::eventually,
-    support::{ACME, RuntimeOption, TestServer, metric},
+    support::{ACME, TestOptions, TestServer, metric},
 };
 use porteiro::{
     actors::JanitorOptions,
@@ -70,7 +70,7 @@ async fn what_is_older_than_the_log_is_kept_goes_and_the_rest_still_verifies() {
         anchor_every: Duration::from_mins(10),
         keep_log: Some(DAY * 30),
     };
-    let server = TestServer::open_in(RuntimeOption { janitor, ..RuntimeOption::default() }).await;
+    let server = TestServer::open_in(TestOptions { janitor, ..TestOptions::default() }).await;
     fail(&server, "ana@acme.test", 3).await;
     server.clock.advance(DAY * 29);
     fail(&server, "ana@acme.test", 1).await;

@@ -2,7 +2,7 @@
 
 use crate::{
     http::{raw, request, send},
-    support::{RuntimeOption, TestServer, sealed},
+    support::{TestOptions, TestServer, sealed},
 };
 use http_body_util::Full;
 use hyper::Method;
@@ -46,8 +46,7 @@ async fn a_missing_or_doubled_host_is_400() {
 #[tokio::test]
 async fn a_development_server_does_not_answer_to_other_names() {
     let server =
-        TestServer::open_in(RuntimeOption { hosts: Hosts::Loopback, ..RuntimeOption::default() })
-            .await;
+        TestServer::open_in(TestOptions { hosts: Hosts::Loopback, ..TestOptions::default() }).await;
     assert_eq!(server.get("/connect/jwks").await.status, 200);
     let rebound = hyper::Request::builder()
         .method(Method::GET)

@@ -20,7 +20,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     system::Workbench,
     transport::DrainLimits,
 };
@@ -150,7 +150,7 @@ pub struct TestServer {
 }
 
 /// What a test may want to be otherwise.
-pub struct RuntimeOption {
+pub struct TestOptions {
     pub limits: Limits,
     pub hosts: Hosts,
     pub drain: DrainLimits,
@@ -160,9 +160,10 @@ pub struct RuntimeOption {
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
+    pub flows: Flows,
 }
 
-impl Default for RuntimeOption {
+impl Default for TestOptions {
     fn default() -> Self {
         let moment = Duration::from_millis(200);
         let drain =
@@ -178,6 +179,7 @@ impl Default for RuntimeOption {
             registration: true,
             keys_every,
             janitor: TreeOptions::default().janitor,
+            flows: Flows::default(),
         }
     }
 }
@@ -194,10 +196,10 @@ impl std::ops::Deref for TestServer {
 impl TestServer {
     /// Opens a provider that knows Acme.
     pub async fn open() -> Self {
-        Self::open_in(RuntimeOption::default()).await
+        Self::open_in(TestOptions::default()).await
     }
 
-    pub async fn open_in(manner: RuntimeOption) -> Self {
+    pub async fn open_in(options: TestOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
         let clock = Arc::new(TestClock::new());
@@ -211,8 +213,8 @@ impl TestServer {
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
-        tree.keys.every = manner.keys_every;
-        tree.janitor = manner.janitor;
+        tree.keys.every = options.keys_every;
+        tree.janitor = options.janitor;
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),
@@ -220,11 +222,11 @@ impl TestServer {
             listen: vec![loopback()],
             tls: None,
             operator: OperatorAddress::At(loopback()),
-            lifetimes: manner.lifetimes,
-            links: manner.links,
-            hosts: manner.hosts,
+            lifetimes: options.lifetimes,
+            links: options.links,
+            hosts: options.hosts,
             proxies: Vec::new(),
-            registration: manner.registration,
+            registration: options.registration,
             limits_enabled: true,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),
@@ -234,8 +236,9 @@ impl TestServer {
                     cost: PasswordCost::CHEAP,
                     ..Default::default()
                 },
-                limits: manner.limits,
-                drain: manner.drain,
+                limits: options.limits,
+                drain: options.drain,
+                flows: options.flows,
                 ..RuntimeOptions::default()
             },
         };

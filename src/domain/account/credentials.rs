@@ -1,5 +1,6 @@
-//! What proves that somebody is the person of an account, as it is kept.
+//! What proves that a person is the one of an account, as it is kept: a set of credentials.
 
+use crate::domain::{Timestamp, assurance::Method};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,6 +65,89 @@ impl TryFrom<String> for SealedSecret {
 impl From<SealedSecret> for String {
     fn from(secret: SealedSecret) -> Self {
         BASE64_STANDARD.encode(secret.0)
+    }
+}
+
+/// One credential of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credential {
+    pub added_at: Timestamp,
+    #[serde(flatten)]
+    pub kind: CredentialKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CredentialKind {
+    Password {
+        hash: PasswordHash,
+    },
+    Totp {
+        secret: SealedSecret,
+        /// The last time step whose code was accepted (RFC 6238 §5.2).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<u64>,
+    },
+}
+
+/// The credentials of an account: at most one password and one authenticator application.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Credentials(Vec<Credential>);
+
+impl Credentials {
+    pub(super) fn add(&mut self, kind: CredentialKind, added_at: Timestamp) {
+        self.0.push(Credential { added_at, kind });
+    }
+
+    pub fn password(&self) -> Option<&PasswordHash> {
+        self.0.iter().find_map(|one| match &one.kind {
+            CredentialKind::Password { hash } => Some(hash),
+            CredentialKind::Totp { .. } => None,
+        })
+    }
+
+    pub fn totp(&self) -> Option<&SealedSecret> {
+        self.0.iter().find_map(|one| match &one.kind {
+            CredentialKind::Totp { secret, .. } => Some(secret),
+            CredentialKind::Password { .. } => None,
+        })
+    }
+
+    /// Returns when the password was added or last changed.
+    pub fn password_since(&self) -> Option<Timestamp> {
+        let password = |one: &&Credential| matches!(one.kind, CredentialKind::Password { .. });
+        self.0.iter().find(password).map(|one| one.added_at)
+    }
+
+    /// Lists the methods that are asked for after a single factor.
+    pub fn second_factors(&self) -> Vec<Method> {
+        self.totp().map(|_| Method::Totp).into_iter().collect()
+    }
+
+    /// Tells whether a code of this time step may still be used.
+    pub(super) fn may_use_totp(&self, step: u64) -> bool {
+        self.0.iter().any(|one| match &one.kind {
+            CredentialKind::Totp { used, .. } => used.is_none_or(|last| last < step),
+            CredentialKind::Password { .. } => false,
+        })
+    }
+
+    pub(super) fn use_totp(&mut self, step: u64) {
+        for one in &mut self.0 {
+            if let CredentialKind::Totp { used, .. } = &mut one.kind {
+                *used = Some(step);
+            }
+        }
+    }
+
+    /// Replaces the hash of a password that stays the same.
+    pub(super) fn rehash(&mut self, new: &PasswordHash) {
+        for one in &mut self.0 {
+            if let CredentialKind::Password { hash } = &mut one.kind {
+                *hash = new.clone();
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub use facts::{AuthorizationFacts, Choice, ConsentRule, MembershipChoice, choic
 pub use request::{Prompt, Request};
 
 use super::{
-    Requirement,
+    Requirement, Timestamp,
     authority::Widening,
     grant::{Grant, Limits, Person, Seat},
 };
@@ -52,6 +52,15 @@ pub enum Denial {
     SomebodyElse,
 }
 
+/// Who is asked, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    pub person: &'a Person,
+    /// The session in which the grant is given.
+    pub session: &'a str,
+    pub now: Timestamp,
+}
+
 /// What a person has already said in the flow they are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said<'a> {
@@ -73,11 +82,11 @@ impl Request {
     /// Says what becomes of the request for this person, with these facts.
     pub fn settle(
         &self,
-        person: &Person,
-        session: &str,
+        subject: Subject<'_>,
         facts: &AuthorizationFacts,
         said: Said<'_>,
     ) -> Settled {
+        let Subject { person, session, now } = subject;
         if self.is_about_somebody_else(person) {
             return Settled::Denied(Denial::SomebodyElse);
         }
@@ -110,7 +119,8 @@ impl Request {
         if !allowed && (forced || unknown) {
             return Settled::AskConsent(place.map(MembershipChoice::choice));
         }
-        let Some((level, authenticated_at)) = person.evidence.level().zip(person.evidence.last())
+        let Some((level, authenticated_at)) =
+            person.evidence.level(now).zip(person.evidence.last())
         else {
             return Settled::Denied(Denial::NotAMember);
         };

@@ -2,6 +2,7 @@
 
 use crate::domain::{
     Fingerprint, Timestamp,
+    assurance::Level,
     authority::{Audience, Scopes},
     grant::Person,
 };
@@ -38,6 +39,9 @@ pub struct Request {
     /// The account that is meant, if an ID token of ours was shown.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The level that the client would like (`acr_values`, OIDC Core §3.1.2.1).
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
 }
 
 /// What the person must, or must not, be asked (OIDC Core §3.1.2.1).
@@ -67,7 +71,12 @@ impl Request {
         self.hint.as_ref().is_some_and(|account| *account != person.account)
     }
 
-    /// Tells whether somebody who signed in before must do so again.
+    /// Tells whether the client would like a higher level than the person has reached.
+    pub fn wants_more_than(&self, person: &Person, now: Timestamp) -> bool {
+        self.level.is_some_and(|wanted| person.evidence.level(now) < Some(wanted))
+    }
+
+    /// Tells whether a person who signed in before must do so again.
     pub fn wants_fresh_sign_in(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
             let since = person.evidence.last().map(|at| now.since(at));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{
     Fingerprint, Timestamp,
-    assurance::{Evidence, Method},
+    assurance::{Evidence, Worth},
     authority::{Audience, Permission, Scopes},
     consent::Terms,
 };
@@ -24,6 +24,7 @@ fn request(scope: &str) -> Request {
         prompt: Prompt::default(),
         max_age: None,
         hint: None,
+        level: None,
     }
 }
 
@@ -46,11 +47,12 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
 }
 
 fn person() -> Person {
-    Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
+    Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
 }
 
 fn settle(request: &Request, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {
-    request.settle(&person(), "session", facts, said)
+    let subject = Subject { person: &person(), session: "session", now: NOW };
+    request.settle(subject, facts, said)
 }
 
 /// Returns the organization that was granted for.

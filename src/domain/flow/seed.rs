@@ -4,24 +4,7 @@ use super::{Open, Stage};
 use crate::domain::{Fingerprint, Timestamp, authorization::Request, grant::Person};
 use serde::{Deserialize, Serialize};
 
-/// What a flow is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    SignIn,
-}
-
-impl Kind {
-    pub const ALL: [Self; 1] = [Self::SignIn];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SignIn => "sign_in",
-        }
-    }
-}
-
-/// Who began a flow, and hence who alone goes on with it.
+/// The channel that began a flow; it alone goes on with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Channel {
     /// A program that knows the flow's id.
@@ -35,8 +18,9 @@ pub enum Channel {
 /// A flow as it begins; short names, because it travels in the flow's id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed {
+    /// The name of its kind.
     #[serde(rename = "k")]
-    pub kind: Kind,
+    pub kind: String,
     #[serde(rename = "w")]
     pub channel: Channel,
     #[serde(rename = "e")]
@@ -61,15 +45,30 @@ pub struct SignedIn {
     /// The organization for which they are asked to consent.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub consent_for: Option<super::Choice>,
+    /// The second factors of the account, where one of them is asked for.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub second_factors: Vec<super::Method>,
 }
 
 impl Seed {
     pub(super) fn open(self) -> Open {
-        let (stage, person, consent_for) = match &self.signed_in {
-            None => (Stage::Identify, None, None),
-            Some(known) => (known.stage, Some(known.person.clone()), known.consent_for.clone()),
+        let (stage, person, consent_for, second_factors) = match &self.signed_in {
+            None => (Stage::Identify, None, None, Vec::new()),
+            Some(SignedIn { person, stage, consent_for, second_factors, .. }) => {
+                (*stage, Some(person.clone()), consent_for.clone(), second_factors.clone())
+            }
         };
-        let (identifier, chosen) = (None, None);
-        Open { seed: self, stage, identifier, attempts: 0, person, chosen, consent_for }
+        let (identifier, chosen, attempts, proved_here) = (None, None, 0, false);
+        Open {
+            seed: self,
+            stage,
+            identifier,
+            attempts,
+            person,
+            proved_here,
+            second_factors,
+            chosen,
+            consent_for,
+        }
     }
 }

@@ -1,11 +1,13 @@
 use super::*;
 use crate::domain::{
-    Fingerprint,
-    assurance::{Evidence, Method},
+    Fingerprint, Record, Requirement,
+    account::Account,
+    assurance::{Evidence, Level, Worth},
     authority::{Audience, Scopes},
-    authorization::{ConsentRule, MembershipChoice, Prompt, Request},
+    authorization::{AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, Request},
+    session::Session,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const LATER: Timestamp = Timestamp::from_millis(1_800_000_900_000);
@@ -23,16 +25,17 @@ fn request() -> Request {
         prompt: Prompt::default(),
         max_age: None,
         hint: None,
+        level: None,
     }
 }
 
 fn seed(request: Option<Request>) -> Seed {
-    let (kind, channel) = (Kind::SignIn, Channel::Program);
+    let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     Seed { kind, channel, expires_at: LATER, request, signed_in: None }
 }
 
 fn person() -> Person {
-    Person { account: "ana".to_owned(), evidence: Evidence::of(Method::Password, NOW) }
+    Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
 }
 
 fn place(slug: &str) -> MembershipChoice {
@@ -48,14 +51,20 @@ fn place(slug: &str) -> MembershipChoice {
     }
 }
 
-fn facts(slugs: &[&str], consent: ConsentRule) -> Box<AuthorizationFacts> {
-    let memberships = slugs.iter().map(|slug| place(slug)).collect();
-    let (offered, requirements) = (vec![], vec![]);
-    Box::new(AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements })
+fn rules() -> Arc<Rules> {
+    let password = ProofStep { name: "password", worth: Worth::PASSWORD, role: Role::First };
+    let totp = ProofStep { name: "totp", worth: Worth::TOTP, role: Role::Second };
+    Arc::new(Rules::new([password, totp]))
 }
 
-fn fresh() -> Box<Fresh> {
-    Box::new(Fresh {
+fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
+    let memberships = slugs.iter().map(|slug| place(slug)).collect();
+    let (offered, requirements) = (vec![], vec![]);
+    AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements }
+}
+
+fn fresh() -> Fresh {
+    Fresh {
         session_id: "session".to_owned(),
         session_token: Fingerprint::of(b"session"),
         session_idle: Duration::from_hours(1),
@@ -64,11 +73,32 @@ fn fresh() -> Box<Fresh> {
         code: Fingerprint::of(b"code"),
         code_lives: Duration::from_mins(1),
         present: None,
-    })
+    }
 }
 
-fn prove(facts: Option<Box<AuthorizationFacts>>) -> Step {
-    Step::Prove { person: person(), second_factor: false, facts, fresh: fresh() }
+fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
+    Box::new(Material { facts, fresh: fresh() })
+}
+
+fn proved(step: &'static str, second_factors: &[Method]) -> Proved {
+    let second_factors = second_factors.to_vec();
+    Proved { step, account: "ana".to_owned(), version: 3, second_factors }
+}
+
+fn prove(facts: Option<AuthorizationFacts>) -> Step {
+    Step::Prove { proved: proved("password", &[]), material: material(facts) }
+}
+
+fn wrong() -> Step {
+    Step::Disprove { step: "password", account: Some("ana".to_owned()) }
+}
+
+fn choose(slug: &str, facts: AuthorizationFacts) -> Step {
+    Step::Choose { organization: slug.to_owned(), material: material(Some(facts)) }
+}
+
+fn decide(allow: bool, facts: AuthorizationFacts) -> Step {
+    Step::Decide { step: "consent", allow, material: material(Some(facts)) }
 }
 
 fn identify() -> Step {
@@ -77,7 +107,7 @@ fn identify() -> Step {
 
 /// Takes a step and returns all that was decided.
 fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
-    let decision = flow.decide(&Command { seed: seed.clone(), step }, NOW);
+    let decision = flow.decide(&Command { rules: rules(), seed: seed.clone(), step }, NOW);
     for event in &decision.events {
         flow.apply(event);
     }
@@ -95,6 +125,13 @@ fn births(decision: &Decision<Flow>) -> Vec<&'static str> {
     decision.effects.births.iter().map(|birth| birth.kind).collect()
 }
 
+fn session(flow: &Flow) -> Option<FinishedSession> {
+    match flow {
+        Flow::Over(over) => over.finished.clone()?.session,
+        Flow::Open(_) | Flow::Unborn => None,
+    }
+}
+
 #[test]
 fn signing_in_bears_a_session_and_nothing_else() {
     let (mut flow, seed) = (Flow::default(), seed(None));
@@ -102,7 +139,7 @@ fn signing_in_bears_a_session_and_nothing_else() {
     assert_eq!(stage(&flow), Some(Stage::Credential));
     let done = take(&mut flow, &seed, prove(None));
     assert_eq!(births(&done), ["session"]);
-    assert!(done.outcome.unwrap().finished.unwrap().new_session);
+    assert_eq!(session(&flow).unwrap().change, SessionChange::Begun);
     assert_eq!(done.effects.records[0].event, "sign_in.succeeded");
     assert_eq!(take(&mut flow, &seed, prove(None)).outcome, Err(Refusal::Over));
 }
@@ -116,7 +153,32 @@ fn signing_in_for_a_first_party_bears_session_and_family_at_once() {
     let requirements = &done.effects.requirements;
     assert!(requirements.contains(&place("acme").requirements[0]), "as they were read");
     assert!(requirements.contains(&Requirement::live::<Account>("ana")));
-    assert!(done.outcome.unwrap().finished.unwrap().granted.is_some());
+    assert!(done.outcome.unwrap().granted.is_some());
+}
+
+#[test]
+fn every_proof_requires_the_version_of_the_account_it_was_judged_on() {
+    let judged = Requirement::unchanged::<Account>("ana", 3);
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    let material = || material(None);
+    let first = proved("password", &[Method::Totp]);
+    let first = take(&mut flow, &seed, Step::Prove { proved: first, material: material() });
+    assert_eq!(first.effects.requirements, std::slice::from_ref(&judged), "the first");
+    let second = proved("totp", &[Method::Totp]);
+    let second = take(&mut flow, &seed, Step::Prove { proved: second, material: material() });
+    assert!(second.effects.requirements.contains(&judged), "and the second");
+}
+
+#[test]
+fn the_second_proof_is_of_the_account_of_the_first() {
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    let first = proved("password", &[Method::Totp]);
+    take(&mut flow, &seed, Step::Prove { proved: first, material: material(None) });
+    let eve = Proved { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
+    let mixed = take(&mut flow, &seed, Step::Prove { proved: eve, material: material(None) });
+    assert_eq!(mixed.outcome, Err(Refusal::NotNow));
 }
 
 #[test]
@@ -126,16 +188,11 @@ fn organization_and_consent_are_asked_in_that_order() {
     take(&mut flow, &seed, identify());
     take(&mut flow, &seed, prove(Some(unknown())));
     assert_eq!(stage(&flow), Some(Stage::Organization));
-    let choose = |slug: &str| Step::Choose {
-        organization: slug.to_owned(),
-        facts: unknown(),
-        fresh: fresh(),
-    };
-    assert_eq!(take(&mut flow, &seed, choose("evil")).outcome, Err(Refusal::NotAChoice));
-    take(&mut flow, &seed, choose("other"));
+    let refused = take(&mut flow, &seed, choose("evil", unknown()));
+    assert_eq!(refused.outcome, Err(Refusal::NotAChoice));
+    take(&mut flow, &seed, choose("other", unknown()));
     assert_eq!(stage(&flow), Some(Stage::Consent));
-    let allow = Step::Decide { allow: true, facts: unknown(), fresh: fresh() };
-    let done = take(&mut flow, &seed, allow);
+    let done = take(&mut flow, &seed, decide(true, unknown()));
     assert_eq!(births(&done), ["session", "token_family"]);
     assert!(done.effects.births[1].state.contains("\"organization\":\"other\""));
 }
@@ -146,11 +203,19 @@ fn a_refused_consent_fails_the_flow_and_bears_nothing() {
     take(&mut flow, &seed, identify());
     let asked = || facts(&[], ConsentRule::Always);
     take(&mut flow, &seed, prove(Some(asked())));
-    let deny = Step::Decide { allow: false, facts: asked(), fresh: fresh() };
-    let denied = take(&mut flow, &seed, deny);
+    let denied = take(&mut flow, &seed, decide(false, asked()));
     assert!(births(&denied).is_empty());
     let Flow::Over(over) = flow else { panic!("it is over") };
-    assert_eq!(over.denial, Some(Denial::ConsentRefused));
+    assert_eq!((over.denial, over.finished), (Some(Denial::ConsentRefused), None));
+}
+
+#[test]
+fn a_wrong_credential_of_no_account_is_counted_and_not_kept() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    take(&mut flow, &seed, identify());
+    let unknown = Step::Disprove { step: "password", account: None };
+    let records = take(&mut flow, &seed, unknown).effects.records;
+    assert_eq!(records, [Record::counted("sign_in.failed").with("step", "password")]);
 }
 
 #[test]
@@ -159,8 +224,9 @@ fn ten_wrong_credentials_end_a_flow() {
     take(&mut flow, &seed, identify());
     for _ in 0..MOST_ATTEMPTS {
         assert_eq!(stage(&flow), Some(Stage::Credential));
-        let wrong = take(&mut flow, &seed, Step::Disprove { account: None });
-        assert_eq!(wrong.effects.records, [Record::counted("sign_in.failed")]);
+        let wrong = take(&mut flow, &seed, wrong());
+        assert_eq!(wrong.effects.records[0].event, "sign_in.failed");
+        assert!(wrong.effects.records[0].kept);
     }
     let Flow::Over(over) = &flow else { panic!("it is over") };
     assert_eq!(over.denial, Some(Denial::TooManyAttempts));
@@ -168,21 +234,30 @@ fn ten_wrong_credentials_end_a_flow() {
 }
 
 #[test]
-fn every_step_has_its_stage() {
+fn a_failure_against_no_account_counts_and_is_not_recorded() {
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    let wrong = take(&mut flow, &seed, Step::Disprove { step: "password", account: None });
+    assert!(wrong.effects.records.is_empty() && !wrong.events.is_empty());
+}
+
+#[test]
+fn a_step_is_taken_only_where_it_is_offered() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
     let facts = || facts(&[], ConsentRule::Always);
-    let early = [
-        prove(Some(facts())),
-        Step::Disprove { account: None },
-        Step::Choose { organization: "acme".to_owned(), facts: facts(), fresh: fresh() },
-        Step::Decide { allow: true, facts: facts(), fresh: fresh() },
-    ];
+    let totp = || Step::Prove { proved: proved("totp", &[]), material: material(None) };
+    let early =
+        [prove(Some(facts())), wrong(), totp(), choose("acme", facts()), decide(true, facts())];
     for step in early {
         assert_eq!(take(&mut flow, &seed, step).outcome, Err(Refusal::NotNow));
     }
     take(&mut flow, &seed, identify());
+    assert_eq!(take(&mut flow, &seed, totp()).outcome, Err(Refusal::NotNow), "not first");
     take(&mut flow, &seed, prove(Some(facts())));
-    for late in [identify(), prove(Some(facts())), Step::Disprove { account: None }] {
+    let Flow::Open(open) = &flow else { panic!("it is open") };
+    assert_eq!(open.offers(&rules()), ["consent"]);
+    let confirm = Step::Decide { step: "confirm", allow: true, material: material(Some(facts())) };
+    for late in [identify(), prove(Some(facts())), wrong(), confirm] {
         assert_eq!(take(&mut flow, &seed, late).outcome, Err(Refusal::NotNow), "it is consent now");
     }
 }
@@ -190,56 +265,91 @@ fn every_step_has_its_stage() {
 #[test]
 fn an_expired_seed_begins_nothing() {
     let flow = Flow::default();
-    let command = Command { seed: seed(None), step: identify() };
+    let command = Command { rules: rules(), seed: seed(None), step: identify() };
     assert_eq!(flow.decide(&command, LATER).outcome, Err(Refusal::Expired));
     let mut begun = Flow::default();
     take(&mut begun, &seed(None), identify());
     assert!(begun.forget_at().unwrap() > LATER, "the row outlives its seed");
 }
 
-#[test]
-fn somebody_who_is_signed_in_goes_on_in_their_session() {
+fn in_session(kind: &str, stage: Stage, request: Option<Request>) -> Seed {
     let signed_in = SignedIn {
         person: person(),
         session: "old".to_owned(),
-        stage: Stage::Consent,
+        stage,
         consent_for: None,
+        second_factors: vec![Method::Totp],
     };
-    let seed = Seed { signed_in: Some(signed_in), ..seed(Some(request())) };
-    let mut flow = Flow::default();
-    let facts = facts(&[], ConsentRule::Always);
-    let done = take(&mut flow, &seed, Step::Decide { allow: true, facts, fresh: fresh() });
-    assert_eq!(births(&done), ["token_family"]);
-    assert_eq!(done.effects.requirements[0], Requirement::live::<Session>("old"));
-    assert!(!done.outcome.unwrap().finished.unwrap().proved_here);
+    Seed { kind: kind.to_owned(), signed_in: Some(signed_in), ..seed(request) }
 }
 
 #[test]
-fn whoever_signs_in_again_keeps_their_session() {
+fn a_person_who_is_signed_in_goes_on_in_their_session() {
+    let seed = in_session("sign_in", Stage::Consent, Some(request()));
+    let mut flow = Flow::default();
+    let done = take(&mut flow, &seed, decide(true, facts(&[], ConsentRule::Always)));
+    assert_eq!(births(&done), ["token_family"]);
+    assert_eq!(done.effects.requirements[0], Requirement::live::<Session>("old"));
+    assert_eq!(session(&flow).unwrap().change, SessionChange::Kept);
+}
+
+#[test]
+fn a_step_up_in_a_session_adds_to_its_evidence_and_renews_it() {
+    let wanted = Request { level: Some(Level::Aal2), ..request() };
+    let seed = in_session("sign_in", Stage::SecondFactor, Some(wanted));
+    let mut flow = Flow::default();
+    let facts = facts(&[], ConsentRule::FirstParty);
+    let totp = proved("totp", &[Method::Totp]);
+    let done =
+        take(&mut flow, &seed, Step::Prove { proved: totp, material: material(Some(facts)) });
+    let granted = done.outcome.unwrap().granted.unwrap();
+    assert_eq!(granted.level, Level::Aal2);
+    let renewed = FinishedSession { id: "old".to_owned(), change: SessionChange::Renewed };
+    assert_eq!(session(&flow), Some(renewed));
+}
+
+#[test]
+fn a_person_who_signs_in_again_keeps_their_session() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
-    let fresh = Box::new(Fresh { present: Some("old".to_owned()), ..*fresh() });
-    let step = Step::Prove { person: person(), second_factor: false, facts: None, fresh };
+    let fresh = Fresh { present: Some("old".to_owned()), ..fresh() };
+    let material = Box::new(Material { facts: None, fresh });
+    let step = Step::Prove { proved: proved("password", &[]), material };
     let done = take(&mut flow, &seed, step);
     assert!(births(&done).is_empty());
-    let finished = done.outcome.unwrap().finished.unwrap();
-    assert_eq!((finished.session.as_str(), finished.proved_here), ("old", true));
+    let renewed = FinishedSession { id: "old".to_owned(), change: SessionChange::Renewed };
+    assert_eq!(session(&flow), Some(renewed));
+}
+
+#[test]
+fn signing_out_is_confirmed_and_ends_the_session_alone() {
+    let seed = in_session("sign_out", Stage::Confirm, None);
+    let confirm = |allow| Step::Decide { step: "confirm", allow, material: material(None) };
+    let mut refused = Flow::default();
+    take(&mut refused, &seed, confirm(false));
+    assert_eq!(session(&refused), None, "a person who says no stays signed in");
+    let mut flow = Flow::default();
+    let done = take(&mut flow, &seed, confirm(true));
+    assert!(births(&done).is_empty() && done.effects.records.is_empty());
+    let ended = FinishedSession { id: "old".to_owned(), change: SessionChange::Ended };
+    assert_eq!(session(&flow), Some(ended));
 }
 
 #[test]
 fn an_enrolled_second_factor_is_always_asked_for() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
-    let confirm = || Step::Confirm { method: Method::Totp, facts: None, fresh: fresh() };
-    assert_eq!(take(&mut flow, &seed, confirm()).outcome, Err(Refusal::NotNow), "not first");
-    let prove = Step::Prove { person: person(), second_factor: true, facts: None, fresh: fresh() };
-    let first = take(&mut flow, &seed, prove);
+    let prove =
+        |step| Step::Prove { proved: proved(step, &[Method::Totp]), material: material(None) };
+    let first = take(&mut flow, &seed, prove("password"));
     assert!(births(&first).is_empty(), "one proof bears nothing");
-    assert_eq!(stage(&flow), Some(Stage::SecondFactor));
+    let Flow::Open(open) = &flow else { panic!("it is open") };
+    assert_eq!((open.stage, open.required(&rules())), (Stage::SecondFactor, Level::Aal2));
+    assert_eq!(open.offers(&rules()), ["totp"]);
     let again = take(&mut flow, &seed, identify());
-    assert_eq!(again.outcome, Err(Refusal::NotNow), "nobody else may take it from here");
-    take(&mut flow, &seed, Step::Disprove { account: Some("ana".to_owned()) });
-    let done = take(&mut flow, &seed, confirm());
+    assert_eq!(again.outcome, Err(Refusal::NotNow), "the account cannot be changed any more");
+    take(&mut flow, &seed, Step::Disprove { step: "totp", account: Some("ana".to_owned()) });
+    let done = take(&mut flow, &seed, prove("totp"));
     assert_eq!(births(&done), ["session"]);
     assert!(done.effects.births[0].state.contains("otp"));
 }

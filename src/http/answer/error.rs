@@ -110,7 +110,7 @@ impl IntoResponse for OAuthError {
 }
 
 /// A refusal of everything that is not an OAuth endpoint (RFC 9457).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {detail}")]
 pub struct Problem {
     pub status: StatusCode,
@@ -118,6 +118,17 @@ pub struct Problem {
     pub code: &'static str,
     pub detail: &'static str,
     pub retry_after: Option<RetryAfter>,
+    /// The member of the body that is wrong, if it is one.
+    pub member: Option<WrongMember>,
+}
+
+/// A member of a body that cannot be taken, as RFC 9457 §3 shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrongMember {
+    /// Where it is: a JSON pointer in a URI fragment (RFC 6901 §6).
+    pub pointer: String,
+    /// What is wrong with it; never its value.
+    pub detail: String,
 }
 
 #[derive(Serialize)]
@@ -127,6 +138,8 @@ struct ProblemBody {
     status: u16,
     code: &'static str,
     detail: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: Vec<WrongMember>,
 }
 
 impl Problem {
@@ -147,7 +160,15 @@ impl Problem {
     );
 
     pub const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail, retry_after: None }
+        Self { status, code, detail, retry_after: None, member: None }
+    }
+
+    /// Refuses a body because of one of its members.
+    pub fn wrong_member(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let member = WrongMember { pointer: pointer.into(), detail: detail.into() };
+        let detail = "a member of the body cannot be taken: look at errors";
+        let problem = Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail);
+        Self { member: Some(member), ..problem }
     }
 }
 
@@ -160,11 +181,17 @@ impl From<RetryAfter> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { status, code, detail, retry_after } = self;
+        let Self { status, code, detail, retry_after, member } = self;
         let title = status.canonical_reason().unwrap_or("Error");
         // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
-        let body =
-            ProblemBody { r#type: "about:blank", title, status: status.as_u16(), code, detail };
+        let body = ProblemBody {
+            r#type: "about:blank",
+            title,
+            status: status.as_u16(),
+            code,
+            detail,
+            errors: member.into_iter().collect(),
+        };
         let mut response = private_json(&body);
         *response.status_mut() = status;
         let headers = response.headers_mut();
@@ -233,7 +260,7 @@ pub enum Stopped {
 const CROWDED: &str = "too many requests are under way, please try again";
 
 impl Stopped {
-    const fn facts(self) -> (StatusCode, &'static str, &'static str) {
+    fn facts(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::MissingHost => {
                 (StatusCode::BAD_REQUEST, "invalid_host", "exactly one Host header is needed")
@@ -244,8 +271,8 @@ impl Stopped {
                 "this development server answers on loopback names only",
             ),
             Self::MethodNotAllowed => {
-                let Problem { status, code, detail, .. } = Problem::METHOD_NOT_ALLOWED;
-                (status, code, detail)
+                let refused = Problem::METHOD_NOT_ALLOWED;
+                (refused.status, refused.code, refused.detail)
             }
             Self::Late => (
                 StatusCode::REQUEST_TIMEOUT,

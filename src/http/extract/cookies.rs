@@ -10,6 +10,7 @@ use axum::{
 pub struct CookieNames {
     pub(super) session: &'static str,
     pub(super) browser: &'static str,
+    pub(super) known_browser: &'static str,
     secure: bool,
 }
 
@@ -18,15 +19,35 @@ impl CookieNames {
     pub fn new(issuer: &str) -> Self {
         let secure = issuer.starts_with("https://");
         if secure {
-            Self { session: "__Host-porteiro", browser: "__Host-porteiro-browser", secure }
+            Self {
+                session: "__Host-porteiro",
+                browser: "__Host-porteiro-browser",
+                known_browser: "__Host-porteiro-known",
+                secure,
+            }
         } else {
-            Self { session: "porteiro", browser: "porteiro-browser", secure }
+            Self {
+                session: "porteiro",
+                browser: "porteiro-browser",
+                known_browser: "porteiro-known",
+                secure,
+            }
         }
     }
 
     /// Has the browser keep a session.
     pub fn keep_session(&self, token: &str, seconds: u64) -> HeaderValue {
         self.keep(self.session, token, seconds)
+    }
+
+    /// Has the browser forget its session.
+    pub fn end_session(&self) -> HeaderValue {
+        self.keep(self.session, "", 0)
+    }
+
+    /// Has the browser keep that a person signed in here.
+    pub fn keep_known_browser(&self, statement: &str, seconds: u64) -> HeaderValue {
+        self.keep(self.known_browser, statement, seconds)
     }
 
     pub(super) fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {

@@ -14,8 +14,9 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, request::Parts},
 };
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
 use std::{cell::Cell, fmt};
 
 /// The members of an object at an OAuth endpoint.
@@ -25,10 +26,10 @@ pub struct JsonPosted {
     _place: WorkPermit,
 }
 
-/// The members of an object, and the headers it came with, everywhere else; no body is no members.
-pub struct ProblemPosted {
+/// A body of the shape `T` everywhere else, and the headers it came with; no body is no members.
+pub struct Json<T> {
     pub headers: HeaderMap,
-    pub body: Map<String, Value>,
+    pub body: T,
     /// Kept until the request is answered.
     _place: WorkPermit,
 }
@@ -54,7 +55,7 @@ impl JsonPosted {
     }
 }
 
-impl FromRequest<App> for ProblemPosted {
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
@@ -62,12 +63,53 @@ impl FromRequest<App> for ProblemPosted {
     }
 }
 
-impl ProblemPosted {
+impl<T: DeserializeOwned> Json<T> {
     async fn take(request: Request, request_permits: &RequestPermits) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let (body, place) = read(&head, body, request_permits, b"{}").await?;
-        Ok(Self { headers: head.headers, body, _place: place })
+        let (members, place) = read(&head, body, request_permits, b"{}").await?;
+        Ok(Self { headers: head.headers, body: shaped(members)?, _place: place })
     }
+}
+
+/// Reads members as a value of the shape `T`; a refusal names the member.
+pub fn shaped<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(Value::Object(members)).map_err(|error| {
+        let mut pointer = pointer(error.path());
+        let text = error.inner().to_string();
+        // The text of the library quotes the value, which may be a secret: only what the type itself
+        // says is passed on.
+        let detail = if let Some(name) = text.strip_prefix("missing field `") {
+            let name = name.split('`').next().unwrap_or_default();
+            pointer = format!("{pointer}/{name}");
+            "is missing"
+        } else if text.starts_with("unknown field") {
+            "is not known"
+        } else if text.starts_with("invalid type") || text.starts_with("invalid length") {
+            "has the wrong type"
+        } else if text.starts_with("invalid value") || text.starts_with("unknown variant") {
+            "has a value that is not known"
+        } else {
+            &text
+        };
+        Problem::wrong_member(pointer, detail)
+    })
+}
+
+/// Writes a path as a JSON pointer in a URI fragment; names of ours need no escape but those two.
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::from("#");
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointer.extend(["/"].into_iter().chain([key.as_str()]));
+            }
+            Segment::Enum { variant } => pointer.extend(["/", variant.as_str()]),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
 }
 
 /// Reads an object, which is `otherwise` where the body is empty.

@@ -15,12 +15,14 @@ const SESSION_HEADER: &str = "x-session-token";
 pub struct RequestSource {
     /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
     pub is_browser: bool,
-    /// It sent `Sec-Fetch-*`: nothing that a script could read may be a secret.
+    /// It sent `Sec-Fetch-*` or `Origin`: nothing that a script could read may be a secret.
     pub has_scripts: bool,
     pub wants_json: bool,
     /// What tells this browser from others.
     key: Option<Zeroizing<String>>,
     pub session_token: Option<Zeroizing<String>>,
+    /// Says that a person signed in here before; sealed.
+    pub known_browser: Option<Zeroizing<String>>,
 }
 
 /// How long a browser keeps what tells it from others: longer than any flow.
@@ -28,7 +30,9 @@ const BROWSER_KEPT: u64 = 24 * 60 * 60;
 
 impl RequestSource {
     pub fn of(headers: &HeaderMap, names: CookieNames) -> Self {
-        let has_scripts = headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
+        let fetched = headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
+        // Programs send neither; browsers without Fetch Metadata send at least an Origin.
+        let has_scripts = fetched || headers.contains_key(header::ORIGIN);
         let wants_json = wants_json(headers);
         let token = headers.get(SESSION_HEADER).and_then(|token| token.to_str().ok());
         let session_token = token.or_else(|| cookie(headers, names.session));
@@ -38,6 +42,8 @@ impl RequestSource {
             wants_json,
             key: cookie(headers, names.browser).map(|key| Zeroizing::new(key.to_owned())),
             session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
+            known_browser: cookie(headers, names.known_browser)
+                .map(|statement| Zeroizing::new(statement.to_owned())),
         }
     }
 

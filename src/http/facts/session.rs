@@ -51,6 +51,6 @@ pub async fn find(
         }
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
-    let (person, version) = (open.person.clone(), seen.version);
+    let (person, version) = (open.person_at(now), seen.version);
     Ok(Some(Present { id: token.id, person, version }))
 }

@@ -2,41 +2,59 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    problems::invalid,
+    problems::SIGN_IN_FIRST,
     ticket::Ticket,
 };
 use crate::{
-    domain::flow::{Flow, Kind, Seed},
+    domain::flow::{Flow, Seed, SignedIn},
     http::{
         answer::error::Problem,
         app::App,
         extract::{
             cookies::with_cookie,
-            json::ProblemPosted,
+            json::Json,
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
+        facts::session,
         limits::purpose::Purpose,
     },
 };
 use axum::{extract::State, http::StatusCode, response::Response};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+pub struct Body {
+    kind: String,
+}
 
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
-    posted: ProblemPosted,
+    Json { headers, body: Body { kind }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
-    refuse_foreign_pages(&app, &posted.headers)?;
+    refuse_foreign_pages(&app, &headers)?;
     app.pace.take(Purpose::Flow, address, app.clock.now())?;
-    let wanted = posted.body.get("kind").and_then(|kind| kind.as_str());
-    let wanted = wanted.ok_or(invalid("the member kind is missing"))?;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == wanted);
-    let kind = kind.ok_or(invalid("there is no such kind of flow"))?;
-    // Whoever posts JSON is a program, unless a browser says that it is one.
-    let mut source = RequestSource::of(&posted.headers, app.cookies);
+    let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
+    let goal = app.flow_rules.goal(&kind).ok_or_else(unknown)?;
+    // A caller that posts JSON is a program, unless a browser says that it is one.
+    let mut source = RequestSource::of(&headers, app.cookies);
     source.is_browser = source.has_scripts;
+    let signed_in = match goal.first_in_session() {
+        None => None,
+        Some(stage) => {
+            let present = session::find(&app, &source, true).await?.ok_or(SIGN_IN_FIRST)?;
+            Some(SignedIn {
+                person: present.person,
+                session: present.id,
+                stage,
+                consent_for: None,
+                second_factors: Vec::new(),
+            })
+        }
+    };
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in: None };
+    let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let document = Document::of(&app, shown).await?;

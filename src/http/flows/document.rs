@@ -8,7 +8,7 @@ use crate::{
         assurance::{Level, Method},
         authorization::{Choice, Request},
         client::ClientMetadata,
-        flow::{Flow, Kind, Seed, Stage},
+        flow::{Flow, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 #[derive(Serialize)]
 pub struct Document {
     id: String,
-    kind: &'static str,
+    kind: String,
     state: &'static str,
     expires_at: String,
     assurance: Assurance,
@@ -98,9 +98,12 @@ impl Document {
             None => None,
             Some(request) => Some(client(app, &request.client_id).await),
         };
-        let (state, steps, person, organizations) = match flow.stands(seed) {
+        let rules = &app.flow_rules;
+        let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
+        let (state, steps, person, organizations) = match flow.or_begun(seed) {
             Flow::Open(open) => {
-                let (state, steps) = stage(open.stage);
+                let (state, steps) = (open.stage.name(), open.offers(rules));
+                required = open.required(rules);
                 let choices = match (open.stage, &open.person, request) {
                     (Stage::Organization, Some(person), Some(request)) => {
                         choices(app, request, person).await?
@@ -112,9 +115,9 @@ impl Document {
             }
             Flow::Over(over) => {
                 let state = if over.denial.is_some() { "failed" } else { "done" };
-                (state, &[][..], over.person, Vec::new())
+                (state, Vec::new(), over.person, Vec::new())
             }
-            Flow::Unborn => ("failed", &[][..], None, Vec::new()),
+            Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
@@ -126,10 +129,10 @@ impl Document {
             failed_to.map(|to| Outcome { redirect_to: Some(to.into()), ..Outcome::default() });
         Ok(Self {
             id: id.to_owned(),
-            kind: seed.kind.name(),
+            kind: seed.kind.clone(),
             state,
             expires_at: rfc3339(seed.expires_at),
-            assurance: Assurance::of(person.as_ref()),
+            assurance: Assurance::of(person.as_ref(), required, app.clock.now()),
             steps: steps.iter().map(|name| Step::of(id, name)).collect(),
             client,
             scopes: request.map(scopes).unwrap_or_default(),
@@ -149,10 +152,10 @@ impl Document {
         let redirect_to = redirect_to.or_else(|| over.failed_to.clone().map(Zeroizing::new));
         Self {
             id: id.to_owned(),
-            kind: Kind::name(over.kind),
+            kind: over.kind.clone(),
             state: if failed { "failed" } else { "done" },
             expires_at: rfc3339(over.expires_at),
-            assurance: Assurance::of(None),
+            assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
             client: Some(client(app, &over.client_id).await),
             scopes: over
@@ -168,11 +171,11 @@ impl Document {
 }
 
 impl Assurance {
-    fn of(person: Option<&Person>) -> Self {
+    fn of(person: Option<&Person>, required: Level, now: Timestamp) -> Self {
         let methods = person.map(|person| person.evidence.methods()).unwrap_or_default();
         Self {
-            reached: person.and_then(|person| person.evidence.level()).map(Level::name),
-            required: Level::Aal1.name(),
+            reached: person.and_then(|person| person.evidence.level(now)).map(Level::name),
+            required: required.name(),
             methods: methods.into_iter().map(Method::name).collect(),
         }
     }
@@ -181,17 +184,6 @@ impl Assurance {
 impl Step {
     fn of(id: &str, name: &'static str) -> Self {
         Self { name, method: "POST", href: format!("/flows/{id}/{name}") }
-    }
-}
-
-/// What a stage is called, and the steps it waits for. Before a first proof they depend on nobody.
-const fn stage(stage: Stage) -> (&'static str, &'static [&'static str]) {
-    match stage {
-        Stage::Identify => ("identify", &["identifier"]),
-        Stage::Credential => ("credential", &["password", "identifier"]),
-        Stage::SecondFactor => ("second_factor", &["totp"]),
-        Stage::Organization => ("organization", &["organization"]),
-        Stage::Consent => ("consent", &["consent"]),
     }
 }
 

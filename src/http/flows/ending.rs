@@ -1,26 +1,38 @@
-//! Goes on with a flow as far as nobody must be asked, and says what it has come to.
+//! Takes a step that may end a flow, and answers with what the flow has come to.
+//!
+//! 1. what decides about the client's request is looked up, and becomes requirements of the commit;
+//! 2. ids and secrets are drawn for a flow that may end now;
+//! 3. the flow decides. What belongs to its end is in the same commit: the session that begins, goes
+//!    on or ends, the family of the code, the consent that it was granted on;
+//! 4. where something has changed meanwhile, all of it is done again; where the fate of the commit is
+//!    not known, the flow itself tells whether it was ours.
 
 use super::{
     document::{Document, Outcome, Shown},
+    known_browser,
     opened::Opened,
-    problems::{CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
+    problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
-    actors::Failure,
+    actors::{CommitError, Failure, MultiCommitError},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
         Machine as _,
+        account::Account,
         authorization::AuthorizationFacts,
-        consent::{self, Parties},
-        flow::{Channel, Finished, Flow, Fresh, Reply, Step},
+        consent::{self, Consent, Parties},
+        flow::{
+            Channel, Command, Finished, FinishedSession, Flow, Fresh, Material, Over, Proved,
+            Refusal, Reply, SessionChange, Stage, Step,
+        },
         grant::Grant,
-        session::{Command, Session},
+        session::{self, Session},
     },
     http::{
         answer::{error::Problem, redirect::redirect_with_code},
         app::App,
         extract::cookies::with_cookie,
-        facts::{authorization::FactsReader, session},
+        facts::{authorization::FactsReader, session as sessions},
     },
 };
 use axum::response::{IntoResponse as _, Response};
@@ -28,18 +40,37 @@ use axum::response::{IntoResponse as _, Response};
 /// How often a flow tries to go on while what it rests on changes.
 const TRIES: usize = 4;
 
-/// Who goes on.
-#[derive(Clone, Copy)]
-pub struct Proved<'a> {
+/// A step that may end the flow, and who takes it.
+pub struct Asking<'a> {
+    /// The id of the account.
     pub account: &'a str,
-    /// The organization they chose.
+    /// The organization that the person has chosen.
     pub chosen: Option<&'a str>,
+    pub answer: Said,
 }
 
-/// What a step that may end a flow is given.
-pub struct Facts {
-    pub situation: Option<Box<AuthorizationFacts>>,
-    pub fresh: Box<Fresh>,
+/// What the person has proved or said.
+pub enum Said {
+    Proved(Proved),
+    Chose(String),
+    Decided { step: &'static str, allow: bool },
+}
+
+impl Said {
+    fn step(&self, material: Material) -> Step {
+        let material = Box::new(material);
+        match self {
+            Self::Proved(proved) => Step::Prove { proved: proved.clone(), material },
+            Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
+            Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
+        }
+    }
+}
+
+/// An answer, and whether the person has proved enough by now.
+pub struct Answered {
+    pub response: Response,
+    pub authenticated: bool,
 }
 
 /// Tokens drawn for a flow that may end with this step.
@@ -49,67 +80,207 @@ struct Drawn {
     fresh: Fresh,
 }
 
-/// Takes the step that `step` makes of the facts, again where they have changed meanwhile.
-pub async fn proceed(
+pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Response, Problem> {
+    proceed_noting(app, opened, asking).await.map(|answered| answered.response)
+}
+
+/// Takes the step, again where what it rests on has changed meanwhile.
+pub async fn proceed_noting(
     app: &App,
     opened: &Opened,
-    proved: Proved<'_>,
-    step: impl Fn(Facts) -> Step,
-) -> Result<Response, Problem> {
-    let present = session::find(app, &opened.source, true).await?;
+    asking: Asking<'_>,
+) -> Result<Answered, Problem> {
+    let present = sessions::find(app, &opened.source, true).await?;
     let (mut own, other) = match present {
-        Some(present) if present.person.account == proved.account => (Some(present.id), None),
+        Some(present) if present.person.account == asking.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
     };
     for number in 0..TRIES {
-        let situation = situation(app, opened, proved, number > 0).await?.map(Box::new);
+        let facts = facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, own.clone());
-        let fresh = Box::new(drawn.fresh.clone());
-        match opened.ask(app, step(Facts { situation, fresh })).await {
-            Ok(reply) => {
-                let finished = reply.finished.as_ref();
-                if let (Some(other), Some(_)) = (other, finished.filter(|one| one.proved_here)) {
-                    // Nobody is left who could present its token.
-                    app.sessions.insist(&other, Command::End).await.ok();
+        let material = Material { facts, fresh: drawn.fresh.clone() };
+        let step = asking.answer.step(material);
+        match take(app, opened, step, &drawn).await {
+            Ok(flow) => {
+                if let (Some(other), Flow::Over(over)) = (&other, &flow)
+                    && changes(over) == Some(SessionChange::Begun)
+                {
+                    // The browser holds one session: no caller is left with the token of the other.
+                    app.sessions.tell(other, session::Command::End);
                 }
-                return answer(app, opened, reply, drawn).await;
+                return answer(app, opened, flow, drawn).await;
             }
-            Err(Failure::Unmet { kind }) if kind == Session::KIND => {
+            Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
                 if opened.seed.signed_in.is_some() {
                     return Err(SESSION_OVER);
                 }
                 own = None;
             }
-            Err(Failure::Unmet { .. }) => {}
-            Err(failure) => return Err(failure.into()),
+            // What the proof was judged on is no longer so: it must be judged again.
+            Err(NotTaken::Unmet { kind }) if kind == Account::KIND => return Err(ACCOUNT_CHANGED),
+            Err(NotTaken::Unmet { .. }) => {}
+            Err(NotTaken::Problem(problem)) => return Err(problem),
         }
     }
     Err(UNAVAILABLE)
 }
 
 /// Shows a flow that goes on.
-pub async fn standing(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
+pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
     let Opened { id, seed, .. } = opened;
     Ok(Document::of(app, Shown { id, seed, flow, outcome: None }).await?)
 }
 
-async fn situation(
+/// Why a step was not taken.
+enum NotTaken {
+    /// Something that it rests on has changed.
+    Unmet {
+        kind: &'static str,
+    },
+    Problem(Problem),
+}
+
+impl From<Problem> for NotTaken {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// Takes the step and returns the flow after it.
+async fn take(app: &App, opened: &Opened, step: Step, drawn: &Drawn) -> Result<Flow, NotTaken> {
+    // A session that goes on and a consent are changed in the commit of the flow.
+    let together = drawn.fresh.present.is_some()
+        || opened.seed.signed_in.is_some()
+        || matches!(step, Step::Decide { .. });
+    if together {
+        return take_with_others(app, opened, step, drawn).await;
+    }
+    match opened.ask(app, step).await {
+        Ok(reply) => Ok(reply.flow),
+        Err(Failure::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
+        Err(failure) if failure.may_have_happened() => ours(app, opened, drawn).await,
+        Err(failure) => Err(NotTaken::Problem(failure.into())),
+    }
+}
+
+/// Decides on the flow and on what changes with it, and commits all of it at once.
+async fn take_with_others(
     app: &App,
     opened: &Opened,
-    proved: Proved<'_>,
+    step: Step,
+    drawn: &Drawn,
+) -> Result<Flow, NotTaken> {
+    let consents = matches!(step, Step::Decide { step: "consent", allow: true, .. });
+    let mut commit = app.multi_commit();
+    let command = Command { rules: app.flow_rules.clone(), seed: opened.seed.clone(), step };
+    let decided = commit.decide::<Flow>(&opened.name, &command).await.map_err(unreadable)?;
+    let Reply { flow, granted } = decided.map_err(|refusal| Problem::from(refusal))?;
+    if let Flow::Over(over) = &flow
+        && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished
+    {
+        let token = drawn.session.fingerprint;
+        let command = match (change, &over.person) {
+            (SessionChange::Renewed, Some(person)) => {
+                Some(session::Command::Renew { person: person.clone(), token })
+            }
+            (SessionChange::Ended, _) => Some(session::Command::End),
+            _ => None,
+        };
+        if let Some(command) = command {
+            let decided = commit.decide::<Session>(id, &command).await.map_err(unreadable)?;
+            decided.map_err(|_| NotTaken::Unmet { kind: Session::KIND })?;
+        }
+    }
+    let mut consent = None;
+    if let Some(grant) = granted.filter(|_| consents)
+        && remembers(app, opened).await?
+    {
+        let (id, command) = consent_to(&grant);
+        let decided = commit.decide::<Consent>(&id, &command).await.map_err(unreadable)?;
+        match decided {
+            Ok(()) => {}
+            Err(refusal) => match refusal {},
+        }
+        consent = Some(id);
+    }
+    let committed = commit.commit().await;
+    if let Some(id) = consent {
+        // The person is not asked twice within the second that a view may be old.
+        app.consent_views.forget(&id).await;
+    }
+    match committed {
+        Ok(()) => Ok(flow),
+        Err(CommitError::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
+        // Another request has moved the flow, the session or the consent on: look again.
+        Err(CommitError::Conflict | CommitError::Taken { .. }) => {
+            Err(NotTaken::Unmet { kind: Flow::KIND })
+        }
+        Err(CommitError::Unknown) => ours(app, opened, drawn).await,
+        Err(CommitError::Unavailable) => Err(NotTaken::Problem(UNAVAILABLE)),
+    }
+}
+
+fn unreadable(error: MultiCommitError) -> NotTaken {
+    tracing::warn!(%error, "a flow could not go on");
+    NotTaken::Problem(UNAVAILABLE)
+}
+
+/// Returns the flow, if it was this very request that ended it.
+async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTaken> {
+    let seen = app.flow_views.peek(&opened.name).await.map_err(Problem::from)?;
+    match &seen.machine {
+        Flow::Over(over) if ended_by(over, drawn) => Ok(seen.machine.clone()),
+        Flow::Over(_) => Err(Problem::from(Refusal::Over).into()),
+        // It did not happen, or only moved on: the caller looks at the flow and goes on.
+        Flow::Open(_) | Flow::Unborn => Err(NotTaken::Problem(UNAVAILABLE)),
+    }
+}
+
+fn ended_by(over: &Over, drawn: &Drawn) -> bool {
+    over.finished.as_ref().is_some_and(|finished| finished.family_id == drawn.fresh.family_id)
+}
+
+fn changes(over: &Over) -> Option<SessionChange> {
+    over.finished.as_ref()?.session.as_ref().map(|session| session.change)
+}
+
+/// Tells whether a consent to the client of this flow is remembered at all.
+async fn remembers(app: &App, opened: &Opened) -> Result<bool, Problem> {
+    let Some(request) = &opened.seed.request else { return Ok(false) };
+    let seen = app.clients.look(&request.client_id).await?;
+    let client = seen.machine.known();
+    Ok(client.is_some_and(|client| !client.can_be_posed_as(&request.redirect_uri)))
+}
+
+fn consent_to(grant: &Grant) -> (String, consent::Command) {
+    let parties = Parties {
+        account: grant.account.clone(),
+        client_id: grant.client_id.clone(),
+        organization: grant.organization().map(str::to_owned),
+    };
+    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
+    (parties.id(), consent::Command::Give { parties, scopes, audience })
+}
+
+/// Looks up what decides about the client's request, if there is one.
+async fn facts(
+    app: &App,
+    opened: &Opened,
+    asking: &Asking<'_>,
     anew: bool,
 ) -> Result<Option<AuthorizationFacts>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
     let seen = app.clients.look_if(anew, &request.client_id).await?;
-    // It may have changed since the flow began, and a code goes only where it is at home now.
+    // It may have changed since the flow began, and a code goes only where it belongs now.
     let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
-    let at_home = client.has_redirect_uri(&request.redirect_uri);
-    if !at_home || client.may_ask_for_codes().is_err() {
+    let belongs = client.has_redirect_uri(&request.redirect_uri);
+    if !belongs || client.may_ask_for_codes().is_err() {
         return Err(CLIENT_CHANGED);
     }
-    let (client_version, Proved { account, chosen }) = (seen.version, proved);
-    let gathering = FactsReader { app, client, client_version, request, account, chosen, anew };
-    Ok(Some(gathering.gather().await?))
+    let client_version = seen.version;
+    let Asking { account, chosen, .. } = *asking;
+    let reader = FactsReader { app, client, client_version, request, account, chosen, anew };
+    Ok(Some(reader.gather().await?))
 }
 
 fn draw(app: &App, present: Option<String>) -> Drawn {
@@ -131,68 +302,46 @@ fn draw(app: &App, present: Option<String>) -> Drawn {
     Drawn { session, code, fresh }
 }
 
-async fn answer(
-    app: &App,
-    opened: &Opened,
-    reply: Reply,
-    drawn: Drawn,
-) -> Result<Response, Problem> {
+/// Answers; nothing that could fail is awaited for its own sake any more.
+async fn answer(app: &App, opened: &Opened, flow: Flow, drawn: Drawn) -> Result<Answered, Problem> {
     let Opened { id, seed, source, .. } = opened;
-    let Reply { flow, finished } = reply;
-    let Some(Finished { session, new_session, proved_here, consented, granted }) = finished else {
-        return Ok(standing(app, opened, &flow).await?.into_response());
+    let over = match &flow {
+        Flow::Over(over) if ended_by(over, &drawn) => over,
+        going_on => {
+            let authenticated = match going_on {
+                Flow::Open(open) => open.stage != Stage::SecondFactor,
+                Flow::Over(_) | Flow::Unborn => false,
+            };
+            let response = shown(app, opened, going_on).await?.into_response();
+            return Ok(Answered { response, authenticated });
+        }
     };
     let mut outcome = Outcome::default();
-    if let (Some(grant), Some(request)) = (granted, &seed.request) {
+    let granted = over.finished.as_ref().is_some_and(|finished| finished.granted);
+    if let Some(request) = seed.request.as_ref().filter(|_| granted) {
         let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
-        let seen = app.clients.look(&request.client_id).await.ok();
-        if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
-            app.note_use_of(client).await;
-            if consented && !client.can_be_posed_as(&request.redirect_uri) {
-                remember(app, &grant).await;
-            }
+        app.note_use(&request.client_id).await;
+    }
+    let mut cookies = Vec::new();
+    let change = changes(over);
+    if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
+        let seconds = app.lifetimes.session_ceiling.as_secs();
+        if seed.channel != Channel::Program {
+            cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
+            cookies.extend(over.person.as_ref().map(|person| known_browser::remember(app, person)));
+        }
+        if !source.has_scripts {
+            outcome.session_token = Some(drawn.session.text);
         }
     }
-    let mut cookie = None;
-    if proved_here {
-        let renewed = new_session || renew(app, &session, &flow, &drawn.session).await;
-        // The code is good all the same; the session, if it is still there, has its former token.
-        if renewed {
-            let seconds = app.lifetimes.session_ceiling.as_secs();
-            if seed.channel != Channel::Program {
-                cookie = Some(app.cookies.keep_session(&drawn.session.text, seconds));
-            }
-            if !source.has_scripts {
-                outcome.session_token = Some(drawn.session.text);
-            }
-        }
+    if change == Some(SessionChange::Ended) && seed.channel != Channel::Program {
+        cookies.push(app.cookies.end_session());
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
-    Ok(with_cookie(Document::of(app, shown).await?, cookie))
-}
-
-/// Gives a session that goes on its new token: a change of privilege changes it, and the former one
-/// opens nothing any more.
-async fn renew(app: &App, session: &str, flow: &Flow, minted: &Minted) -> bool {
-    let Flow::Over(over) = flow else { return false };
-    let Some(person) = over.person.clone() else { return false };
-    let renew = Command::Renew { person, token: minted.fingerprint };
-    app.sessions.ask(session, renew).await.is_ok()
-}
-
-/// Remembers what a person has consented to; else they are asked again.
-async fn remember(app: &App, grant: &Grant) {
-    let parties = Parties {
-        account: grant.account.clone(),
-        client_id: grant.client_id.clone(),
-        organization: grant.organization().map(str::to_owned),
-    };
-    let id = parties.id();
-    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
-    let given = app.consents.ask(&id, consent::Command::Give { parties, scopes, audience }).await;
-    if given.is_ok() {
-        // Nobody should be asked twice within the second that a view may be old.
-        app.consent_views.look_anew(&id).await.ok();
-    }
+    let document = Document::of(app, shown).await?;
+    let response = cookies
+        .into_iter()
+        .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
+    Ok(Answered { response, authenticated: true })
 }

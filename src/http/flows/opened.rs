@@ -1,4 +1,4 @@
-//! A flow that somebody presents the id of, and may go on with.
+//! A flow whose id a caller presents, and may go on with.
 
 use super::{
     problems::{NOT_FOUND, WRONG_CHANNEL},
@@ -18,7 +18,7 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 
-/// The id of a flow, as an address has it; what is no text is the id of none.
+/// The id of a flow in an address; what is not text is the id of no flow.
 pub struct FlowId(pub String);
 
 impl FromRequestParts<App> for FlowId {
@@ -30,7 +30,22 @@ impl FromRequestParts<App> for FlowId {
     }
 }
 
-/// A flow and whoever holds it.
+/// The id of a flow and the path of a step in an address.
+pub struct FlowPath {
+    pub id: String,
+    pub step: String,
+}
+
+impl FromRequestParts<App> for FlowPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let path = Path::from_request_parts(parts, app).await;
+        path.map(|Path((id, step))| Self { id, step }).map_err(|_| NOT_FOUND)
+    }
+}
+
+/// A flow and the caller that holds it.
 pub struct Opened {
     pub id: String,
     /// What it is kept under.
@@ -60,10 +75,11 @@ impl Opened {
     }
 
     pub async fn ask(&self, app: &App, step: Step) -> Answer<Flow> {
-        app.flows.ask(&self.name, Command { seed: self.seed.clone(), step }).await
+        let command = Command { rules: app.flow_rules.clone(), seed: self.seed.clone(), step };
+        app.flows.ask(&self.name, command).await
     }
 
-    /// Returns the flow as it stands, if it still waits for somebody.
+    /// Returns the flow, if it still waits for the person.
     pub async fn look(&self, app: &App) -> Result<Open, Problem> {
         match self.ask(app, Step::Look).await?.flow {
             Flow::Open(open) => Ok(*open),

@@ -40,6 +40,17 @@ pub const SESSION_OVER: Problem = Problem::new(
     "the session this flow began in is over: sign in again",
 );
 
+pub const SIGN_IN_FIRST: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "session_required",
+    "a flow of this kind begins in a session: sign in first",
+);
+pub const ACCOUNT_CHANGED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "account_changed",
+    "the account has just changed: please try again",
+);
+
 pub const fn invalid(detail: &'static str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
 }

@@ -6,7 +6,7 @@ use crate::{
     crypto::{Dice, Vault, draw_id},
     domain::{
         Timestamp,
-        flow::{Channel, Kind, Seed},
+        flow::{Channel, Seed},
     },
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -33,7 +33,7 @@ pub enum Ticket {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverAtOnce {
     #[serde(rename = "k")]
-    pub kind: Kind,
+    pub kind: String,
     #[serde(rename = "w")]
     pub channel: Channel,
     #[serde(rename = "e")]
@@ -84,7 +84,7 @@ mod tests {
 
     fn ticket() -> Ticket {
         Ticket::Begun(Box::new(Seed {
-            kind: Kind::SignIn,
+            kind: "sign_in".to_owned(),
             channel: Channel::Program,
             expires_at: Timestamp::from_millis(1_800_000_000_000),
             request: None,

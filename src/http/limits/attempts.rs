@@ -1,5 +1,5 @@
 //! Attempts against an authenticator of an identifier: charged before they are made, whether or not
-//! anybody has that identifier.
+//! an account has that identifier.
 
 use crate::http::{
     answer::{error::Problem, retry_after::RetryAfter},
@@ -16,6 +16,9 @@ use crate::{
 };
 use std::sync::Arc;
 
+/// How many failures in a row a browser has in which the person signed in before.
+const KNOWN_BROWSER_FAILURES: u32 = 10;
+
 /// Where attempts are charged.
 pub struct Attempts {
     throttles: Entities<Throttle>,
@@ -25,12 +28,14 @@ pub struct Attempts {
     pace: Pace,
 }
 
-/// An attempt that may be made; it counts as a failure unless it is said to be right.
-#[must_use = "an attempt that was right must be cleared"]
-pub struct Attempt<'a> {
-    throttles: &'a Entities<Throttle>,
+/// An attempt that may be made. It is charged already; one that is dropped before it was judged
+/// gives itself back.
+#[must_use = "say how the attempt went"]
+pub struct Attempt {
+    throttles: Entities<Throttle>,
     pace: Pace,
     id: String,
+    judged: bool,
 }
 
 /// Why an attempt may not be made.
@@ -62,10 +67,24 @@ impl Attempts {
         &self,
         authenticator: &'static str,
         identifier: &str,
-    ) -> Result<Attempt<'_>, NotCharged> {
+    ) -> Result<Attempt, NotCharged> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
-        match self.throttles.ask(&id, Command::Charge { pace: self.pace }).await {
-            Ok(()) => Ok(Attempt { throttles: &self.throttles, pace: self.pace, id }),
+        self.charge_at(id, self.pace).await
+    }
+
+    /// Charges an attempt of a browser in which the person signed in before.
+    pub async fn charge_known_browser(
+        &self,
+        authenticator: &'static str,
+        browser: &str,
+    ) -> Result<Attempt, NotCharged> {
+        let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, "known browser", browser]);
+        self.charge_at(id, Pace { most_failures: KNOWN_BROWSER_FAILURES, ..self.pace }).await
+    }
+
+    async fn charge_at(&self, id: String, pace: Pace) -> Result<Attempt, NotCharged> {
+        match self.throttles.ask(&id, Command::Charge { pace }).await {
+            Ok(()) => Ok(Attempt { throttles: self.throttles.clone(), pace, id, judged: false }),
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
                 Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))
@@ -76,22 +95,39 @@ impl Attempts {
             }
         }
     }
+
+    /// Holds nothing against an identifier any more, after an attempt that was right.
+    pub fn clear(&self, authenticator: &'static str, identifier: &str) {
+        let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
+        self.throttles.tell(&id, Command::Clear);
+    }
 }
 
-impl Attempt<'_> {
-    /// Says that it was not made, for a reason of our own.
-    pub async fn refund(self) {
-        let refund = Command::Refund { pace: self.pace };
-        if let Err(failure) = self.throttles.ask(&self.id, refund).await {
-            tracing::warn!(%failure, "an attempt that was not made stays charged");
-        }
+impl Attempt {
+    /// Says that it was wrong: it stays charged.
+    pub fn failed(mut self) {
+        self.judged = true;
     }
 
-    /// Says that it was right; nothing is held against anybody any more.
-    pub async fn clear(self) {
+    /// Says that it was right, and that the person is who they say they are: nothing is held against
+    /// the identifier any more.
+    pub fn succeeded(mut self) {
+        self.judged = true;
         // What stays charged is at worst one failure too many.
-        if let Err(failure) = self.throttles.ask(&self.id, Command::Clear).await {
-            tracing::warn!(%failure, "an attempt that was right stays charged");
+        self.throttles.tell(&self.id, Command::Clear);
+    }
+
+    /// Says that it was right, but that more must be proved: what was held before stays.
+    pub fn give_back(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Attempt {
+    /// An attempt that was never judged, for a reason of our own, is not held against anyone.
+    fn drop(&mut self) {
+        if !self.judged {
+            self.throttles.tell(&self.id, Command::Refund { pace: self.pace });
         }
     }
 }

@@ -4,7 +4,7 @@
 //! served. So a request takes a place among those whose body comes in only while its body comes in, one address
 //! may hold only some of those places, and a place to be worked on is taken when all of it is here.
 
-use crate::http::{Limits, answer::error::Stopped, extract::address::is_somebody};
+use crate::http::{answer::error::Stopped, extract::address::is_somebody, options::Limits};
 use crate::transport::Peer;
 use ipnet::IpNet;
 use std::{

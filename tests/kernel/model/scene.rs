@@ -2,7 +2,7 @@
 
 use porteiro::domain::{
     Birth, Fingerprint, Machine as _, Requirement, Timestamp,
-    assurance::{Evidence, Level, Method},
+    assurance::{Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, Person, Seat},
     session::{self, Session},
@@ -121,7 +121,7 @@ fn token(number: Token) -> Fingerprint {
 
 /// The session in which the code was granted.
 pub fn session() -> Birth {
-    let evidence = Evidence::of(Method::Password, INSTANTS[0]);
+    let evidence = Evidence::of(Worth::PASSWORD.given(INSTANTS[0]));
     let begin = session::Begin {
         person: Person { account: "ana".to_owned(), evidence },
         token: Fingerprint::of(b"session"),

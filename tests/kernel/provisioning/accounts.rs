@@ -48,7 +48,7 @@ fn ana(rest: &str) -> String {
 }
 
 pub(super) fn is_her_password(account: &account::Known, password: &[u8]) -> bool {
-    let phc = account.password.as_ref().unwrap().expose();
+    let phc = account.credentials.password().unwrap().expose();
     password::verify(password, phc, PasswordCost::CHEAP, &mut Memory::default()).unwrap().matches
 }
 
@@ -60,7 +60,7 @@ async fn an_account_is_created_with_everything_it_begins_with() {
     assert_eq!(account.claim("given_name"), Some(json!("Ana")));
     assert_eq!(account.claim("phone_number"), Some(json!("+351910000000")));
     assert!(is_her_password(&account, PASSWORD) && !is_her_password(&account, b"another horse"));
-    let (vault, sealed) = (shop.bench.vault(), account.totp.as_ref().unwrap());
+    let (vault, sealed) = (shop.bench.vault(), account.credentials.totp().unwrap());
     let secret = vault.open("totp", account.id.as_bytes(), sealed.expose()).unwrap();
     assert_eq!(secret.expose(), b"Hello!\xDE\xAD\xBE\xEF");
     let form: Vec<usize> = account.id.split('-').map(str::len).collect();
@@ -119,7 +119,7 @@ async fn a_file_never_changes_the_credentials_of_an_account_that_exists() {
     let changed = lines(&shop.apply(&ana(&hashed)).await.unwrap());
     assert_eq!(changed, ["~ changed account ana@acme.test (given_name)"]);
     let after = shop.ana().await;
-    assert_eq!((&after.password, &after.totp), (&before.password, &before.totp));
+    assert_eq!(&after.credentials, &before.credentials);
     assert!(is_her_password(&after, PASSWORD));
     shop.bench.close().await;
 }
@@ -128,8 +128,8 @@ async fn a_file_never_changes_the_credentials_of_an_account_that_exists() {
 async fn a_hash_is_taken_as_it_is() {
     let shop = Shop::with(&ana(&format!("password = \"{PHC}\""))).await;
     let account = shop.ana().await;
-    assert_eq!(account.password.as_ref().unwrap().expose(), PHC);
-    assert!(is_her_password(&account, b"password") && account.totp.is_none());
+    assert_eq!(account.credentials.password().unwrap().expose(), PHC);
+    assert!(is_her_password(&account, b"password") && account.credentials.totp().is_none());
     assert!(!account.email_verified);
     shop.bench.close().await;
 }

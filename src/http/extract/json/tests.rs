@@ -49,7 +49,7 @@ async fn told(
     request_permits: &RequestPermits,
 ) -> (u16, u16, &'static str) {
     let oauth = JsonPosted::take(request(), request_permits).await.err().unwrap().into_response();
-    let problem = ProblemPosted::take(request(), request_permits).await.err().unwrap();
+    let problem = Json::<Map<String, Value>>::take(request(), request_permits).await.err().unwrap();
     (oauth.status().as_u16(), problem.status.as_u16(), problem.code)
 }
 
@@ -82,7 +82,13 @@ async fn what_is_no_plain_json_is_refused_in_the_voice_of_the_endpoint() {
 async fn nothing_is_an_object_without_members_but_not_for_oauth() {
     let request_permits = request_permits();
     let nothing = || request("application/json", "");
-    assert!(ProblemPosted::take(nothing(), &request_permits).await.unwrap().body.is_empty());
+    assert!(
+        Json::<Map<String, Value>>::take(nothing(), &request_permits)
+            .await
+            .unwrap()
+            .body
+            .is_empty()
+    );
     let refused = JsonPosted::take(nothing(), &request_permits).await.err().unwrap();
     assert_eq!((refused.code, refused.description), (Code::InvalidRequest, "the body is not JSON"));
 }
@@ -96,7 +102,7 @@ async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() 
         asked
     };
     assert!(JsonPosted::take(asked(), &request_permits).await.is_err());
-    let posted = ProblemPosted::take(asked(), &request_permits).await.unwrap();
+    let posted = Json::<Map<String, Value>>::take(asked(), &request_permits).await.unwrap();
     assert_eq!(posted.body["a"], 1);
     assert!(posted.headers.contains_key(CONTENT_TYPE));
 }
@@ -109,8 +115,9 @@ async fn late_bodies_and_full_houses_are_told() {
     let slow = || Body::new(Pieces { left: 1 });
     let told_of = told(|| request("application/json", slow()), &request_permits).await;
     assert_eq!(told_of, (408, 408, "timeout"));
-    let held =
-        ProblemPosted::take(request("application/json", ""), &request_permits).await.unwrap();
+    let held = Json::<Map<String, Value>>::take(request("application/json", ""), &request_permits)
+        .await
+        .unwrap();
     let told_of = told(|| request("application/json", "{}"), &request_permits).await;
     assert_eq!(told_of, (503, 503, "temporarily_unavailable"));
     drop(held);

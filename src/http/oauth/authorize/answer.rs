@@ -5,7 +5,7 @@ use super::proof::Proven;
 use crate::{
     domain::{
         authorization::Request,
-        flow::{Flow, Kind, Seed, SignedIn},
+        flow::{Flow, Seed, SignedIn},
     },
     http::{
         answer::{
@@ -26,6 +26,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use zeroize::Zeroizing;
+
+/// The kind of flow that a client's request begins.
+const SIGN_IN: &str = "sign_in";
 
 /// What becomes of a request at the endpoint itself.
 pub enum Answered {
@@ -79,7 +82,7 @@ async fn begin(
     mut source: RequestSource,
 ) -> Result<Response, OAuthError> {
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let (kind, expires_at) = (Kind::SignIn, expiry(app));
+    let (kind, expires_at) = (SIGN_IN.to_owned(), expiry(app));
     let seed = Seed { kind, channel, expires_at, request: Some(request), signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
@@ -108,7 +111,7 @@ async fn over(
 ) -> Response {
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let over = OverAtOnce {
-        kind: Kind::SignIn,
+        kind: SIGN_IN.to_owned(),
         channel,
         expires_at: expiry(app),
         client_id: proven.client().client_id.clone(),

@@ -5,7 +5,8 @@ use crate::{
     actors::{Failure, ViewError},
     crypto::{OpaqueKind, draw_id},
     domain::{
-        authorization::{Choice, Request, Said, Settled},
+        assurance::Method,
+        authorization::{Choice, Request, Said, Settled, Subject},
         flow::{SignedIn, Stage},
         token_family::{Begin, Command},
     },
@@ -50,6 +51,13 @@ async fn try_to_settle(
         let Some(present) = present.filter(fresh_enough) else {
             return sign_in(request);
         };
+        if request.wants_more_than(&present.person, app.clock.now()) {
+            let account = app.accounts.look_if(anew, &present.person.account).await?;
+            let factors = account.machine.known().map(|known| known.credentials.second_factors());
+            if let Some(second_factors) = factors.filter(|factors| !factors.is_empty()) {
+                return step_up(request, present, second_factors);
+            }
+        }
         let gathering = FactsReader {
             app,
             client: proven.client(),
@@ -60,7 +68,9 @@ async fn try_to_settle(
             anew,
         };
         let situation = gathering.gather().await?;
-        let settled = request.settle(&present.person, &present.id, &situation, Said::default());
+        let subject =
+            Subject { person: &present.person, session: &present.id, now: app.clock.now() };
+        let settled = request.settle(subject, &situation, Said::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
@@ -83,7 +93,7 @@ async fn try_to_settle(
         };
         match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
             Ok(_) => {
-                app.note_use_of(proven.client()).await;
+                app.note_use_of(proven.client());
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
             Err(Failure::Unmet { .. }) => {}
@@ -105,7 +115,23 @@ fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
     Ok(Answered::Begin { request: Box::new(request), signed_in: None })
 }
 
-/// Somebody is signed in and must say something.
+/// The person is signed in, and the client would like more than they have proved.
+fn step_up(
+    request: Request,
+    present: Present,
+    second_factors: Vec<Method>,
+) -> Result<Answered, AuthorizationError> {
+    if request.prompt.none {
+        let why = "the person has not proved as much as is asked for";
+        return Err(AuthorizationError::new(Code::LoginRequired, why));
+    }
+    let Present { id: session, person, .. } = present;
+    let (stage, consent_for) = (Stage::SecondFactor, None);
+    let signed_in = SignedIn { person, session, stage, consent_for, second_factors };
+    Ok(Answered::Begin { request: Box::new(request), signed_in: Some(Box::new(signed_in)) })
+}
+
+/// The person is signed in and must say something.
 fn ask(
     request: Request,
     present: Present,
@@ -120,7 +146,9 @@ fn ask(
         return Err(AuthorizationError::new(code, why));
     }
     let Present { id: session, person, .. } = present;
-    let signed_in = Some(Box::new(SignedIn { person, session, stage, consent_for }));
+    let second_factors = Vec::new();
+    let signed_in =
+        Some(Box::new(SignedIn { person, session, stage, consent_for, second_factors }));
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 

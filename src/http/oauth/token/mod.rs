@@ -68,7 +68,7 @@ pub async fn post(
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    app.note_use_of(caller.client()).await;
+    app.note_use_of(caller.client());
     app.vitals.issued(grant);
     Ok(issued)
 }

@@ -3,6 +3,7 @@
 //! Client and redirect URI have been proved before the first of them, so whatever is refused here is
 //! told to the client by a redirect.
 
+mod acr_values;
 mod client;
 mod hint;
 mod max_age;
@@ -24,6 +25,7 @@ use super::proof::Proven;
 use crate::{
     domain::{
         Fingerprint,
+        assurance::Level,
         authority::{Audience, MalformedScope, Scopes},
         authorization::{Prompt, Request},
         client::KnownClient,
@@ -69,12 +71,13 @@ pub struct Draft {
     prompt: Prompt,
     max_age: Option<u32>,
     hint: Option<String>,
+    level: Option<Level>,
 }
 
 type Check = fn(&Asked<'_>, &mut Draft) -> Result<(), AuthorizationError>;
 
 /// The table: to read it is to know in which order a request is judged.
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     repeated::check,
     client::check,
     response_type::check,
@@ -88,6 +91,7 @@ const CHECKS: [Check; 14] = [
     nonce::check,
     prompt::check,
     max_age::check,
+    acr_values::check,
     hint::check,
 ];
 
@@ -125,5 +129,6 @@ pub async fn run(app: &App, form: &Form, proven: &Proven) -> Result<Request, Aut
         prompt: draft.prompt,
         max_age: draft.max_age,
         hint: draft.hint,
+        level: draft.level,
     })
 }

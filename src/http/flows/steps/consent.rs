@@ -1,0 +1,47 @@
+//! `consent`: whether a client may act for a person.
+
+use super::{Step, StepRequest, Taking};
+use crate::http::flows::{
+    ending::{Asking, Said},
+    problems::NOT_NOW,
+};
+use serde::Deserialize;
+
+pub struct Consent;
+
+/// The body of every question of yes or no.
+#[derive(Deserialize)]
+pub(super) struct Body {
+    decision: Decision,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Allow,
+    Deny,
+}
+
+impl Step for Consent {
+    fn path(&self) -> &'static str {
+        "consent"
+    }
+
+    fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(decide(self, request))
+    }
+}
+
+/// Tells the flow what the person has decided.
+pub(super) async fn decide(
+    step: &dyn Step,
+    mut request: StepRequest<'_>,
+) -> Result<axum::response::Response, crate::http::answer::error::Problem> {
+    let Body { decision } = request.body()?;
+    let open = request.offered(step).await?;
+    let person = open.person.ok_or(NOT_NOW)?;
+    let allow = matches!(decision, Decision::Allow);
+    let answer = Said::Decided { step: step.path(), allow };
+    let chosen = open.chosen.as_deref();
+    request.proceed(Asking { account: &person.account, chosen, answer }).await
+}

@@ -1,0 +1,195 @@
+//! The steps of flows: one file each, and one line in [`ALL`].
+//!
+//! A step reads its body as a type of its own, judges it, and tells the flow. What it is offered for
+//! and what follows is the flow's to decide ([`crate::domain::flow`]).
+
+mod confirm;
+mod consent;
+mod identifier;
+mod named;
+mod organization;
+mod password;
+mod totp;
+
+pub use named::Named;
+
+use super::{
+    ending::{self, Asking, Said},
+    opened::{FlowPath, Opened},
+    problems::{INVALID_CREDENTIALS, NOT_NOW},
+};
+use crate::{
+    domain::flow::{Open, ProofStep, Proved, Rules, Step as Command},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{
+            json::{Json, shaped},
+            origin::Origin,
+        },
+        limits::{attempts::Attempt, purpose::Purpose},
+    },
+};
+use axum::{
+    Extension,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::{net::IpAddr, pin::Pin, sync::Arc};
+
+/// Every step that is served.
+const ALL: [&dyn Step; 6] = [
+    &identifier::Identifier,
+    &password::Password,
+    &totp::Totp,
+    &organization::Organization,
+    &consent::Consent,
+    &confirm::Confirm,
+];
+
+/// One step of a flow, as HTTP takes it.
+pub trait Step: Send + Sync {
+    /// Its path below the flow, such as `password`.
+    fn path(&self) -> &'static str;
+
+    /// What it proves, where it proves anything.
+    fn proof(&self) -> Option<ProofStep> {
+        None
+    }
+
+    fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a>;
+}
+
+/// A step that is being taken.
+pub type Taking<'a> = Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send + 'a>>;
+
+/// The steps that are served; clones are the same.
+#[derive(Clone)]
+pub struct Steps(Arc<[&'static dyn Step]>);
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self(Arc::new(ALL))
+    }
+}
+
+impl Steps {
+    /// Adds a step.
+    pub fn with(&self, step: &'static dyn Step) -> Self {
+        Self(self.0.iter().copied().chain([step]).collect())
+    }
+
+    /// Lists what can be proved by them.
+    fn proofs(&self) -> impl Iterator<Item = ProofStep> {
+        self.0.iter().filter_map(|step| step.proof())
+    }
+
+    /// Returns the rules of flows that are made of these steps.
+    pub fn rules(&self) -> Rules {
+        Rules::new(self.proofs())
+    }
+
+    fn find(&self, path: &str) -> Option<&'static dyn Step> {
+        self.0.iter().copied().find(|step| step.path() == path)
+    }
+}
+
+/// A step that a caller asks for, in a flow that is theirs.
+pub struct StepRequest<'a> {
+    app: &'a App,
+    opened: &'a Opened,
+    address: IpAddr,
+    members: Map<String, Value>,
+}
+
+pub async fn post(
+    State(app): State<App>,
+    Extension(steps): Extension<Steps>,
+    FlowPath { id, step }: FlowPath,
+    Origin(address): Origin,
+    Json { headers, body: members, .. }: Json<Map<String, Value>>,
+) -> Result<Response, Problem> {
+    let opened = Opened::of(&app, id, &headers)?;
+    let step = steps.find(&step).ok_or(Problem::NOT_FOUND)?;
+    step.take(StepRequest { app: &app, opened: &opened, address, members }).await
+}
+
+impl StepRequest<'_> {
+    /// Reads the body as what the step takes.
+    pub fn body<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
+        shaped(std::mem::take(&mut self.members))
+    }
+
+    /// Charges the caller's address for what the step is about to do.
+    pub fn charge(&self, purpose: Purpose) -> Result<(), Problem> {
+        Ok(self.app.pace.take(purpose, self.address, self.app.clock.now())?)
+    }
+
+    /// Returns the flow, if it offers this step now.
+    ///
+    /// The flow decides again when the step is taken; this spares the work before.
+    pub async fn offered(&self, step: &dyn Step) -> Result<Open, Problem> {
+        let open = self.opened.look(self.app).await?;
+        if open.offers(&self.app.flow_rules).contains(&step.path()) {
+            Ok(open)
+        } else {
+            Err(NOT_NOW)
+        }
+    }
+
+    /// Takes a step that cannot end the flow.
+    pub async fn ask(&self, command: Command) -> Result<Response, Problem> {
+        let reply = self.opened.ask(self.app, command).await?;
+        Ok(ending::shown(self.app, self.opened, &reply.flow).await?.into_response())
+    }
+
+    /// Takes a step that may end the flow.
+    pub async fn proceed(&self, asking: Asking<'_>) -> Result<Response, Problem> {
+        ending::proceed(self.app, self.opened, asking).await
+    }
+
+    /// Says that a proof was right. The attempt counts as one that was never made, and when the
+    /// person has proved enough, nothing is held against the account any more.
+    ///
+    /// `first` is what an earlier proof of the same flow was charged to.
+    pub async fn prove(
+        &self,
+        proved: Proved,
+        attempt: Attempt,
+        first: Option<(&'static str, String)>,
+    ) -> Result<Response, Problem> {
+        let account = proved.account.clone();
+        let answer = Said::Proved(proved);
+        let asking = Asking { account: &account, chosen: None, answer };
+        let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
+        if answered.authenticated {
+            attempt.succeeded();
+            if let Some((authenticator, identifier)) = first {
+                self.app.attempts.clear(authenticator, &identifier);
+            }
+        } else {
+            attempt.give_back();
+        }
+        Ok(answered.response)
+    }
+
+    /// Says that a first proof was wrong.
+    pub async fn disprove(&self, step: &dyn Step, named: Named) -> Result<Response, Problem> {
+        let account = named.account().map(|known| known.id.clone());
+        self.disprove_of(step, account, named.attempt).await
+    }
+
+    async fn disprove_of(
+        &self,
+        step: &dyn Step,
+        account: Option<String>,
+        attempt: Attempt,
+    ) -> Result<Response, Problem> {
+        attempt.failed();
+        let step = step.path();
+        self.opened.ask(self.app, Command::Disprove { step, account }).await?;
+        Err(INVALID_CREDENTIALS)
+    }
+}

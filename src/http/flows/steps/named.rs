@@ -1,0 +1,84 @@
+//! The account that a person's identifier names, for a first proof: known and unknown identifiers cost
+//! the same.
+
+use super::{Step, StepRequest};
+use crate::{
+    actors::Seen,
+    domain::{
+        account::{Account, EMAIL_ADDRESSES, Known, normalise_email},
+        flow::Proved,
+    },
+    http::{
+        answer::error::Problem,
+        app::App,
+        flows::{
+            known_browser,
+            problems::{NOT_NOW, UNAVAILABLE},
+        },
+        limits::attempts::{Attempt, NotCharged},
+    },
+};
+use std::sync::Arc;
+
+/// No account has this id, and reading it costs what reading one does.
+const DECOY: &str = "00000000-0000-0000-0000-000000000000";
+
+/// The account that was named, if there is one, and the attempt that is charged to its name.
+pub struct Named {
+    seen: Arc<Seen<Account>>,
+    pub attempt: Attempt,
+}
+
+impl Named {
+    pub fn account(&self) -> Option<&Known> {
+        self.seen.machine.known()
+    }
+
+    /// Returns a proof of this account, judged on what was read of it.
+    pub fn proved(&self, step: &dyn Step) -> Option<Proved> {
+        self.account().map(|known| Proved {
+            step: step.path(),
+            account: known.id.clone(),
+            version: self.seen.version,
+            second_factors: known.credentials.second_factors(),
+        })
+    }
+}
+
+impl StepRequest<'_> {
+    /// Charges an attempt to the identifier, whether or not an account has it, and looks it up.
+    pub async fn named(&self, step: &dyn Step) -> Result<Named, Problem> {
+        let identifier = self.offered(step).await?.identifier.ok_or(NOT_NOW)?;
+        // What is not an address belongs to no account, and costs the same.
+        let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
+        let attempt = self.charge_attempt(step.path(), &email).await?;
+        Ok(Named { seen: find(self.app, &email).await?, attempt })
+    }
+
+    /// A browser in which the person signed in before has an allowance of its own when that of the
+    /// identifier is used up.
+    async fn charge_attempt(&self, step: &'static str, email: &str) -> Result<Attempt, Problem> {
+        let (app, source) = (self.app, &self.opened.source);
+        let refused = match app.attempts.charge(step, email).await {
+            Ok(attempt) => return Ok(attempt),
+            Err(NotCharged::Unavailable) => return Err(UNAVAILABLE),
+            Err(refused @ NotCharged::TooMany(_)) => refused,
+        };
+        if source.known_browser.is_none() {
+            return Err(refused.into());
+        }
+        let seen = find(app, email).await?;
+        let known = seen.machine.known();
+        match known.and_then(|known| known_browser::find(app, source, known)) {
+            Some(browser) => Ok(app.attempts.charge_known_browser(step, &browser).await?),
+            None => Err(refused.into()),
+        }
+    }
+}
+
+/// Finds the account of an address, with as many readings where there is none.
+async fn find(app: &App, email: &str) -> Result<Arc<Seen<Account>>, Problem> {
+    let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
+    let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
+    Ok(app.accounts.peek(&id).await?)
+}

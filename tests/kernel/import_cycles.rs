@@ -1,0 +1,173 @@
+//! No circles of imports between files of different folders. A module and the folder below it may
+//! know each other.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+type Imports = BTreeMap<String, BTreeSet<String>>;
+
+/// Lists the code files below `folder` by their module paths.
+fn modules(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            modules(&path, found);
+        } else if let Some(stem) = name.strip_suffix(".rs").filter(|stem| !stem.contains("tests")) {
+            let inside = path.strip_prefix("src").unwrap().with_extension("");
+            let mut module = vec!["crate".to_owned()];
+            module.extend(inside.iter().map(|part| part.to_string_lossy().into_owned()));
+            if matches!(stem, "mod" | "lib" | "main") {
+                module.pop();
+            }
+            if stem != "main" {
+                found.insert(module.join("::"), path);
+            }
+        }
+    }
+}
+
+/// Spells out every path of an import such as `a::{b, c::{d, e as f}}`.
+fn paths(import: &str) -> Vec<String> {
+    let import = import.trim();
+    let Some((stem, rest)) = import.split_once('{') else {
+        let path = import.split(" as ").next().unwrap_or_default();
+        return vec![path.trim().to_owned()];
+    };
+    let inner = rest.trim_end().strip_suffix('}').unwrap_or(rest);
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in inner.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if c == ',' && depth == 0 {
+            parts.push(String::new());
+        } else {
+            parts.last_mut().unwrap().push(c);
+        }
+    }
+    let whole = parts.iter().filter(|part| !part.trim().is_empty());
+    whole.flat_map(|part| paths(part)).map(|path| format!("{}{path}", stem.trim())).collect()
+}
+
+/// Returns what a file imports, as modules of ours.
+fn imports(module: &str, text: &str, known: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
+    let code: String = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let mut found = BTreeSet::new();
+    for statement in code.split(';') {
+        let Some(at) = statement.find("use ") else { continue };
+        let begins = statement[..at].trim_end();
+        let is_import = begins.is_empty()
+            || begins.ends_with('}')
+            || begins.ends_with("pub")
+            || begins.ends_with(')')
+            || begins.ends_with(']');
+        if !is_import {
+            continue;
+        }
+        for path in paths(&statement[at + 4..].replace('\n', " ")) {
+            let mut base: Vec<&str> = module.split("::").collect();
+            let mut parts: Vec<&str> = path.split("::").map(str::trim).collect();
+            match parts[0] {
+                "crate" => base = vec!["crate"],
+                "super" => {
+                    while parts.first() == Some(&"super") {
+                        base.pop();
+                        parts.remove(0);
+                    }
+                    parts.insert(0, "");
+                }
+                "self" => {}
+                _ => parts.insert(0, ""),
+            }
+            base.extend(parts.into_iter().skip(1).filter(|part| !matches!(*part, "self" | "*")));
+            let mut ends = (1..=base.len()).rev().map(|length| base[..length].join("::"));
+            found.extend(ends.find(|name| name != "crate" && known.contains_key(name)));
+        }
+    }
+    found.remove(module);
+    found
+}
+
+/// Lists what can be reached from `module`.
+fn reached(module: &str, imports: &Imports) -> BTreeSet<String> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![module.to_owned()]);
+    while let Some(one) = open.pop() {
+        for next in imports.get(&one).into_iter().flatten() {
+            if seen.insert(next.clone()) {
+                open.push(next.clone());
+            }
+        }
+    }
+    seen
+}
+
+/// Lists pairs of files that import each other, through others or not, from folders of which neither
+/// lies in the other.
+fn circles(imports: &Imports, folders: &BTreeMap<String, PathBuf>) -> Vec<String> {
+    let reach: Imports =
+        imports.keys().map(|module| (module.clone(), reached(module, imports))).collect();
+    let mut found = Vec::new();
+    for (one, reachable) in &reach {
+        for other in reachable.iter().filter(|other| *other > one) {
+            let back = reach.get(other).is_some_and(|reach| reach.contains(one));
+            let (here, there) = (&folders[one], &folders[other]);
+            if back && !here.starts_with(there) && !there.starts_with(here) {
+                found.push(format!("{one} and {other}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn files_of_different_folders_do_not_import_each_other() {
+    let mut files = BTreeMap::new();
+    modules(Path::new("src"), &mut files);
+    assert!(files.len() > 200, "the files were found: {}", files.len());
+    let imports: Imports = files
+        .iter()
+        .map(|(module, path)| {
+            (module.clone(), imports(module, &fs::read_to_string(path).unwrap(), &files))
+        })
+        .collect();
+    let edges: usize = imports.values().map(BTreeSet::len).sum();
+    assert!(edges > 800, "the imports were seen: {edges}");
+    let folders =
+        files.iter().map(|(module, path)| (module.clone(), path.parent().unwrap().to_owned()));
+    let found = circles(&imports, &folders.collect());
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_circle_is_seen_however_long_it_is() {
+    let graph = |edges: &[(&str, &str)]| {
+        let mut imports = Imports::new();
+        for (from, to) in edges {
+            imports.entry((*from).to_owned()).or_default().insert((*to).to_owned());
+            imports.entry((*to).to_owned()).or_default();
+        }
+        imports
+    };
+    let folders = [("a", "src/x"), ("b", "src/y"), ("c", "src/x/z"), ("d", "src")]
+        .map(|(module, folder)| (module.to_owned(), PathBuf::from(folder)));
+    let folders = BTreeMap::from(folders);
+    assert_eq!(circles(&graph(&[("a", "b"), ("b", "d"), ("d", "a")]), &folders), ["a and b"]);
+    assert!(circles(&graph(&[("a", "c"), ("c", "a"), ("d", "a")]), &folders).is_empty());
+    assert_eq!(
+        paths("crate::{a::B, c::{self, d as e}}"),
+        ["crate::a::B", "crate::c::self", "crate::c::d"]
+    );
+}
