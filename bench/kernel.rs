@@ -77,7 +77,7 @@ impl Node {
         let options = StoreOptions {
             url,
             node: draw_text(&SystemDice, 16),
-            chainer: log_chain(vault.clone()),
+            chain_keys: log_chain(vault.clone()),
             fault_injection: Arc::new(NothingFails),
         };
         let store = Store::open(options, SystemClock.now()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Counts how often a number fell where; for operators, and cheap enough for every request.
+//! Histograms for operators, cheap enough for every request.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -15,7 +15,7 @@ const MICROS: [u64; BOUNDS] =
 /// How many of something came at once.
 const SIZES: [u64; BOUNDS] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
-/// A histogram that anyone may add to at any time.
+/// A histogram that any thread may add to at any time.
 pub struct Histogram {
     bounds: &'static [u64; BOUNDS],
     counts: [AtomicU64; BOUNDS + 1],

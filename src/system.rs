@@ -4,7 +4,7 @@ use crate::{
     actors::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
         MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
-        View,
+        View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread,
     },
@@ -18,7 +18,10 @@ use crate::{
         password::Policy,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
-    store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
+    store::{
+        ChainKey, ChainKeys, Mac, NothingFails, OpenError, ReadError, Store, StoreOptions,
+        views::{FreshReads, StoreReport},
+    },
 };
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -199,6 +202,16 @@ impl System {
         &self.services.store
     }
 
+    /// The reads of the store that HTTP makes by itself.
+    pub fn fresh_reads(&self) -> FreshReads {
+        self.services.store.fresh_reads()
+    }
+
+    /// Returns the counters of the store.
+    pub fn store_report(&self) -> StoreReport {
+        self.services.store.report()
+    }
+
     /// Says how the entities of each hosted kind are.
     pub fn kinds(&self) -> Vec<(&'static str, KindReport)> {
         self.tree.kinds()
@@ -214,12 +227,24 @@ impl System {
         self.tree.given_up().await
     }
 
-    /// Admits no more commands, finishes what is under way, and closes the store last.
+    /// Takes no more commands, finishes what is under way, exports the heads of the security log, and
+    /// closes the store last.
     ///
     /// Returns false where something was still under way when the time was up.
     pub async fn stop(&self, timeout: Duration) -> bool {
         let orderly = self.tree.stop(timeout).await;
         self.hashing.stop().await;
+        let Services { store, clock, .. } = &*self.services;
+        // After the last commit of this node: what is cut off while it is down shows against these.
+        match tokio::time::timeout(timeout, export_log_heads(store, clock.now())).await {
+            Ok(Ok(_heads)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the heads of the security log are not exported");
+            }
+            Err(_elapsed) => {
+                tracing::warn!("the heads of the security log are not exported in time");
+            }
+        }
         let closed = tokio::time::timeout(timeout, self.services.store.close()).await.is_ok();
         orderly && closed
     }
@@ -316,7 +341,7 @@ async fn open_services(
     let options = StoreOptions {
         url: store_url.to_owned(),
         node: draw_text(&*dice, 16),
-        chainer: log_chain(vault.clone()),
+        chain_keys: log_chain(vault.clone()),
         fault_injection: Arc::new(NothingFails),
     };
     let store = Store::open(options, clock.now()).await?;
@@ -330,13 +355,13 @@ async fn open_services(
 }
 
 /// Chains the security log with a key derived from the keys folder.
-struct LogChain(SharedVault);
+struct LogChainKeys(SharedVault);
 
 const LOG_PURPOSE: &str = "security log";
 
-impl Chainer for LogChain {
-    fn pen(&self) -> Box<dyn Pen> {
-        Box::new(LogPen(self.0.now().mac_key(LOG_PURPOSE)))
+impl ChainKeys for LogChainKeys {
+    fn current(&self) -> Box<dyn ChainKey> {
+        Box::new(LogChainKey(self.0.now().mac_key(LOG_PURPOSE)))
     }
 
     fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac> {
@@ -345,10 +370,10 @@ impl Chainer for LogChain {
 }
 
 /// One reading of the vault: a key that is replaced meanwhile still writes what it began.
-struct LogPen(MacKey);
+struct LogChainKey(MacKey);
 
-impl Pen for LogPen {
-    fn key(&self) -> &str {
+impl ChainKey for LogChainKey {
+    fn id(&self) -> &str {
         self.0.kid()
     }
 
@@ -358,8 +383,8 @@ impl Pen for LogPen {
 }
 
 /// Returns what chains the security log of an installation whose vault this is.
-pub fn log_chain(vault: SharedVault) -> Arc<dyn Chainer> {
-    Arc::new(LogChain(vault))
+pub fn log_chain(vault: SharedVault) -> Arc<dyn ChainKeys> {
+    Arc::new(LogChainKeys(vault))
 }
 
 #[cfg(test)]
@@ -371,12 +396,12 @@ mod tests {
     fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
         let vault = SharedVault::new(Vault::new(SecretKey::new(&[1; 32]), vec![]));
         let chain = log_chain(vault.clone());
-        let pen = chain.pen();
-        let (key, mac) = (pen.key().to_owned(), pen.mac(&[b"x"]));
+        let held = chain.current();
+        let (key, mac) = (held.id().to_owned(), held.mac(&[b"x"]));
         assert_eq!(chain.mac(&key, &[b"x"]), Some(mac));
         vault.replace(Vault::new(SecretKey::new(&[2; 32]), vec![]));
-        assert_eq!((pen.key(), pen.mac(&[b"x"])), (key.as_str(), mac));
-        assert_ne!(chain.pen().key(), key, "the next one has the new key");
+        assert_eq!((held.id(), held.mac(&[b"x"])), (key.as_str(), mac));
+        assert_ne!(chain.current().id(), key, "the next one has the new key");
         assert_eq!(chain.mac(&key, &[b"x"]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What the process says of itself: lines on standard error, spans to a collector if built with it.
+//! What the process logs: lines on standard error, spans to a collector if built with it.
 
 #[cfg(feature = "otel")]
 mod otel;
@@ -9,25 +9,25 @@ use tracing_subscriber::{
     EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-/// How much is said unless `PORTEIRO_LOG` asks for something else.
+/// How much is logged unless `PORTEIRO_LOG` asks for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
     /// A command that runs and ends: only what is wrong.
     Quiet,
-    /// A development server: also whom it refused.
+    /// A development server: also the requests it refused.
     Development,
-    /// A server: what it does with itself, and whom it refused.
+    /// A server: what it does, and the requests it refused.
     Informative,
 }
 
-/// Kept as long as the process speaks.
-#[must_use = "dropped, it says no more"]
+/// Kept as long as the process logs.
+#[must_use = "once it is dropped, no spans are sent"]
 pub struct Telemetry {
     #[cfg(feature = "otel")]
     _exporting: Option<otel::Exporting>,
 }
 
-/// `PORTEIRO_LOG` is no filter: whoever set it wants to see something.
+/// `PORTEIRO_LOG` is no filter: the operator who set it wants to see something.
 #[derive(Debug, thiserror::Error)]
 #[error("PORTEIRO_LOG: is no filter like info,porteiro::http=debug")]
 pub struct NoFilter(#[source] tracing_subscriber::filter::ParseError);
@@ -35,7 +35,7 @@ pub struct NoFilter(#[source] tracing_subscriber::filter::ParseError);
 /// Begins to write lines: for people on a terminal, JSON otherwise.
 pub fn start(verbosity: Verbosity) -> Result<Telemetry, NoFilter> {
     let usual = match verbosity {
-        // The heads of the security log are worth keeping whatever else is said.
+        // The heads of the security log are always worth keeping.
         Verbosity::Quiet => format!("warn,{LOG_HEADS}=info"),
         Verbosity::Development => "warn,porteiro::http=info".to_owned(),
         Verbosity::Informative => "info".to_owned(),
@@ -57,7 +57,7 @@ pub fn start(verbosity: Verbosity) -> Result<Telemetry, NoFilter> {
     };
     #[cfg(feature = "otel")]
     let registry = registry.with(spans);
-    // A second subscriber in one process is a test's affair; the first one stays.
+    // Only tests start a second subscriber in one process; the first one stays.
     let _ = registry.with(lines.with_filter(filter)).try_init();
     Ok(Telemetry {
         #[cfg(feature = "otel")]

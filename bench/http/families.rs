@@ -39,7 +39,7 @@ impl Families {
         let options = StoreOptions {
             url: format!("sqlite://{}", file.display()),
             node: draw_text(&SystemDice, 16),
-            chainer: log_chain(vault),
+            chain_keys: log_chain(vault),
             fault_injection: Arc::new(NothingFails),
         };
         let store = Store::open(options, SystemClock.now()).await?;

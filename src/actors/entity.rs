@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::{Decision, Machine, Requirement, Timestamp},
-    store::{CommitError, Standing},
+    store::{CommitError, Liveness},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use std::{marker::PhantomData, sync::Arc, time::Duration};
@@ -224,12 +224,12 @@ impl<M: Machine> State<M> {
     ) -> Result<Option<&'static str>, Stale> {
         let mut asked = vec![(M::KIND, &*self.id)];
         asked.extend(requirements.iter().map(|fact| (fact.kind(), fact.id())));
-        let found = self.shared.services.store.standing(&asked).await.map_err(|_| Stale)?;
-        if found[0].map_or(0, |standing| standing.version) != version {
+        let found = self.shared.services.store.liveness(&asked).await.map_err(|_| Stale)?;
+        if found[0].map_or(0, |row| row.version) != version {
             return Err(Stale);
         }
-        let holds = |fact: &Requirement, standing: Option<Standing>| {
-            standing.is_some_and(|found| fact.holds(found.version, found.live_until, now))
+        let holds = |fact: &Requirement, liveness: Option<Liveness>| {
+            liveness.is_some_and(|found| fact.holds(found.version, found.live_until, now))
         };
         let mut facts = requirements.iter().zip(&found[1..]);
         Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))

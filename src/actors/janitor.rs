@@ -1,7 +1,10 @@
 //! Deletes what has expired, in small batches, and keeps the security log provable.
 
 use super::services::Services;
-use crate::{domain::Timestamp, store::Head};
+use crate::{
+    domain::Timestamp,
+    store::{CommitError, Head, Store},
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
@@ -72,8 +75,9 @@ impl Actor for Janitor {
         (services, options): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         drop(myself.send_after(options.every, || Sweep));
-        let now = services.clock.now();
-        let (anchored_at, checkpointed_at) = (now, now);
+        let anchored_at = services.clock.now();
+        // At once: a node that is often restarted shortens the log, too.
+        let checkpointed_at = Timestamp::NEVER;
         Ok(JanitorState { services, options, anchored_at, anchored: Vec::new(), checkpointed_at })
     }
 
@@ -94,6 +98,16 @@ impl Actor for Janitor {
     }
 }
 
+/// Names every head in the log itself and in our own output, which is kept outside the database.
+pub async fn export_log_heads(store: &Store, now: Timestamp) -> Result<Vec<Head>, CommitError> {
+    let heads = store.anchor_log(now).await?;
+    for Head { lane, seq, mac } in &heads {
+        let mac = URL_SAFE_NO_PAD.encode(mac);
+        tracing::info!(target: LOG_HEADS, lane, seq, mac, "security log head");
+    }
+    Ok(heads)
+}
+
 impl JanitorState {
     async fn sweep(&mut self) -> Backlog {
         let now = self.services.clock.now();
@@ -110,21 +124,15 @@ impl JanitorState {
         if trimmed == Backlog::Some { trimmed } else { forgotten }
     }
 
-    /// Names every head in the log and in our own output, which is kept outside the database.
+    /// Exports the heads, if anything was written since.
     async fn anchor(&mut self, now: Timestamp) {
         let store = &self.services.store;
         // Anchors and checkpoints are no news: two nodes would answer each other's for ever.
         if store.log_written_after(&self.anchored).await.is_ok_and(|news| !news) {
             return;
         }
-        match store.anchor_log(now).await {
-            Ok(heads) => {
-                for head in &heads {
-                    let mac = URL_SAFE_NO_PAD.encode(&head.mac);
-                    tracing::info!(target: LOG_HEADS, lane = head.lane, seq = head.seq, mac, "security log head");
-                }
-                self.anchored = heads;
-            }
+        match export_log_heads(store, now).await {
+            Ok(heads) => self.anchored = heads,
             Err(error) => tracing::warn!(%error, "the security log could not be anchored"),
         }
     }

@@ -40,12 +40,14 @@ mod wake;
 pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
 pub use hydrate::{HydrateError, Hydrated, hydrate};
-pub use janitor::{JanitorOptions, LOG_HEADS};
+pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_keeper::{
     INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,
 };
 pub use metrics::KindReport;
 pub use multi_commit::{MultiCommit, MultiCommits};
+// What a commit of several entities may answer.
+pub use crate::store::CommitError;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
 pub use root::RestartBudget;
 pub use services::Services;

@@ -57,7 +57,7 @@ impl Default for TreeOptions {
             janitor: JanitorOptions {
                 every: Duration::from_secs(1),
                 anchor_every: Duration::from_mins(10),
-                keep_log: None,
+                keep_log: Some(Duration::from_hours(400 * 24)),
             },
             keys: KeyOptions {
                 every: Duration::from_secs(10),

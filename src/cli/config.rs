@@ -1,4 +1,4 @@
-//! `porteiro config`: what is in effect, and who said so.
+//! `porteiro config`: what is in effect, and where it was set.
 
 use super::{
     Failure, say,

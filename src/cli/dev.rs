@@ -3,7 +3,8 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, read_folder, workbench_at,
+        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, read_folder,
+        runtime_options, workbench_at,
     },
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     },
     domain::{Clock as _, password::Policy},
     http::Hosts,
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
 use std::{
@@ -88,7 +89,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         proxies: Vec::new(),
         registration: config.registration.open,
         limits_enabled: config.limits.enabled,
-        runtime_options: RuntimeOptions::default(),
+        runtime_options: runtime_options(config),
     })
     .await;
     started.map_err(|error| match error {

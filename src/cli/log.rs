@@ -71,11 +71,11 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     if proof.findings.is_empty() && rows > 0 { Ok(()) } else { Err(Failure::Findings) }
 }
 
-/// Picks the heads out of a server's log; one without any was kept for nothing.
+/// Picks the heads out of a server's log; one without any is refused.
 fn read_heads(file: &Path) -> Result<Vec<Head>, Failure> {
     let read = std::fs::read(file);
     let text = read.map_err(|error| Failure::Configuration(vec![unreadable(file, &error)]))?;
-    // Whatever else stands in a log, lines that name a head are JSON.
+    // Other lines of a log may be anything; those that name a head are JSON.
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter_map(|line| serde_json::from_str::<LoggedLine>(line).ok());
     let heads: Vec<Head> = lines

@@ -4,7 +4,7 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, lifetimes, links, no_store},
+    settings::{Given, cannot_start, lifetimes, links, no_store, runtime_options},
     unsupported_settings,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
     http::Hosts,
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
     store,
     system::SystemError,
     transport::TlsIdentity,
@@ -75,6 +75,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     {
         reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
+    let runtime_options = runtime_options(&config);
     let needed = (config.issuer, config.store.url, config.keys.dir);
     let (Some(issuer), Some(store), Some(folder)) = needed else {
         return Err(Failure::Configuration(reasons));
@@ -95,7 +96,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
         limits_enabled: config.limits.enabled,
-        runtime_options: RuntimeOptions::default(),
+        runtime_options,
     })
 }
 

@@ -10,6 +10,7 @@ use crate::{
     },
     domain::{password::Policy, signing_keys::SigningKeys},
     http,
+    server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
 };
@@ -20,10 +21,10 @@ use std::{
     sync::Arc,
 };
 
-/// Where `porteiro dev` keeps everything.
+/// The folder of `porteiro dev`.
 pub(super) const DEV_FOLDER: &str = ".porteiro";
 
-/// What a command was given to configure itself with.
+/// The configuration that a command was given.
 pub(super) struct Given {
     file: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
@@ -69,7 +70,7 @@ impl Given {
         self
     }
 
-    /// Loads what a command needs; without any of it, the development server's if there is one here.
+    /// Loads what a command needs; where nothing was given, the development server's if there is one.
     pub(super) fn load(self, needed: &[&str]) -> Result<Loaded, Failure> {
         let dev = if self.says_where() { Vec::new() } else { development(Path::new(DEV_FOLDER)) };
         self.load_over(dev, needed)
@@ -125,7 +126,7 @@ fn flag(setting: &'static str, flag: &str, value: OsString) -> Flag {
     Flag { setting, value, flag: flag.to_owned() }
 }
 
-/// Where the development server of this folder keeps its things, if it was ever started.
+/// The settings of the development server of this folder, if it was ever started.
 fn development(folder: &Path) -> Vec<(&'static str, String)> {
     if !folder.join("keys").is_dir() {
         return Vec::new();
@@ -162,12 +163,12 @@ pub(super) async fn workbench_at(url: &str, folder: &Folder) -> Result<Workbench
     })
 }
 
-/// A store that cannot be used must be mended first, whoever wanted to use it.
+/// In every command, a store that cannot be used is a fault of the configuration.
 pub(super) fn no_store(url: &str, error: &OpenError) -> Failure {
     Failure::Configuration(vec![format!("{}: {}", SecretUrl::new(url), chain(error))])
 }
 
-/// Reads where the signing keys of an installation stand, if its store was ever used; changes nothing.
+/// Reads the states of an installation's signing keys, if its store was ever used; changes nothing.
 pub(super) async fn key_states(url: &str, folder: &Folder) -> Result<Option<SigningKeys>, Failure> {
     let cannot = |error| no_store(url, &error);
     if !store::pending_migrations(url).await.map_err(cannot)?.is_empty() {
@@ -180,7 +181,7 @@ pub(super) async fn key_states(url: &str, folder: &Folder) -> Result<Option<Sign
     Ok(states?)
 }
 
-/// What must be mended first is told apart from what may succeed later.
+/// Tells faults of the configuration from what may succeed later.
 pub(super) fn cannot_start(error: SystemError) -> Failure {
     match error {
         SystemError::Keys(faults) => faults_of(&faults),
@@ -195,17 +196,17 @@ pub(super) fn cannot_start(error: SystemError) -> Failure {
     }
 }
 
-/// Reads the keys folder of an installation, whoever made its keys.
+/// Reads the keys folder of an installation; keys that `dev` made are accepted.
 pub(super) fn read_folder(path: &Path) -> Result<Folder, Failure> {
     Folder::load(path, DevKeys::Accepted).map_err(|faults| faults_of(&faults))
 }
 
-/// What is wrong with a keys folder must be mended first.
+/// What is wrong with a keys folder is a fault of the configuration.
 pub(super) fn faults_of(faults: &[Fault]) -> Failure {
     Failure::Configuration(faults.iter().map(ToString::to_string).collect())
 }
 
-/// How long things live, as the endpoints want to know it.
+/// Lifetimes, as the endpoints take them.
 pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
     http::Lifetimes {
         authorization_code: given.authorization_code,
@@ -219,8 +220,36 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
     }
 }
 
-/// Where people are sent, as the endpoints want to know it.
+/// Where people are sent, as the endpoints take it.
 pub(super) fn links(given: &config::Links) -> http::Links {
-    let config::Links { sign_in, device, approval } = given.clone();
+    let config::Links { sign_in, device, approval, .. } = given.clone();
     http::Links { sign_in, device, approval }
+}
+
+/// How the server works, as far as an operator decides it.
+pub(super) fn runtime_options(config: &Config) -> RuntimeOptions {
+    let mut options = RuntimeOptions::default();
+    options.tree.janitor.keep_log = config.log.keep;
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_janitor_keeps_the_log_for_as_long_as_the_operator_says() {
+        let keep = |days: &str| {
+            let environment = vec![("PORTEIRO_LOG__KEEP_DAYS".into(), days.into())];
+            let loaded = Config::load(Sources { environment, ..Sources::default() }).unwrap();
+            runtime_options(&loaded.config).tree.janitor.keep_log
+        };
+        assert_eq!(keep("30"), Some(Duration::from_hours(30 * 24)));
+        assert_eq!(keep("0"), None);
+        let (unsaid, usual) =
+            (Config::load(Sources::default()).unwrap(), RuntimeOptions::default());
+        let keep_log = runtime_options(&unsaid.config).tree.janitor.keep_log;
+        assert_eq!(keep_log, usual.tree.janitor.keep_log, "the default is said twice");
+    }
 }

@@ -15,7 +15,7 @@ impl Complaint {
         Self { line, text: text.into() }
     }
 
-    /// Says it the way editors and terminals can jump to: `FILE:LINE: text`.
+    /// Returns it as editors and terminals know it: `FILE:LINE: text`.
     pub fn of_file(&self, path: &Path) -> String {
         match self.line {
             0 => format!("{}: {}", path.display(), self.text),

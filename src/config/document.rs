@@ -7,12 +7,12 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-/// Deeper than anyone writes by hand, and shallow enough to walk without thinking of the stack.
+/// Deeper than files written by hand, and shallow enough for recursion.
 const DEEPEST: usize = 32;
-/// What is not TOML at all would otherwise be complained about a thousand times.
+/// A file that is not TOML at all would otherwise give thousands of complaints.
 const MOST_COMPLAINTS: usize = 20;
 
-/// A file's tables and values, before anyone has said which of them are known.
+/// A file's tables and values; which keys are known is decided later.
 pub struct Document {
     root: Section,
 }
@@ -55,7 +55,7 @@ pub(super) enum Node {
 }
 
 impl Document {
-    /// Reads TOML; says everything that keeps it from being read.
+    /// Reads TOML, or returns everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut reader = Reader { text, lines: line_starts(text), complaints: Vec::new() };
@@ -68,7 +68,7 @@ impl Document {
         if complaints.is_empty() {
             return Ok(Self { root: Section::new(String::new(), 1, entries) });
         }
-        // The parser may stumble over one mistake several times.
+        // The parser may report one mistake several times.
         complaints.sort_by_key(|complaint| complaint.line);
         complaints.dedup_by_key(|complaint| complaint.line);
         let more = complaints.len().saturating_sub(MOST_COMPLAINTS);
@@ -85,7 +85,7 @@ impl Document {
     }
 }
 
-/// What turns the parser's spans into lines, and gathers what is wrong meanwhile.
+/// Turns the parser's spans into lines, and gathers complaints.
 struct Reader<'a> {
     text: &'a str,
     /// Where each line begins.
@@ -167,7 +167,7 @@ impl Reader<'_> {
         })
     }
 
-    /// PostgreSQL cannot store NUL, and nothing here can mean it.
+    /// PostgreSQL cannot store NUL, and no value needs it.
     fn string(&mut self, text: &str, line: usize) -> String {
         if text.contains('\0') {
             self.complain(line, "a text must not hold the character NUL");
@@ -181,8 +181,8 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(breaks.map(|(offset, _)| offset + 1)).collect()
 }
 
-/// Drops a table level by level: dotted keys inside inline tables nest deeper than the stack, were
-/// each level to drop the next.
+/// Drops a table level by level: dotted keys inside inline tables nest so deep that a recursive drop
+/// would overflow the stack.
 fn dismantle(table: DeTable<'_>) {
     let mut values = vec![DeValue::Table(table)];
     while let Some(value) = values.pop() {

@@ -1,13 +1,17 @@
 //! The configuration in effect, typed, a struct for each of a file's tables.
 
-use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Formed};
+use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed};
+use crate::domain::Secret;
 use ipnet::IpNet;
 use std::{
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
     path::{Path, PathBuf},
     time::Duration,
 };
 use url::Url;
+
+/// Stands for an address until the table's default is put there.
+const UNSET: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 /// Everything an operator decides.
 #[derive(Clone, Debug)]
@@ -32,30 +36,31 @@ pub struct Config {
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
     pub geo: Geo,
+    pub log: Log,
     pub limits: Limits,
 }
 
 /// The database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Store {
     pub url: Option<SecretUrl>,
 }
 
 /// The keys folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     pub dir: Option<PathBuf>,
 }
 
 /// Our certificate and its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
 }
 
 /// The listener for client certificates (RFC 8705).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mtls {
     pub listen: Option<SocketAddr>,
     pub client_ca: Option<PathBuf>,
@@ -68,15 +73,16 @@ pub struct Operator {
 }
 
 /// Our own screens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Screens {
     pub enabled: bool,
     pub default_locale: Locale,
 }
 
 /// A language the screens speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locale {
+    #[default]
     English,
     Portuguese,
 }
@@ -87,42 +93,45 @@ pub struct Links {
     pub sign_in: Option<Url>,
     pub device: Option<Url>,
     pub approval: Option<Url>,
+    pub recovery: Option<Url>,
+    pub invitation: Option<Url>,
+    pub verify_email: Option<Url>,
 }
 
-/// How mail leaves, and from whom.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How mail is sent, and from which sender.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
     pub transport: Option<MailTransport>,
     pub from: Option<Mailbox>,
 }
 
-/// How SMS leave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How SMS are sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sms {
     pub transport: Option<SmsTransport>,
 }
 
-/// Whether anyone may make an account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Whether people may make accounts for themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignUp {
     pub open: bool,
 }
 
 /// Whether clients may register without credentials (RFC 7591).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     pub open: bool,
 }
 
 /// What a new password must satisfy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PasswordRules {
     pub min_length: usize,
     pub breach_check: BreachCheck,
 }
 
 /// How long things live.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
     pub authorization_code: Duration,
     pub access_token: Duration,
@@ -139,23 +148,70 @@ pub struct Lifetimes {
     pub magic_link: Duration,
 }
 
-/// What may be called, and who vouches for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which addresses may be called, and which certificates are trusted there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outbound {
     pub allow_private_networks: bool,
     pub extra_ca: Option<PathBuf>,
 }
 
-/// Where addresses are in the world.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The database that locates addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geo {
     pub database: Option<PathBuf>,
 }
 
+/// The security log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// How long it is kept; `None` is for ever.
+    pub keep: Option<Duration>,
+}
+
 /// Whether rates are limited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     pub enabled: bool,
+}
+
+impl Config {
+    /// A configuration in which nothing has been set: the table's defaults come first.
+    pub(super) fn blank() -> Self {
+        Self {
+            issuer: None,
+            listen: UNSET,
+            public_proxy: false,
+            trusted_proxies: Vec::new(),
+            store: Store::default(),
+            keys: Keys::default(),
+            tls: Tls::default(),
+            mtls: Mtls::default(),
+            operator: Operator { listen: UNSET },
+            screens: Screens::default(),
+            links: Links::default(),
+            mail: Mail::default(),
+            sms: Sms::default(),
+            sign_up: SignUp::default(),
+            registration: Registration::default(),
+            password: PasswordRules::default(),
+            lifetimes: Lifetimes::default(),
+            outbound: Outbound::default(),
+            geo: Geo::default(),
+            log: Log::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Sms {
+    /// Adds the bearer secret to a transport that takes one.
+    pub(super) fn put_secret(&mut self, given: Secret) -> Parsed<()> {
+        let Some(SmsTransport::Post { secret, .. }) = &mut self.transport else { return Ok(()) };
+        match secret.replace(given) {
+            Some(_) => Err("is also given in the URL of sms.transport: keep one".to_owned()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Tls {
@@ -174,7 +230,7 @@ impl Locale {
         }
     }
 
-    pub(super) fn parse(text: &str) -> Formed<Self> {
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
         match text {
             "en" => Ok(Self::English),
             "pt" => Ok(Self::Portuguese),

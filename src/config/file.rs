@@ -1,4 +1,4 @@
-//! A file as text, no larger than such a file has any reason to be.
+//! Reads a file as text, up to a limit.
 
 use super::Complaint;
 use std::{
@@ -32,7 +32,7 @@ fn cannot_be_read(error: &io::Error) -> Complaint {
 /// Reads at most `limit` bytes to the end.
 pub fn read_text_from(source: impl Read, limit: u64) -> Result<String, Complaint> {
     let mut bytes = Vec::new();
-    // One byte more than allowed tells too large from just large enough, whatever the size was said to be.
+    // One byte more than allowed tells whether the file is too large; its stated size may be wrong.
     let read = source.take(limit + 1).read_to_end(&mut bytes);
     read.map_err(|error| cannot_be_read(&error))?;
     if bytes.len() as u64 > limit {

@@ -1,4 +1,4 @@
-//! The forms values take: from what was given to what is meant, or in words what it is not.
+//! Parsers of values: each returns what is meant, or says what the value is not.
 
 use super::{
     Origin,
@@ -12,13 +12,16 @@ use std::{
 };
 use url::{Host, Url};
 
-/// What a value is not: follows it in a sentence, and does not quote it.
-pub(super) type Formed<T> = Result<T, String>;
+/// A parsed value, or what it is not: words that follow the value in a sentence and do not quote it.
+pub(super) type Parsed<T> = Result<T, String>;
 
-/// Far beyond any use, and nowhere near where sums of times overflow.
+/// Longer than any use, and far from where sums of times overflow.
 const LONGEST: u64 = 10 * 366 * 86_400;
 
-pub(super) fn text(given: &Given) -> Formed<String> {
+/// A hundred years.
+const MOST_DAYS: u64 = 36_500;
+
+pub(super) fn text(given: &Given) -> Parsed<String> {
     match &given.raw {
         Raw::Text(text) if text.chars().any(char::is_control) => {
             Err("must not hold control characters".to_owned())
@@ -31,7 +34,7 @@ pub(super) fn text(given: &Given) -> Formed<String> {
     }
 }
 
-pub(super) fn path(given: &Given) -> Formed<PathBuf> {
+pub(super) fn path(given: &Given) -> Parsed<PathBuf> {
     let path = PathBuf::from(text(given)?);
     let folder = match &given.origin {
         Origin::File { path, .. } => path.parent(),
@@ -40,8 +43,8 @@ pub(super) fn path(given: &Given) -> Formed<PathBuf> {
     Ok(folder.map_or(path.clone(), |folder| folder.join(path)))
 }
 
-/// Reads where the database is; a file that a file names is relative to it, as paths are.
-pub(super) fn store_url(given: &Given) -> Formed<String> {
+/// Reads the URL of the database; a relative path in a file is relative to that file.
+pub(super) fn store_url(given: &Given) -> Parsed<String> {
     let text = text(given)?;
     match text.split_once(':') {
         Some(("sqlite", path)) if !path.trim_matches('/').is_empty() => {
@@ -71,7 +74,7 @@ fn beside(origin: &Origin, path: &str) -> Option<String> {
     Some(format!("sqlite://{}", PathBuf::from(folder).join(relative).display()))
 }
 
-pub(super) fn flag(given: &Given) -> Formed<bool> {
+pub(super) fn flag(given: &Given) -> Parsed<bool> {
     match &given.raw {
         Raw::Flag(flag) => Ok(*flag),
         Raw::Text(text) if text == "true" => Ok(true),
@@ -80,7 +83,7 @@ pub(super) fn flag(given: &Given) -> Formed<bool> {
     }
 }
 
-pub(super) fn number(given: &Given) -> Formed<u64> {
+pub(super) fn number(given: &Given) -> Parsed<u64> {
     let number = match &given.raw {
         Raw::Number(number) => Some(*number),
         // `parse` would also take a sign.
@@ -90,7 +93,21 @@ pub(super) fn number(given: &Given) -> Formed<u64> {
     number.ok_or_else(|| "is not a whole number".to_owned())
 }
 
-pub(super) fn seconds(given: &Given) -> Formed<Duration> {
+pub(super) fn size(given: &Given) -> Parsed<usize> {
+    usize::try_from(number(given)?).map_err(|_| "is too large".to_owned())
+}
+
+/// Reads a span of days; 0 is for ever.
+pub(super) fn days(given: &Given) -> Parsed<Option<Duration>> {
+    match number(given) {
+        Ok(0) => Ok(None),
+        Ok(days) if days <= MOST_DAYS => Ok(Some(Duration::from_secs(days * 86_400))),
+        Ok(_) => Err("is more than a hundred years: for ever is 0".to_owned()),
+        Err(_) => Err("is not a whole number of days".to_owned()),
+    }
+}
+
+pub(super) fn seconds(given: &Given) -> Parsed<Duration> {
     match number(given) {
         Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
         Ok(_) => Err("is more than ten years".to_owned()),
@@ -98,11 +115,11 @@ pub(super) fn seconds(given: &Given) -> Formed<Duration> {
     }
 }
 
-pub(super) fn address(given: &Given) -> Formed<SocketAddr> {
+pub(super) fn address(given: &Given) -> Parsed<SocketAddr> {
     text(given)?.parse().map_err(|_| "is not an address like 127.0.0.1:8443".to_owned())
 }
 
-pub(super) fn networks(given: &Given) -> Formed<Vec<IpNet>> {
+pub(super) fn networks(given: &Given) -> Parsed<Vec<IpNet>> {
     let members: Vec<&str> = match &given.raw {
         Raw::List(list) => list.iter().map(String::as_str).collect(),
         Raw::Text(text) if text.trim().is_empty() => Vec::new(),
@@ -122,7 +139,7 @@ pub(super) fn networks(given: &Given) -> Formed<Vec<IpNet>> {
 }
 
 /// A URL that people or programs are sent to, and that holds no credentials.
-pub(super) fn url(given: &Given) -> Formed<Url> {
+pub(super) fn url(given: &Given) -> Parsed<Url> {
     let url = web_url(&text(given)?)?;
     if has_userinfo(&url) {
         return Err("must not hold credentials".to_owned());
@@ -130,7 +147,7 @@ pub(super) fn url(given: &Given) -> Formed<Url> {
     Ok(url)
 }
 
-pub(super) fn web_url(text: &str) -> Formed<Url> {
+pub(super) fn web_url(text: &str) -> Parsed<Url> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
         _ => Err("is not a URL like https://example.com/path".to_owned()),
@@ -138,7 +155,7 @@ pub(super) fn web_url(text: &str) -> Formed<Url> {
 }
 
 /// Reads `file:///path`.
-pub(super) fn file_url(text: &str) -> Formed<PathBuf> {
+pub(super) fn file_url(text: &str) -> Parsed<PathBuf> {
     let path =
         Url::parse(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
     path.and_then(|url| url.to_file_path().ok())
@@ -149,7 +166,7 @@ pub(super) fn has_userinfo(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// Returns whether what is sent there cannot be read on the way: https, or it never leaves this host.
+/// Returns whether no third party can read what is sent there: https, or loopback.
 pub(super) fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

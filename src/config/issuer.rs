@@ -1,4 +1,4 @@
-//! The issuer: an origin, written in the one way in which others will compare it.
+//! The issuer: an origin in the one spelling that clients compare it with.
 
 use super::form;
 use url::Url;

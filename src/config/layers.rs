@@ -1,8 +1,11 @@
-//! The layers laid over each other: for each setting the last value given, and by whom.
+//! The layers of a configuration: for each setting the last value given, and where.
 
 use super::{
-    Complaint, Document, Origin, Refusal, SETTINGS, Section, Setting, Sort, file::read_text, form,
-    settings::PREFIX, suggestion,
+    Complaint, Document, Origin, Refusal, SETTINGS, Section, Setting,
+    file::read_text,
+    form,
+    settings::{Form, PREFIX},
+    suggestion,
 };
 use std::{
     collections::BTreeMap,
@@ -10,13 +13,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// No configuration comes near it, and a wrong path may lead to anything.
+/// Larger than any configuration; a wrong path may name a file of any size.
 const CONFIGURATION_LIMIT: u64 = 1 << 20;
 
-/// Everything a configuration is made of, lowest layer first; nothing else is looked at.
+/// Everything a configuration is made of, lowest layer first.
 #[derive(Default)]
 pub struct Sources {
-    /// What `porteiro dev` brings along.
+    /// The defaults of `porteiro dev`.
     pub dev: Vec<(&'static str, String)>,
     pub file: Option<PathBuf>,
     pub environment: Vec<(OsString, OsString)>,
@@ -31,7 +34,7 @@ pub struct Flag {
     pub flag: String,
 }
 
-/// A value as it was given, with no form yet; a file tells types apart, the other layers do not.
+/// A value as it was given; a file tells types apart, the other layers do not.
 pub(super) enum Raw {
     Text(String),
     Flag(bool),
@@ -50,9 +53,9 @@ pub(super) struct Given {
 pub(super) struct Layers {
     given: BTreeMap<&'static str, Given>,
     pub(super) refusals: Vec<Refusal>,
-    /// Settings of which a value was given that could not even be taken.
+    /// Settings whose value has the wrong type or is not text.
     pub(super) broken: Vec<&'static str>,
-    /// There is a file and nobody knows what it says.
+    /// There is a file, and it could not be read.
     pub(super) file_unread: bool,
 }
 
@@ -83,7 +86,8 @@ impl Layers {
         self.given.get(name)
     }
 
-    /// Lowers a default to another setting that bounds it: whoever lowers a ceiling has said enough.
+    /// Lowers a default to another setting that bounds it: an operator who lowers a ceiling need not
+    /// lower both.
     pub(super) fn follow(&mut self, name: &'static str, bound: &'static str) {
         let seconds = |name| self.given.get(name).and_then(|given| form::seconds(given).ok());
         let (Some(value), Some(most)) = (seconds(name), seconds(bound)) else { return };
@@ -185,15 +189,21 @@ impl Layers {
     ) {
         let (_, key) = setting.place();
         let before = complaints.len();
-        let taken = match setting.sort {
-            Sort::Flag => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
-            Sort::Number | Sort::Seconds => {
+        let taken = match setting.form {
+            Form::Flag(_) => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
+            Form::Number(_) | Form::Seconds(_) | Form::Days(_) => {
                 section.number(key, complaints).map(|it| (Raw::Number(it.value), it.line))
             }
-            Sort::Networks => section.texts(key, complaints).map(|list| {
+            Form::Networks(_) => section.texts(key, complaints).map(|list| {
                 (Raw::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
             }),
-            Sort::Text | Sort::Word | Sort::Url | Sort::Path | Sort::Address => {
+            Form::Text(_)
+            | Form::Word(_)
+            | Form::Url(_)
+            | Form::StoreUrl(_)
+            | Form::Path(_)
+            | Form::Address(_)
+            | Form::OptionalAddress(_) => {
                 section.text(key, complaints).map(|it| (Raw::Text(it.value), it.line))
             }
         };
@@ -214,7 +224,7 @@ impl Layers {
 
 /// Returns what a variable without `__` was probably meant to be.
 ///
-/// Such names are not ours alone: an orchestrator that runs a service called porteiro injects
+/// Others use such names, too: an orchestrator that runs a service called porteiro injects
 /// `PORTEIRO_PORT`, `PORTEIRO_SERVICE_HOST` and the like into every container beside it. Only the
 /// near miss of a top-level name is refused, and a known name with one underscore for two.
 fn mistyped<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,14 +1,12 @@
 //! A configuration together with where each of its values came from.
 
 use super::{
-    Config, Origin, Refusal, SETTINGS, Setting, Sort, Sources,
-    assembler::Assembler,
-    form,
+    Config, Origin, Refusal, SETTINGS, Setting, Sources,
     layers::{Given, Layers, Raw},
     mask,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt;
 
 /// The configuration, and what `porteiro config` prints of it.
@@ -36,7 +34,7 @@ pub struct Line {
 }
 
 impl Config {
-    /// Lays the layers over each other and gives every value its form.
+    /// Reads the layers and parses every value.
     pub fn load(sources: Sources) -> Result<Loaded, Vec<Refusal>> {
         let (loaded, layers) = read(sources);
         if layers.refusals.is_empty() { Ok(loaded) } else { Err(layers.refusals) }
@@ -44,11 +42,11 @@ impl Config {
 
     /// Reads what can be read and checks all of it for `serve`, so that every reason is named at once.
     ///
-    /// What was refused comes as its default, or not at all: whoever has more to check may go on
-    /// with it, and nobody may serve with it.
+    /// A setting that was refused has its default or is not set: further checks may use the result,
+    /// and no server may run with it.
     pub fn load_for_production(sources: Sources) -> Survey {
         let (loaded, Layers { mut refusals, broken, file_unread, .. }) = read(sources);
-        // Without the file nearly everything is missing, and saying so helps nobody.
+        // Without the file nearly everything is missing, and a list of it would not help.
         if !file_unread {
             let is_known = |setting: Option<&'static str>| {
                 setting.is_some_and(|name| broken.contains(&name))
@@ -104,7 +102,7 @@ impl fmt::Display for Line {
 }
 
 impl Refusal {
-    /// About a setting that nobody gave, with the ways to give it.
+    /// About a setting that was not given, with the ways to give it.
     pub(super) fn missing(setting: &Setting) -> Self {
         let variable = setting.variable();
         let text = match setting.place() {
@@ -121,43 +119,56 @@ fn read(sources: Sources) -> (Loaded, Layers) {
     let mut layers = Layers::lay(sources);
     layers.follow("lifetimes.session_idle", "lifetimes.session_ceiling");
     layers.follow("lifetimes.refresh_idle", "lifetimes.refresh_ceiling");
-    let mut assembler = Assembler { layers: &layers, refusals: Vec::new() };
-    let config = assembler.config();
-    let refusals = assembler.refusals;
-    let line = |setting: &Setting| {
+    let mut config = Config::blank();
+    let (mut lines, mut refusals) = (Vec::new(), Vec::new());
+    for setting in SETTINGS {
         let given = layers.get(setting.name);
-        let is_refused = refusals.iter().any(|refusal| refusal.setting == Some(setting.name));
-        Line {
+        let value = match given.map(|given| setting.put(&mut config, given)) {
+            None => None,
+            Some(Ok(shown)) => Some(shown),
+            Some(Err(reason)) => {
+                // Its default stands in while the rest is read. What is malformed is not shown: it
+                // cannot be masked with confidence.
+                put_default(setting, &mut config);
+                refusals.push(refusal(setting, given, &reason));
+                None
+            }
+        };
+        lines.push(Line {
             name: setting.name,
-            // What is malformed cannot be masked with confidence.
-            value: given.filter(|_| !is_refused).map(|given| shown(setting, given)),
+            value,
             origin: given.map(|given| given.origin.clone()),
             secret: setting.is_secret(),
             about: setting.about,
-        }
-    };
-    let lines = SETTINGS.iter().map(line).collect();
+        });
+    }
     layers.refusals.extend(refusals);
     (Loaded { config, lines }, layers)
 }
 
-/// A value as it took effect, without what is secret in it.
-fn shown(setting: &Setting, given: &Given) -> Value {
-    let formed = match setting.sort {
-        Sort::Flag => form::flag(given).ok().map(Value::from),
-        Sort::Number | Sort::Seconds => form::number(given).ok().map(Value::from),
-        Sort::Networks => form::networks(given).ok().map(|list| {
-            Value::Array(list.iter().map(|network| Value::from(network.to_string())).collect())
-        }),
-        Sort::Path => form::path(given).ok().map(|path| json!(path.to_string_lossy())),
-        Sort::Text if setting.name == "store.url" => {
-            form::store_url(given).ok().map(|url| Value::from(mask::text(setting, &url)))
-        }
-        Sort::Text | Sort::Word | Sort::Url | Sort::Address => None,
+fn put_default(setting: &Setting, config: &mut Config) {
+    let Some(default) = setting.default else { return };
+    let given = Given { raw: Raw::Text(default.to_owned()), origin: Origin::Default };
+    setting.put(config, &given).expect("a test reads the default of every setting that has one");
+}
+
+fn refusal(setting: &Setting, given: Option<&Given>, reason: &str) -> Refusal {
+    let quoted = given.and_then(|given| quoted(setting, &given.raw));
+    let text = quoted.map_or(reason.to_owned(), |value| format!("{value:?} {reason}"));
+    let origin = given.map(|given| given.origin.clone());
+    Refusal { origin, ..Refusal::of(setting.name, text) }
+}
+
+/// Returns what may be quoted of a value that is not what it should be.
+///
+/// A secret may be given under the wrong name: what looks like a URL is quoted without its password.
+fn quoted(setting: &Setting, raw: &Raw) -> Option<String> {
+    let value = match raw {
+        Raw::Text(text) => text.clone(),
+        Raw::Flag(flag) => flag.to_string(),
+        Raw::Number(number) => number.to_string(),
+        Raw::List(list) => list.join(","),
     };
-    match (&given.raw, formed) {
-        (_, Some(value)) => value,
-        (Raw::Text(text), None) => Value::from(mask::text(setting, text)),
-        (Raw::Flag(_) | Raw::Number(_) | Raw::List(_), None) => Value::Null,
-    }
+    let may_be_quoted = !setting.is_secret() && !value.is_empty();
+    may_be_quoted.then(|| mask::url(&value).chars().take(80).collect())
 }

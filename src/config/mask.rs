@@ -1,10 +1,10 @@
-//! Values with their secret part blotted out.
+//! Values with their secret part masked.
 
-use super::{Secrecy, Setting, Sort};
+use super::{Secrecy, Setting, settings::Form};
 use std::fmt;
 use zeroize::Zeroizing;
 
-const BLOT: &str = "***";
+const MASK: &str = "***";
 
 /// A URL that may hold a password; shown without it, and erased when dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl SecretUrl {
         Self(Zeroizing::new(url.into()))
     }
 
-    /// Hands out the whole URL; every caller of this is a place to look at in a review.
+    /// Returns the whole URL; review every caller of this.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -35,21 +35,21 @@ impl fmt::Debug for SecretUrl {
 
 /// Returns as much of a well-formed value as may be shown.
 pub(super) fn text(setting: &Setting, value: &str) -> String {
-    match (setting.secrecy, setting.sort) {
-        (Secrecy::Url, _) | (Secrecy::Open, Sort::Url | Sort::Word) => url(value),
+    match (setting.secrecy, &setting.form) {
+        (Secrecy::Url, _) | (Secrecy::Open, Form::Url(_) | Form::Word(_)) => url(value),
         (Secrecy::Open, _) => value.to_owned(),
-        (Secrecy::Whole, _) => BLOT.to_owned(),
+        (Secrecy::Whole, _) => MASK.to_owned(),
     }
 }
 
-/// Blots out what is secret in a URL, or in what may have been meant as one.
+/// Masks what is secret in a URL, or in what may have been meant as one.
 ///
-/// A password written without percent-encoding may hold any delimiter: where an `@` stands beyond
-/// the authority nobody can tell how far the password goes, and only the scheme is shown.
+/// A password written without percent-encoding may hold any delimiter: where an `@` follows the
+/// authority the end of the password is unknown, and only the scheme is shown.
 pub(super) fn url(value: &str) -> String {
     let (scheme, rest) = match value.split_once("://") {
         Some((scheme, rest)) => (scheme, rest),
-        None if value.contains('@') && value.contains(':') => return BLOT.to_owned(),
+        None if value.contains('@') && value.contains(':') => return MASK.to_owned(),
         None => return value.to_owned(),
     };
     if matches!(scheme, "sqlite" | "file") {
@@ -57,7 +57,7 @@ pub(super) fn url(value: &str) -> String {
     }
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if tail.contains('@') {
-        return format!("{scheme}://{BLOT}");
+        return format!("{scheme}://{MASK}");
     }
     let authority = match authority.rsplit_once('@') {
         None => authority.to_owned(),
@@ -78,21 +78,22 @@ fn tail(tail: &str) -> String {
     }
 }
 
-/// Who connects is no secret to databases and mail servers; elsewhere a lone user may be a token.
+/// A user of a database or a mail server is no secret; elsewhere a user without a password may be a
+/// token.
 fn userinfo(scheme: &str, userinfo: &str) -> String {
     let names_a_user = scheme.starts_with("postgres") || scheme.starts_with("smtp");
     match userinfo.split_once(':') {
-        Some((user, _)) if names_a_user => format!("{user}:{BLOT}"),
+        Some((user, _)) if names_a_user => format!("{user}:{MASK}"),
         None if names_a_user => userinfo.to_owned(),
-        _ => BLOT.to_owned(),
+        _ => MASK.to_owned(),
     }
 }
 
-/// Nobody can tell from its name whether a parameter is secret: all of them are blotted out.
+/// The name of a parameter does not tell whether it is secret: all of them are masked.
 fn query(query: &str) -> String {
-    let blot = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) => format!("{name}={BLOT}"),
-        None => BLOT.to_owned(),
+    let masked = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) => format!("{name}={MASK}"),
+        None => MASK.to_owned(),
     };
-    query.split('&').map(blot).collect::<Vec<_>>().join("&")
+    query.split('&').map(masked).collect::<Vec<_>>().join("&")
 }

@@ -1,15 +1,14 @@
-//! What the operator has decided: one typed configuration, and where each value came from.
+//! One typed configuration, and where each of its values came from.
 //!
 //! 1. [`SETTINGS`] is the table of everything that can be set;
-//! 2. the layers are laid over each other: defaults, what `porteiro dev` brings, the file, the
-//!    environment, the command line; the last to speak wins, and its [`Origin`] is kept;
-//! 3. every value takes its form in [`Config`];
-//! 4. `serve` asks [`Config::check_for_production`] what else stands against it.
+//! 2. the layers are read: defaults, those of `porteiro dev`, the file, the environment, the command
+//!    line; the last value given wins, and its [`Origin`] is kept;
+//! 3. each row of the table reads its value and puts it into [`Config`];
+//! 4. `serve` asks [`Config::check_for_production`] for more reasons to refuse.
 //!
-//! Whatever is wrong is a [`Refusal`], and all of them are given at once. [`Document`] reads TOML
+//! Everything that is wrong is a [`Refusal`], and all of them are given at once. [`Document`] reads TOML
 //! with the line of each value, for this file and for provisioning.
 
-mod assembler;
 mod complaint;
 mod document;
 mod effective;
@@ -30,7 +29,7 @@ mod transport;
 pub use complaint::Complaint;
 pub use document::{Document, Located};
 pub use effective::{
-    Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Mail, Mtls, Operator, Outbound,
+    Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Log, Mail, Mtls, Operator, Outbound,
     PasswordRules, Registration, Screens, SignUp, Sms, Store, Tls,
 };
 pub use file::{read_text, read_text_from, unreadable};
@@ -40,7 +39,7 @@ pub use mask::SecretUrl;
 pub use origin::Origin;
 pub use refusal::Refusal;
 pub use section::Section;
-pub use settings::{SETTINGS, Secrecy, Setting, Sort};
+pub use settings::{Effect, SETTINGS, Secrecy, Setting};
 pub use transport::{BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp};
 
 #[cfg(test)]

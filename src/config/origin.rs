@@ -3,11 +3,11 @@
 use serde::{Serialize, Serializer};
 use std::{fmt, path::PathBuf};
 
-/// The layer that had the last word, lowest first.
+/// The layer that gave the value, lowest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Default,
-    /// What `porteiro dev` brings along.
+    /// The defaults of `porteiro dev`.
     Dev,
     /// The line is counted from 1; 0 is the file as a whole.
     File {

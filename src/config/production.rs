@@ -78,6 +78,9 @@ impl Config {
             ("links.sign_in", self.links.sign_in.as_ref()),
             ("links.device", self.links.device.as_ref()),
             ("links.approval", self.links.approval.as_ref()),
+            ("links.recovery", self.links.recovery.as_ref()),
+            ("links.invitation", self.links.invitation.as_ref()),
+            ("links.verify_email", self.links.verify_email.as_ref()),
             ("sms.transport", sms),
             ("password.breach_check", breach_check),
         ];

@@ -1,4 +1,4 @@
-//! Why a configuration is not accepted, in words for whoever must mend it.
+//! Why a configuration is not accepted, in words for the operator.
 
 use super::Origin;
 use std::fmt;
@@ -19,7 +19,7 @@ impl Refusal {
         Self { setting: Some(setting), origin: None, text: text.into() }
     }
 
-    /// About a place in the sources, whatever was meant by it.
+    /// About a place in the sources that names no setting.
     pub(super) fn at(origin: Origin, text: impl Into<String>) -> Self {
         Self { setting: None, origin: Some(origin), text: text.into() }
     }

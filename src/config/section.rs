@@ -1,4 +1,4 @@
-//! A table of a document: its keys are taken one by one, and whatever is left is unknown.
+//! A table of a document: its keys are taken one by one, and those that are left are unknown.
 
 use super::{
     Complaint, Located,
@@ -8,17 +8,17 @@ use super::{
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// A table, its line, and the keys nobody has taken yet.
+/// A table, its line, and the keys that have not been taken yet.
 ///
-/// Every taker complains of a value of the wrong type and returns `None`, as it does for a key that
-/// is not there: take everything, [`Section::finish`], and only then look whether anyone complained.
+/// A method that takes a key adds a complaint for a value of the wrong type and returns `None`, as it
+/// does for a key that is not there: take everything, [`Section::finish`], then look at the complaints.
 #[must_use = "finish it, or unknown keys pass unseen"]
 pub struct Section {
     /// The names that lead here, `organization.role`; empty at the top.
     path: String,
     line: usize,
     entries: Vec<Entry>,
-    /// Every key that was asked for: what the others may have been meant to be.
+    /// Every key that was asked for; the others may be misspellings of these.
     known: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ impl Section {
         tables
     }
 
-    /// Takes whatever is there, as JSON; which knows no dates, and no number that is none.
+    /// Takes any value, as JSON, which knows neither dates nor NaN.
     pub fn value_as_json(
         &mut self,
         key: &str,
@@ -215,7 +215,7 @@ impl Section {
     }
 }
 
-/// A value of the wrong type, not yet said where.
+/// A value of the wrong type, still without its line.
 struct Wrong(String);
 
 impl Wrong {

@@ -1,34 +1,57 @@
-//! The table of settings: every name, what it may be set to, and what it is when nobody says.
+//! The table of settings: every name, how it is read, where it lands, its default, what it is for.
+//!
+//! A new setting is a row here and the field of [`Config`] that it lands in.
 
-use Secrecy::{Open, Url as InUrl, Whole};
-use Sort::{Address, Flag, Networks, Number, Path, Seconds, Text, Url, Word};
+use super::{
+    BreachCheck, Config, Locale, MailTransport, Mailbox, SecretUrl, SmsTransport,
+    form::{self, Parsed},
+    layers::Given,
+    mask,
+};
+use crate::domain::Secret;
+use Form::{
+    Address, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds, StoreUrl, Text, Url,
+    Word,
+};
+use ipnet::IpNet;
+use serde_json::{Value, json};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// One row of the table.
 pub struct Setting {
     /// As in a file: `section.key`, or the key alone at the top.
     pub name: &'static str,
-    pub sort: Sort,
+    pub(super) form: Form,
     /// Written as in an environment variable.
     pub default: Option<&'static str>,
-    pub secrecy: Secrecy,
     pub about: &'static str,
+    pub secrecy: Secrecy,
+    pub effect: Effect,
 }
 
-/// What a setting may be set to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    Text,
-    /// One of a few words, or a URL.
-    Word,
-    Url,
+/// How a value is read, and the field of the configuration that it lands in.
+pub(super) enum Form {
+    Flag(Field<bool>),
+    Number(Field<usize>),
+    Seconds(Field<Duration>),
+    /// Days; 0 is for ever.
+    Days(Field<Option<Duration>>),
+    Address(Field<SocketAddr>),
+    OptionalAddress(Field<Option<SocketAddr>>),
+    Networks(Field<Vec<IpNet>>),
     /// In a file, relative to that file's folder.
-    Path,
-    Address,
-    Flag,
-    Number,
-    Seconds,
-    Networks,
+    Path(Field<Option<PathBuf>>),
+    Url(Field<Option<url::Url>>),
+    StoreUrl(Field<Option<SecretUrl>>),
+    Text(Reader),
+    /// One of a few words, or a URL.
+    Word(Reader),
 }
+
+type Field<T> = fn(&mut Config) -> &mut T;
+
+/// Reads a text and puts it where it belongs.
+type Reader = fn(&mut Config, String) -> Parsed<()>;
 
 /// How much of a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +60,16 @@ pub enum Secrecy {
     /// A URL that may hold a password.
     Url,
     Whole,
+}
+
+/// What this version does about a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Acts,
+    /// Nothing acts on it yet; an operator who sets it is told so.
+    NotYet,
+    /// Nothing acts on it yet, and to serve without it would be unsafe.
+    Refused,
 }
 
 impl Setting {
@@ -59,68 +92,175 @@ impl Setting {
     }
 
     pub fn is_secret(&self) -> bool {
-        self.secrecy != Open
+        self.secrecy != Secrecy::Open
     }
+
+    /// Reads a value, puts it into the configuration, and returns as much of it as may be shown.
+    pub(super) fn put(&self, config: &mut Config, given: &Given) -> Parsed<Value> {
+        let shown = |text: &str| Value::from(mask::text(self, text));
+        Ok(match self.form {
+            Flag(field) => land(field(config), form::flag(given)?).to_owned().into(),
+            Number(field) => land(field(config), form::size(given)?).to_owned().into(),
+            Seconds(field) => land(field(config), form::seconds(given)?).as_secs().into(),
+            Days(field) => {
+                *field(config) = form::days(given)?;
+                form::number(given)?.into()
+            }
+            Networks(field) => {
+                let networks = land(field(config), form::networks(given)?);
+                networks.iter().map(ToString::to_string).collect()
+            }
+            Path(field) => json!(field(config).insert(form::path(given)?).to_string_lossy()),
+            StoreUrl(field) => {
+                let url = SecretUrl::new(form::store_url(given)?);
+                shown(field(config).insert(url).expose())
+            }
+            Address(field) => {
+                *field(config) = form::address(given)?;
+                shown(&form::text(given)?)
+            }
+            OptionalAddress(field) => {
+                *field(config) = Some(form::address(given)?);
+                shown(&form::text(given)?)
+            }
+            Url(field) => {
+                *field(config) = Some(form::url(given)?);
+                shown(&form::text(given)?)
+            }
+            Text(read) | Word(read) => {
+                let text = form::text(given)?;
+                read(config, text.clone())?;
+                shown(&text)
+            }
+        })
+    }
+
+    /// Marks a row that nothing acts on yet.
+    const fn not_yet(self) -> Self {
+        Self { effect: Effect::NotYet, ..self }
+    }
+
+    const fn refused(self) -> Self {
+        Self { effect: Effect::Refused, ..self }
+    }
+
+    const fn secret(self) -> Self {
+        Self { secrecy: Secrecy::Whole, ..self }
+    }
+
+    const fn secret_in_url(self) -> Self {
+        Self { secrecy: Secrecy::Url, ..self }
+    }
+}
+
+fn land<T>(field: &mut T, value: T) -> &T {
+    *field = value;
+    field
 }
 
 /// What the variables of Porteiro begin with.
 pub(super) const PREFIX: &str = "PORTEIRO_";
 
-const fn row(
-    name: &'static str,
-    sort: Sort,
-    default: Option<&'static str>,
-    about: &'static str,
-) -> Setting {
-    Setting { name, sort, default, secrecy: Open, about }
+/// A row without a default.
+const fn unset(name: &'static str, form: Form, about: &'static str) -> Setting {
+    let (secrecy, effect) = (Secrecy::Open, Effect::Acts);
+    Setting { name, form, default: None, about, secrecy, effect }
 }
 
-const fn secret(name: &'static str, sort: Sort, secrecy: Secrecy, about: &'static str) -> Setting {
-    Setting { name, sort, default: None, secrecy, about }
+const fn row(
+    name: &'static str,
+    form: Form,
+    default: &'static str,
+    about: &'static str,
+) -> Setting {
+    Setting { default: Some(default), ..unset(name, form, about) }
 }
 
 /// All of them, in the order in which they are printed.
 #[rustfmt::skip]
 pub const SETTINGS: &[Setting] = &[
-    row("issuer", Text, None, "the name of this installation in every token: an origin, https://id.example.com"),
-    row("listen", Address, Some("127.0.0.1:8443"), "where the public listener is bound"),
-    row("public_proxy", Flag, Some("false"), "TLS ends at a proxy in front"),
-    row("trusted_proxies", Networks, Some(""), "networks whose forwarded headers are believed"),
-    secret("store.url", Text, InUrl, "sqlite:///path or postgres://user@host/database"),
-    row("keys.dir", Path, None, "the keys folder: one private JWK or PEM a file"),
-    row("tls.cert", Path, None, "the certificate and its chain, PEM"),
-    row("tls.key", Path, None, "the certificate's private key, PEM"),
-    row("mtls.listen", Address, None, "a second listener that asks for client certificates (RFC 8705)"),
-    row("mtls.client_ca", Path, None, "who may issue client certificates; self-signed ones need none"),
-    row("operator.listen", Address, Some("127.0.0.1:9090"), "/metrics, /livez and /readyz"),
-    row("screens.enabled", Flag, Some("true"), "serve our own screens"),
-    row("screens.default_locale", Word, Some("en"), "en or pt, when the browser prefers neither"),
-    row("links.sign_in", Url, None, "where people sign in when screens are off"),
-    row("links.device", Url, None, "where people enter a device's code when screens are off"),
-    row("links.approval", Url, None, "where people approve a request when screens are off"),
-    secret("mail.transport", Word, InUrl, "smtp://…, smtps://…, file:///folder or log"),
-    row("mail.from", Text, None, "the sender: Example ID <id@example.com>"),
-    secret("sms.transport", Word, InUrl, "https://… that takes JSON {to, text}, file:///folder or log"),
-    secret("sms.secret", Text, Whole, "the bearer secret of sms.transport"),
-    row("sign_up.open", Flag, Some("false"), "anyone may make an account; invitations always work"),
-    row("registration.open", Flag, Some("true"), "clients may register without credentials (RFC 7591)"),
-    row("password.min_length", Number, Some("15"), "characters a password has at least, 8 to 128"),
-    row("password.breach_check", Word, Some("off"), "off, https://…/range/ or file:///hashes.txt"),
-    row("lifetimes.authorization_code", Seconds, Some("60"), "an authorization code, 600 at most"),
-    row("lifetimes.access_token", Seconds, Some("300"), "an access token"),
-    row("lifetimes.id_token", Seconds, Some("300"), "an ID token"),
-    row("lifetimes.refresh_idle", Seconds, Some("1209600"), "a refresh token that is not used"),
-    row("lifetimes.refresh_ceiling", Seconds, Some("2592000"), "a family of refresh tokens"),
-    row("lifetimes.session_idle", Seconds, Some("604800"), "a session that is not used; may be lowered"),
-    row("lifetimes.session_ceiling", Seconds, Some("2592000"), "a session; may be lowered"),
-    row("lifetimes.par", Seconds, Some("60"), "a pushed request, until it is first presented"),
-    row("lifetimes.device_code", Seconds, Some("600"), "a device code"),
-    row("lifetimes.ciba", Seconds, Some("300"), "a backchannel authentication request"),
-    row("lifetimes.flow", Seconds, Some("900"), "a flow"),
-    row("lifetimes.one_time_code", Seconds, Some("600"), "a code sent by mail or SMS"),
-    row("lifetimes.magic_link", Seconds, Some("900"), "a link sent by mail"),
-    row("outbound.allow_private_networks", Flag, Some("false"), "calls may reach private and loopback addresses"),
-    row("outbound.extra_ca", Path, None, "more trust anchors for what is called, PEM"),
-    row("geo.database", Path, None, "a GeoIP city database: impossible travel is noticed"),
-    row("limits.enabled", Flag, Some("true"), "rates are limited by address, identifier and client"),
+    unset("issuer", Text(|c, text| { c.issuer = Some(text); Ok(()) }),
+        "the name of this installation in every token: an origin, https://id.example.com"),
+    row("listen", Address(|c| &mut c.listen), "127.0.0.1:8443", "where the public listener is bound"),
+    row("public_proxy", Flag(|c| &mut c.public_proxy), "false", "TLS ends at a proxy in front"),
+    row("trusted_proxies", Networks(|c| &mut c.trusted_proxies), "",
+        "networks whose forwarded headers are believed"),
+    unset("store.url", StoreUrl(|c| &mut c.store.url),
+        "sqlite:///path or postgres://user@host/database").secret_in_url(),
+    unset("keys.dir", Path(|c| &mut c.keys.dir), "the keys folder: one private JWK or PEM a file"),
+    unset("tls.cert", Path(|c| &mut c.tls.cert), "the certificate and its chain, PEM"),
+    unset("tls.key", Path(|c| &mut c.tls.key), "the certificate's private key, PEM"),
+    unset("mtls.listen", OptionalAddress(|c| &mut c.mtls.listen),
+        "a second listener that asks for client certificates (RFC 8705)").refused(),
+    unset("mtls.client_ca", Path(|c| &mut c.mtls.client_ca),
+        "who may issue client certificates; self-signed ones need none").refused(),
+    row("operator.listen", Address(|c| &mut c.operator.listen), "127.0.0.1:9090",
+        "/metrics, /livez and /readyz"),
+    row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens").not_yet(),
+    row("screens.default_locale",
+        Word(|c, text| { c.screens.default_locale = Locale::parse(&text)?; Ok(()) }), "en",
+        "en or pt, when the browser prefers neither").not_yet(),
+    unset("links.sign_in", Url(|c| &mut c.links.sign_in), "where people sign in when screens are off"),
+    unset("links.device", Url(|c| &mut c.links.device),
+        "where people enter a device's code when screens are off").not_yet(),
+    unset("links.approval", Url(|c| &mut c.links.approval),
+        "where people approve a request when screens are off").not_yet(),
+    unset("links.recovery", Url(|c| &mut c.links.recovery),
+        "where people recover an account when screens are off").not_yet(),
+    unset("links.invitation", Url(|c| &mut c.links.invitation),
+        "where people accept an invitation when screens are off").not_yet(),
+    unset("links.verify_email", Url(|c| &mut c.links.verify_email),
+        "where people confirm an e-mail address when screens are off").not_yet(),
+    unset("mail.transport",
+        Word(|c, text| { c.mail.transport = Some(MailTransport::parse(&text)?); Ok(()) }),
+        "smtp://…, smtps://…, file:///folder or log").secret_in_url().not_yet(),
+    unset("mail.from", Text(|c, text| { c.mail.from = Some(Mailbox::parse(&text)?); Ok(()) }),
+        "the sender: Example ID <id@example.com>").not_yet(),
+    unset("sms.transport",
+        Word(|c, text| { c.sms.transport = Some(SmsTransport::parse(&text)?); Ok(()) }),
+        "https://… that takes JSON {to, text}, file:///folder or log").secret_in_url().not_yet(),
+    // After sms.transport, which it goes into.
+    unset("sms.secret", Text(|c, text| c.sms.put_secret(Secret::new(text))),
+        "the bearer secret of sms.transport").secret().not_yet(),
+    row("sign_up.open", Flag(|c| &mut c.sign_up.open), "false",
+        "anyone may make an account; invitations always work").not_yet(),
+    row("registration.open", Flag(|c| &mut c.registration.open), "true",
+        "clients may register without credentials (RFC 7591)"),
+    row("password.min_length", Number(|c| &mut c.password.min_length), "15",
+        "characters a password has at least, 8 to 128"),
+    row("password.breach_check",
+        Word(|c, text| { c.password.breach_check = BreachCheck::parse(&text)?; Ok(()) }), "off",
+        "off, https://…/range/ or file:///hashes.txt").not_yet(),
+    row("lifetimes.authorization_code", Seconds(|c| &mut c.lifetimes.authorization_code), "60",
+        "an authorization code, 600 at most"),
+    row("lifetimes.access_token", Seconds(|c| &mut c.lifetimes.access_token), "300", "an access token"),
+    row("lifetimes.id_token", Seconds(|c| &mut c.lifetimes.id_token), "300", "an ID token"),
+    row("lifetimes.refresh_idle", Seconds(|c| &mut c.lifetimes.refresh_idle), "1209600",
+        "a refresh token that is not used"),
+    row("lifetimes.refresh_ceiling", Seconds(|c| &mut c.lifetimes.refresh_ceiling), "2592000",
+        "a family of refresh tokens"),
+    row("lifetimes.session_idle", Seconds(|c| &mut c.lifetimes.session_idle), "604800",
+        "a session that is not used; may be lowered"),
+    row("lifetimes.session_ceiling", Seconds(|c| &mut c.lifetimes.session_ceiling), "2592000",
+        "a session; may be lowered"),
+    row("lifetimes.par", Seconds(|c| &mut c.lifetimes.par), "60",
+        "a pushed request, until it is first presented").not_yet(),
+    row("lifetimes.device_code", Seconds(|c| &mut c.lifetimes.device_code), "600", "a device code").not_yet(),
+    row("lifetimes.ciba", Seconds(|c| &mut c.lifetimes.ciba), "300",
+        "a backchannel authentication request").not_yet(),
+    row("lifetimes.flow", Seconds(|c| &mut c.lifetimes.flow), "900", "a flow"),
+    row("lifetimes.one_time_code", Seconds(|c| &mut c.lifetimes.one_time_code), "600",
+        "a code sent by mail or SMS").not_yet(),
+    row("lifetimes.magic_link", Seconds(|c| &mut c.lifetimes.magic_link), "900",
+        "a link sent by mail").not_yet(),
+    row("outbound.allow_private_networks", Flag(|c| &mut c.outbound.allow_private_networks), "false",
+        "calls may reach private and loopback addresses").not_yet(),
+    unset("outbound.extra_ca", Path(|c| &mut c.outbound.extra_ca),
+        "more trust anchors for what is called, PEM").not_yet(),
+    unset("geo.database", Path(|c| &mut c.geo.database),
+        "a GeoIP city database: impossible travel is noticed").not_yet(),
+    row("log.keep_days", Days(|c| &mut c.log.keep), "400",
+        "days for which the security log is kept; 0 is for ever"),
+    row("limits.enabled", Flag(|c| &mut c.limits.enabled), "true",
+        "rates are limited by address, identifier and client"),
 ];

@@ -1,11 +1,11 @@
-//! How mail and SMS leave, and where leaked passwords are looked up.
+//! How mail and SMS are sent, and where leaked passwords are looked up.
 
-use super::form::{self, Formed};
+use super::form::{self, Parsed};
 use crate::domain::Secret;
 use std::path::PathBuf;
 use url::Url;
 
-/// How mail leaves.
+/// How mail is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MailTransport {
     Smtp(Smtp),
@@ -31,7 +31,7 @@ pub struct Credentials {
     pub password: Secret,
 }
 
-/// How SMS leave.
+/// How SMS are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SmsTransport {
     /// JSON `{to, text}`, with the secret as bearer.
@@ -45,10 +45,11 @@ pub enum SmsTransport {
 }
 
 /// Where leaked passwords are looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BreachCheck {
+    #[default]
     Off,
-    /// By the first five digits of the SHA-1, which betray nothing.
+    /// By the first five digits of the SHA-1, which many passwords share.
     Range(Url),
     /// A sorted list of SHA-1 hashes.
     File(PathBuf),
@@ -62,7 +63,7 @@ pub struct Mailbox {
 }
 
 impl MailTransport {
-    pub(super) fn parse(text: &str) -> Formed<Self> {
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
         match text.split_once(':') {
             None if text == "log" => Ok(Self::Log),
             Some(("file", _)) => form::file_url(text).map(Self::Folder),
@@ -73,7 +74,7 @@ impl MailTransport {
 }
 
 impl Smtp {
-    fn parse(text: &str) -> Formed<Self> {
+    fn parse(text: &str) -> Parsed<Self> {
         let malformed = || {
             "is not a URL like smtps://user:password@mail.example.com; what is special in the \
              password is written percent-encoded"
@@ -101,8 +102,8 @@ impl Smtp {
 }
 
 impl SmsTransport {
-    /// A bearer secret may also stand in the URL, before the host.
-    pub(super) fn parse(text: &str) -> Formed<Self> {
+    /// A bearer secret may also be in the URL, before the host.
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
         match text.split_once(':') {
             None if text == "log" => Ok(Self::Log),
             Some(("file", _)) => form::file_url(text).map(Self::Folder),
@@ -121,7 +122,7 @@ impl SmsTransport {
 }
 
 impl BreachCheck {
-    pub(super) fn parse(text: &str) -> Formed<Self> {
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
         match text.split_once(':') {
             None if text == "off" => Ok(Self::Off),
             Some(("file", _)) => form::file_url(text).map(Self::File),
@@ -136,7 +137,7 @@ impl BreachCheck {
 
 impl Mailbox {
     /// Reads `Example ID <id@example.com>` or the address alone.
-    pub(super) fn parse(text: &str) -> Formed<Self> {
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
         let (name, address) = match text.split_once('<') {
             None => ("", text.trim()),
             Some((name, rest)) => match rest.trim_end().strip_suffix('>') {
@@ -155,7 +156,7 @@ impl Mailbox {
     }
 }
 
-/// Undoes percent-encoding; `None` if what comes out is no text for a header or a protocol's line.
+/// Decodes percent-encoding; `None` if the result is not text or holds control characters.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

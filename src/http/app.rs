@@ -29,7 +29,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
     },
-    store::Store,
+    store::views::FreshReads,
     system::System,
 };
 use axum::http::HeaderValue;
@@ -50,7 +50,7 @@ pub struct Inner {
     pub(super) lifetimes: Lifetimes,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) dice: Arc<dyn Dice>,
-    pub(super) store: Store,
+    pub(super) store: FreshReads,
     pub(super) keys: watch::Receiver<KeySnapshot>,
     pub(super) clients: View<Client>,
     pub(super) registry: Entities<Client>,
@@ -121,7 +121,7 @@ impl App {
             lifetimes: options.lifetimes,
             clock: system.clock(),
             dice: system.dice(),
-            store: system.store().clone(),
+            store: system.fresh_reads(),
             keys: system.keys(),
             clients: system.view(),
             registry: system.host().await?,

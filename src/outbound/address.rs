@@ -1,16 +1,16 @@
-//! Which addresses may be called: the public internet, and nothing that is only reachable from
-//! where this server stands.
+//! Which addresses may be called: the public internet, and nothing that is only reachable from the
+//! network of this server.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How far away an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Anyone on the internet could call it.
+    /// On the public internet.
     Public,
-    /// This machine or its own network; for operators who say so.
+    /// This machine or its own network; only where the operator allows it.
     Private,
-    /// No server that we want: metadata services, groups, tunnels, reserved and invented numbers.
+    /// Never called: metadata services, multicast, tunnels, reserved and unassigned numbers.
     Never,
 }
 
@@ -60,7 +60,7 @@ const V6: &[([u16; 8], u32, Rule)] = &[
     ([0x2000, 0, 0, 0, 0, 0, 0, 0], 3, PUBLIC),     // global unicast
 ];
 
-/// Tells whether `address` belongs to the public internet; whatever is in doubt does not.
+/// Tells whether `address` belongs to the public internet; in doubt it does not.
 pub fn is_public(address: IpAddr) -> bool {
     reach(address) == Reach::Public
 }

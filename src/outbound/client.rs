@@ -1,4 +1,4 @@
-//! The client itself: judges, connects, asks.
+//! The client: checks the destination, connects, sends one request.
 
 use super::{
     OutboundError, Request, Resolver, Response, TrustError,
@@ -15,7 +15,7 @@ use url::Host;
 /// How many addresses of one name are tried.
 const ATTEMPTS: usize = 4;
 
-/// What every request is held to.
+/// Limits of every request.
 pub struct Policy {
     /// Lets requests reach this machine and its own networks. Link-local addresses stay closed:
     /// that is where clouds hand out credentials.
@@ -39,7 +39,7 @@ impl Default for Policy {
     }
 }
 
-/// Calls others, but never anyone who stands behind our own door.
+/// Calls servers on the internet, and none inside our own network.
 pub struct Outbound {
     allow_private_networks: bool,
     time_limit: Duration,
@@ -74,7 +74,7 @@ impl Outbound {
         exchange(stream, message, self.size_limit).await
     }
 
-    /// Resolves once and judges all; the addresses returned are the ones to connect to.
+    /// Resolves once and checks every address; the connection goes to one of those returned.
     ///
     /// A name with a public and a private address is refused, not filtered: such an answer is an
     /// attack or a mistake, and neither deserves a request.

@@ -1,4 +1,4 @@
-//! Where a URL leads, once it has been found fit to be called.
+//! The destination of a URL that may be called.
 
 use super::OutboundError;
 use hyper::{Uri, header::HeaderValue};
@@ -26,7 +26,7 @@ impl Destination {
             "http" if plain_http => false,
             _ => return Err(OutboundError::Scheme),
         };
-        // Such a URL either deceives its reader or would send a password nobody meant to send.
+        // Such a URL deceives its reader, or would send a password by mistake.
         if !url.username().is_empty() || url.password().is_some() {
             return Err(OutboundError::Credentials);
         }
@@ -47,7 +47,7 @@ impl Destination {
             Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
             Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
             Host::Domain(name) => {
-                // The root's dot is for the resolver; certificates never bear it.
+                // A trailing dot is for the resolver; names in certificates have none.
                 let bare = name.strip_suffix('.').unwrap_or(name).to_owned();
                 let name = DnsName::try_from(bare).map_err(|_| OutboundError::BadUrl)?;
                 Ok(ServerName::DnsName(name))

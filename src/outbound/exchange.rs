@@ -11,10 +11,10 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 const HEADERS: usize = 100;
-/// Also the most that is read ahead of what has been taken.
+/// Also the most that is read ahead of what the caller has taken.
 const HEADER_BYTES: usize = 64 * 1024;
 
-/// Sends `message` and reads the answer; the connection lives and dies within this call.
+/// Sends `message` and reads the answer; the connection is closed at the end of this call.
 pub(super) async fn exchange<S>(
     stream: S,
     message: Request<Full<Bytes>>,
@@ -33,7 +33,7 @@ where
     tokio::select! {
         biased;
         answer = &mut answer => answer,
-        // However it ended, the answer has been told: a body left open fails, a whole one stands.
+        // How the connection ended does not matter: a body cut short has failed, a whole one is good.
         _ = &mut connection => answer.await,
     }
 }

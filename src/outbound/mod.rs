@@ -1,9 +1,9 @@
 //! The one client for everything that calls out: keys, metadata documents, webhooks, messages.
 //!
-//! A URL may come from a stranger, so a request runs the same course every time:
+//! A URL may come from any client, so every request takes the same steps:
 //!
-//! 1. the URL is looked at: scheme, no credentials, a host;
-//! 2. the host is resolved once, and every address it has is judged; a single forbidden one
+//! 1. the URL is checked: scheme, no credentials, a host;
+//! 2. the host is resolved once, and each of its addresses is checked; a single forbidden one
 //!    refuses the name as a whole;
 //! 3. the connection goes to one of these very addresses, so a name that changes its answer in
 //!    between gains nothing;

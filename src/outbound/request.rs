@@ -1,4 +1,4 @@
-//! What is asked and what is answered.
+//! A request and its answer.
 
 use super::destination::Destination;
 use http_body_util::Full;
@@ -22,7 +22,7 @@ const OURS: [HeaderName; 7] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// One request; `https` alone unless its maker says otherwise.
+/// One request; `https` alone unless the caller says otherwise.
 pub struct Request {
     pub(super) url: Url,
     pub(super) plain_http: bool,
@@ -44,7 +44,7 @@ impl Request {
         Self { url, plain_http: false, method, headers: HeaderMap::new(), body }
     }
 
-    /// Sets a header; those that belong to the client (`Host`, `Content-Length` …) stay its own.
+    /// Sets a header; those of the client itself (`Host`, `Content-Length` …) cannot be set.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
@@ -63,7 +63,7 @@ impl Request {
         }
         headers.insert(header::HOST, to.authority.clone());
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-        // A compressed answer could unfold to any size; RFC 9110 §12.5.3.
+        // A compressed answer could expand to any size; RFC 9110 §12.5.3.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         if self.method == Method::POST {

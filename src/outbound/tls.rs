@@ -1,4 +1,4 @@
-//! Whom we trust when we call: the public authorities, and those that the operator adds.
+//! The authorities we trust when we call: the public ones, and those that the operator adds.
 
 use super::TrustError;
 use rustls::{
@@ -10,7 +10,7 @@ use rustls::{
 use std::sync::Arc;
 use tokio_rustls::TlsConnector;
 
-/// Builds the side of TLS that calls.
+/// Builds the client side of TLS.
 pub(super) fn connector(extra_ca: Option<&[u8]>) -> Result<TlsConnector, TrustError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(pem) = extra_ca {
@@ -22,7 +22,7 @@ pub(super) fn connector(extra_ca: Option<&[u8]>) -> Result<TlsConnector, TrustEr
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Each call stands alone: nothing ties it to an earlier one.
+    // No resumption: a call must not be linked to an earlier one.
     config.resumption = Resumption::disabled();
     Ok(TlsConnector::from(Arc::new(config)))
 }

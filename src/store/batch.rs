@@ -6,8 +6,8 @@
 
 use super::value::Value;
 
-/// How many rows the prepared forms of a batch take; any number is a sum of these, and as a rule of
-/// one or two: each statement is a trip to the database.
+/// How many rows the prepared texts of a batch take. Any number is a sum of these, mostly of one or
+/// two: each statement is a round trip to the database.
 const SIZES: [usize; 17] = [64, 48, 40, 32, 24, 20, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /// A statement over a list of rows, prepared for a few lengths of that list.
@@ -29,19 +29,19 @@ impl Batch {
                 format!("({})", places.join(", "))
             };
             let tuples: Vec<_> = (0..rows).map(tuple).collect();
-            // Leaked once a process for each statement and size: the driver wants static text.
+            // Leaked once in a process for each statement and size: the driver wants static text.
             &*Box::leak(format!("{head} {} {tail}", tuples.join(", ")).into_boxed_str())
         };
         Self { columns, texts: SIZES.map(text_for) }
     }
 
-    /// Binds whole rows of values: as many statements as it takes, and none too many rows.
+    /// Binds exactly these rows, in as many statements as that takes.
     pub(super) fn exactly<'a>(&self, values: Vec<Value<'a>>) -> Bound<'a> {
         let runs = self.split(values.len() / self.columns);
         Bound { columns: self.columns, runs, values }
     }
 
-    /// Binds in fewer statements, for a batch to which a row of `filler` means nothing.
+    /// Binds in fewer statements, filled up with rows of `filler` on which the batch has no effect.
     pub(super) fn covering<'a>(
         &self,
         mut values: Vec<Value<'a>>,
@@ -56,7 +56,7 @@ impl Batch {
     }
 
     /// Asks for entities by kind and id, in the order given.
-    pub(super) fn asking<'a>(&self, asked: &[(&'a str, &'a str)]) -> Bound<'a> {
+    pub(super) fn for_entities<'a>(&self, asked: &[(&'a str, &'a str)]) -> Bound<'a> {
         let places = (0i64..).zip(asked);
         let values = places
             .flat_map(|(place, (kind, id))| [place.into(), Value::Text(kind), Value::Text(id)])

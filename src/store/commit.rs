@@ -6,7 +6,7 @@ use crate::domain::{Birth, Listing, Name, Record, Requirement, Timestamp};
 pub struct Commit {
     /// When it was decided; the time of its log rows and the birth version of what it creates.
     pub at: Timestamp,
-    /// At least one; the first is the one whose new version the caller hears.
+    /// At least one; the caller gets the new version of the first.
     pub changes: Vec<Change>,
     pub requirements: Vec<Requirement>,
     pub records: Vec<Recorded>,
@@ -90,7 +90,7 @@ impl<T: PartialEq + Clone> Delta<T> {
     }
 }
 
-/// A message for the outbox, sealed by whoever may read it.
+/// A message for the outbox; its payload is sealed, the store cannot read it.
 pub struct Message {
     pub id: String,
     pub topic: &'static str,
@@ -98,7 +98,7 @@ pub struct Message {
     pub expires_at: Timestamp,
 }
 
-/// Why a commit did not happen, or why nobody knows whether it did.
+/// Why a commit did not happen, or why it is unknown whether it did.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// The row is no longer the version the decision rests on.

@@ -3,7 +3,7 @@
 use super::commit::Commit;
 use std::collections::HashSet;
 
-/// A row of a table, as far as commits can be in each other's way: (kind or space, id or name).
+/// A row for which commits can compete: (kind or space, id or name).
 pub(super) type RowKey<'a> = (&'a str, &'a str);
 
 /// Takes from the front of `waiting` the commits that touch no row another one has claimed.

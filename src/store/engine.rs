@@ -12,6 +12,7 @@ use super::{
 };
 use sqlx::{
     ConnectOptions as _, Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
+    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -19,20 +20,20 @@ use std::{path::Path, str::FromStr as _, sync::LazyLock, time::Duration};
 use tokio::time::timeout;
 
 /// How long a statement may wait for a lock another process holds.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a read may take, from asking for a connection to its last row.
-const READ_PATIENCE: Duration = Duration::from_secs(8);
+const READ_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// After how long unused a connection is asked whether it still lives before it is relied on.
+/// A connection that was idle for longer is tested before it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// PostgreSQL's share of [`sql::STANDING`]: a required row stays as it is until we commit.
-static STANDING_HELD: LazyLock<Batch> = LazyLock::new(|| sql::standing_with("FOR SHARE OF e"));
+/// [`sql::LIVENESS`] on PostgreSQL for required rows: they stay as they are until we commit.
+static LIVENESS_REQUIRED: LazyLock<Batch> = LazyLock::new(|| sql::liveness_with("FOR SHARE OF e"));
 
-/// The same for rows about to be changed: taken in one order, so that groups cannot deadlock.
-static STANDING_TAKEN: LazyLock<Batch> =
-    LazyLock::new(|| sql::standing_with("FOR NO KEY UPDATE OF e"));
+/// The same for rows that will be changed: locked in one order, so that groups cannot deadlock.
+static LIVENESS_CHANGED: LazyLock<Batch> =
+    LazyLock::new(|| sql::liveness_with("FOR NO KEY UPDATE OF e"));
 
 /// Which database, and how to reach it.
 #[derive(Clone)]
@@ -53,7 +54,7 @@ impl Engine {
                 .create_if_missing(true)
                 // NORMAL may lose the last commits at power loss; group commit pays for FULL.
                 .synchronous(SqliteSynchronous::Full)
-                .busy_timeout(LOCK_PATIENCE)
+                .busy_timeout(LOCK_TIMEOUT)
                 .statement_cache_capacity(256)
                 .pragma("temp_store", "memory")
                 .disable_statement_logging();
@@ -88,8 +89,8 @@ impl Engine {
     pub(super) async fn connect(&self) -> sqlx::Result<Connection> {
         match self {
             Self::Sqlite(options) => {
-                keep_to_ourselves(options.get_filename());
-                // Whoever only looks cannot ask for it: a restored file may not have it yet.
+                create_private_file(options.get_filename());
+                // Set here alone: a read-only connection cannot set it, and a restored file may lack it.
                 let options = (**options).clone().journal_mode(SqliteJournalMode::Wal);
                 Ok(Connection::Sqlite(SqliteConnection::connect_with(&options).await?))
             }
@@ -99,8 +100,8 @@ impl Engine {
         }
     }
 
-    /// Opens a connection to look with; makes nothing.
-    pub(super) async fn look(&self) -> sqlx::Result<Connection> {
+    /// Opens a connection that only reads; creates no file.
+    pub(super) async fn connect_read_only(&self) -> sqlx::Result<Connection> {
         match self {
             Self::Sqlite(options) => {
                 let options = (**options).clone().read_only(true).create_if_missing(false);
@@ -125,17 +126,21 @@ impl Engine {
 
     /// Opens the pool that everything is read from; connections are made when first needed.
     pub(super) fn readers(&self) -> Readers {
+        Readers { pool: self.pool(), timeout: READ_TIMEOUT }
+    }
+
+    fn pool(&self) -> Pool {
         match self {
             Self::Sqlite(options) => {
                 let options = (**options).clone().read_only(true).create_if_missing(false);
                 let pool =
-                    SqlitePoolOptions::new().max_connections(4).acquire_timeout(LOCK_PATIENCE);
-                Readers::Sqlite(pool.connect_lazy_with(options))
+                    SqlitePoolOptions::new().max_connections(4).acquire_timeout(LOCK_TIMEOUT);
+                Pool::Sqlite(pool.connect_lazy_with(options))
             }
             Self::Postgres(options) => {
                 let pool = PgPoolOptions::new()
                     .max_connections(8)
-                    .acquire_timeout(LOCK_PATIENCE)
+                    .acquire_timeout(LOCK_TIMEOUT)
                     .test_before_acquire(false)
                     .before_acquire(|connection, meta| {
                         Box::pin(async move {
@@ -145,14 +150,14 @@ impl Engine {
                             Ok(true)
                         })
                     });
-                Readers::Postgres(pool.connect_lazy_with((**options).clone()))
+                Pool::Postgres(pool.connect_lazy_with((**options).clone()))
             }
         }
     }
 }
 
-/// Creates the database file readable by its owner alone; SQLite's own files beside it follow suit.
-fn keep_to_ourselves(file: &Path) {
+/// Creates the database file readable by its owner alone; SQLite gives its other files that mode, too.
+fn create_private_file(file: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -162,7 +167,7 @@ fn keep_to_ourselves(file: &Path) {
     }
 }
 
-/// A connection that writes; transactions are spelled out, so that a failed COMMIT is seen as such.
+/// A connection that writes; COMMIT is a statement of ours, so that its failure is seen as such.
 pub(super) enum Connection {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -190,7 +195,7 @@ impl Connection {
     }
 
     /// Begins the transaction in which one process at a time migrates, however long it takes.
-    pub(super) async fn begin_alone(&mut self) -> sqlx::Result<()> {
+    pub(super) async fn begin_migration(&mut self) -> sqlx::Result<()> {
         match self {
             Self::Sqlite(_) => {
                 self.run_script("PRAGMA busy_timeout = 600000").await?;
@@ -266,30 +271,32 @@ impl Connection {
         Ok(touched)
     }
 
-    /// Reads the standing of entities and keeps them as they are until the transaction ends.
-    pub(super) async fn hold(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
+    /// Reads the liveness of entities and keeps them as they are until the transaction ends.
+    pub(super) async fn lock_required(&mut self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         match self {
-            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await,
-            Self::Postgres(_) => self.fetch_batch(&STANDING_HELD.asking(asked)).await,
+            Self::Sqlite(_) => self.fetch_batch(&sql::LIVENESS.for_entities(asked)).await,
+            Self::Postgres(_) => self.fetch_batch(&LIVENESS_REQUIRED.for_entities(asked)).await,
         }
     }
 
-    /// Locks entities that are about to be changed, in the order asked, and reads their standing.
+    /// Locks entities that will be changed, in the order asked, and reads their liveness.
     ///
-    /// SQLite has locked the whole file already: there it is only done for whoever wants to know.
-    pub(super) async fn take(
+    /// SQLite has locked the whole file already: there they are only read, and only if `want_to_know`.
+    pub(super) async fn lock_changed(
         &mut self,
         asked: &[(&str, &str)],
         want_to_know: bool,
     ) -> sqlx::Result<Option<Vec<Row>>> {
         match self {
             Self::Sqlite(_) if !want_to_know => Ok(None),
-            Self::Sqlite(_) => self.fetch_batch(&sql::STANDING.asking(asked)).await.map(Some),
-            Self::Postgres(_) => self.fetch_batch(&STANDING_TAKEN.asking(asked)).await.map(Some),
+            Self::Sqlite(_) => self.fetch_batch(&sql::LIVENESS.for_entities(asked)).await.map(Some),
+            Self::Postgres(_) => {
+                self.fetch_batch(&LIVENESS_CHANGED.for_entities(asked)).await.map(Some)
+            }
         }
     }
 
-    /// Makes the security log append-only, whoever writes to it.
+    /// Makes the security log append-only for every user of the database.
     pub(super) async fn install_triggers(&mut self) -> sqlx::Result<()> {
         let script = match self {
             Self::Sqlite(_) => triggers::SQLITE,
@@ -316,7 +323,13 @@ fn too_late() -> sqlx::Error {
 
 /// The pool that everything is read from.
 #[derive(Clone)]
-pub(super) enum Readers {
+pub(super) struct Readers {
+    pool: Pool,
+    timeout: Duration,
+}
+
+#[derive(Clone)]
+enum Pool {
     Sqlite(SqlitePool),
     Postgres(PgPool),
 }
@@ -328,19 +341,23 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> sqlx::Result<Vec<Row>> {
-        match self {
-            Self::Sqlite(pool) => {
+        match &self.pool {
+            Pool::Sqlite(pool) => {
                 let read = bind_all!(sqlx::query(sql), values).fetch_all(pool);
-                let rows = timeout(READ_PATIENCE, read).await.unwrap_or(Err(too_late()))?;
+                let rows = timeout(self.timeout, read).await.unwrap_or(Err(too_late()))?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
-            Self::Postgres(pool) => {
-                let mut connection = pool.acquire().await?;
-                let read = bind_all!(sqlx::query(sql), values).fetch_all(&mut *connection);
-                let Ok(rows) = timeout(READ_PATIENCE, read).await else {
-                    // Given back, it would be asked whether it lives, and keep its place in the
-                    // pool until it answers: into nowhere, that is for ever.
-                    drop(connection.detach());
+            Pool::Postgres(pool) => {
+                let mut taken = None;
+                // The wait for a connection is part of the time that a read may take.
+                let read = timeout(self.timeout, async {
+                    let connection = taken.insert(pool.acquire().await?);
+                    bind_all!(sqlx::query(sql), values).fetch_all(&mut **connection).await
+                });
+                let Ok(rows) = read.await else {
+                    // Given back, the connection would be tested and keep its slot in the pool until
+                    // it answers: where the network swallows the question, that is for ever.
+                    drop(taken.map(PoolConnection::detach));
                     return Err(too_late());
                 };
                 Ok(rows?.into_iter().map(Row::Postgres).collect())
@@ -348,19 +365,23 @@ impl Readers {
         }
     }
 
-    /// Reads the standing of entities, 64 to a query.
-    pub(super) async fn standing(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
+    /// Reads the liveness of entities, 64 to a query.
+    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> sqlx::Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for (sql, values) in sql::STANDING.asking(asked).statements() {
+        for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
             rows.append(&mut self.fetch(sql, values).await?);
         }
         Ok(rows)
     }
 
     pub(super) async fn close(&self) {
-        match self {
-            Self::Sqlite(pool) => pool.close().await,
-            Self::Postgres(pool) => pool.close().await,
+        match &self.pool {
+            Pool::Sqlite(pool) => pool.close().await,
+            Pool::Postgres(pool) => pool.close().await,
         }
     }
 }
+
+#[cfg(test)]
+#[path = "engine/tests.rs"]
+mod tests;

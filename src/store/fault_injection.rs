@@ -1,4 +1,4 @@
-//! Bad days on demand: lets a test decide that the database fails at a named moment.
+//! Lets a test decide that the database fails at a named moment.
 
 /// A moment at which a database can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub trait FaultInjection: Send + Sync {
     fn fails(&self, moment: Moment) -> bool;
 }
 
-/// The ordinary day.
+/// For production: no planted failure.
 pub struct NothingFails;
 
 impl FaultInjection for NothingFails {

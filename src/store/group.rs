@@ -1,7 +1,7 @@
 //! Writes a group of commits inside one transaction, in a few statements for all of them.
 //!
 //! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
-//! does not harm its neighbours:
+//! does not harm the others of its group:
 //!
 //! 1. required and changed entities are read, and locked where the engine has row locks, in one
 //!    order over both, so that groups of several nodes do not wait for each other in a circle;
@@ -10,44 +10,45 @@
 //! 4. what a losing commit had inserted is taken back;
 //! 5. released names, listings, log rows and outbox messages follow for the winners.
 //!
-//! Nearly always everybody wins. So a group is first written in hope: rows are counted, and only if
-//! the count is short is it rolled back and written again with care, asking row by row who lost.
+//! Nearly always every commit wins. So a group is first written [`Mode::Optimistic`]: rows are only
+//! counted. Where the count is short, the group is rolled back and written again [`Mode::Checked`],
+//! which finds out row by row which commits lost.
 //! Members of a group never touch each other's rows ([`super::disjoint`]), so their order is free.
 
 use super::{
-    chain::{Entry, Head, Scribe},
+    chain::{Entry, Head, LogWriter},
     commit::{Change, Commit, CommitError, Expected, Recorded},
     disjoint::RowKey,
     engine::Connection,
     sql,
     value::Value,
-    views::Standing,
+    views::Liveness,
 };
 use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
 
-/// What became of each commit of a group, and the log's head once the transaction is durable.
+/// The outcome of each commit of a group, and the log's head once the transaction is durable.
 pub(super) struct Written {
     pub(super) verdicts: Vec<Result<i64, CommitError>>,
     pub(super) head: Option<Head>,
 }
 
-/// Whether losers are looked for, or only noticed.
+/// Whether the commits that lost are found out, or it is only noticed that one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
-    Hopeful,
-    Careful,
+pub(super) enum Mode {
+    Optimistic,
+    Checked,
 }
 
 /// Why a group was not written.
 #[derive(Debug)]
-pub(super) enum Halt {
-    /// Somebody lost, and a hopeful writer does not know who.
+pub(super) enum WriteError {
+    /// A commit lost; in [`Mode::Optimistic`] it is not known which.
     Contested,
     Failed(sqlx::Error),
 }
 
-impl From<sqlx::Error> for Halt {
+impl From<sqlx::Error> for WriteError {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(error)
     }
@@ -56,41 +57,41 @@ impl From<sqlx::Error> for Halt {
 /// Writes `commits` within the transaction that is open on `connection`.
 pub(super) async fn write(
     connection: &mut Connection,
-    scribe: &mut Scribe,
+    writer: &mut LogWriter,
     commits: &[&Commit],
-    care: Care,
-) -> Result<Written, Halt> {
-    let mut group = Group { commits, fates: vec![Ok(()); commits.len()], care };
-    group.hold(connection).await?;
+    mode: Mode,
+) -> Result<Written, WriteError> {
+    let mut group = Group { commits, verdicts: vec![Ok(()); commits.len()], mode };
+    group.lock(connection).await?;
     let created = group.create(connection).await?;
     let claimed = group.claim_names(connection).await?;
     group.advance(connection).await?;
-    group.take_back(connection, &created, &claimed).await?;
+    group.undo_losers(connection, &created, &claimed).await?;
     group.release_names(connection).await?;
     group.enlist(connection).await?;
-    let head = group.record(connection, scribe).await?;
+    let head = group.record(connection, writer).await?;
     group.post(connection).await?;
     Ok(Written { verdicts: group.verdicts(), head })
 }
 
 struct Group<'a> {
     commits: &'a [&'a Commit],
-    fates: Vec<Result<(), CommitError>>,
-    care: Care,
+    verdicts: Vec<Result<(), CommitError>>,
+    mode: Mode,
 }
 
 impl<'a> Group<'a> {
-    fn standing(&self) -> impl Iterator<Item = (usize, &'a Commit)> {
-        self.commits.iter().copied().enumerate().filter(|(place, _)| self.fates[*place].is_ok())
+    fn winners(&self) -> impl Iterator<Item = (usize, &'a Commit)> {
+        self.commits.iter().copied().enumerate().filter(|(place, _)| self.verdicts[*place].is_ok())
     }
 
     /// The changes of all commits that have not lost, each with its commit's place.
     fn changes(&self) -> impl Iterator<Item = (usize, &'a Change)> {
-        self.standing().flat_map(|(place, commit)| commit.changes.iter().map(move |c| (place, c)))
+        self.winners().flat_map(|(place, commit)| commit.changes.iter().map(move |c| (place, c)))
     }
 
-    /// Locks what is required and what will change, and judges by what is found.
-    async fn hold(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
+    /// Locks what is required and what will change, and checks what is found.
+    async fn lock(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
         // (place, whether it is changed)
         let mut asked: Vec<(RowKey<'a>, bool)> = Vec::new();
         for commit in self.commits {
@@ -101,24 +102,24 @@ impl<'a> Group<'a> {
         }
         asked.sort_unstable();
         asked.dedup();
-        let mut found: HashMap<RowKey<'a>, Standing> = HashMap::with_capacity(asked.len());
+        let mut found: HashMap<RowKey<'a>, Liveness> = HashMap::with_capacity(asked.len());
         let mut changed_are_known = false;
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
             let places: Vec<RowKey<'_>> = run.iter().map(|(place, _)| *place).collect();
             let rows = if run[0].1 {
-                let careful = self.care == Care::Careful;
-                let Some(rows) = connection.take(&places, careful).await? else { continue };
+                let wanted = self.mode == Mode::Checked;
+                let Some(rows) = connection.lock_changed(&places, wanted).await? else { continue };
                 changed_are_known = true;
                 rows
             } else {
-                connection.hold(&places).await?
+                connection.lock_required(&places).await?
             };
-            let standings = Standing::of_each(places.len(), &rows)?;
+            let found_rows = Liveness::of_each(places.len(), &rows)?;
             found.extend(
-                places.into_iter().zip(standings).filter_map(|(at, seen)| Some((at, seen?))),
+                places.into_iter().zip(found_rows).filter_map(|(at, seen)| Some((at, seen?))),
             );
         }
-        for (fate, commit) in self.fates.iter_mut().zip(self.commits) {
+        for (verdict, commit) in self.verdicts.iter_mut().zip(self.commits) {
             let moved_on = |change: &Change| {
                 let version = found.get(&(change.kind, &*change.id)).map(|seen| seen.version);
                 version_of(change).is_some_and(|expected| version != Some(expected))
@@ -128,19 +129,19 @@ impl<'a> Group<'a> {
                 !seen.is_some_and(|seen| fact.holds(seen.version, seen.live_until, commit.at))
             };
             if changed_are_known && commit.changes.iter().any(moved_on) {
-                *fate = Err(CommitError::Conflict);
+                *verdict = Err(CommitError::Conflict);
             } else if let Some(fact) = commit.requirements.iter().find(unmet) {
-                *fate = Err(CommitError::Unmet { kind: fact.kind() });
+                *verdict = Err(CommitError::Unmet { kind: fact.kind() });
             }
         }
         Ok(())
     }
 
-    /// Inserts what is new; a place that was not free costs its commit the race.
+    /// Inserts what is new; a commit whose row is there already has lost.
     async fn create(
         &mut self,
         connection: &mut Connection,
-    ) -> Result<Vec<(usize, &'a Change)>, Halt> {
+    ) -> Result<Vec<(usize, &'a Change)>, WriteError> {
         let mut new: Vec<(usize, &'a Change)> =
             self.changes().filter(|(_, change)| version_of(change).is_none()).collect();
         new.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
@@ -158,9 +159,9 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        if self.care == Care::Hopeful {
+        if self.mode == Mode::Optimistic {
             let landed = connection.execute_batch(&sql::CREATE.exactly(values)).await?;
-            return if landed == new.len() as u64 { Ok(new) } else { Err(Halt::Contested) };
+            return if landed == new.len() as u64 { Ok(new) } else { Err(WriteError::Contested) };
         }
         let mut landed =
             places(&connection.fetch_batch(&sql::CREATE_AND_TELL.exactly(values)).await?)?;
@@ -170,9 +171,9 @@ impl<'a> Group<'a> {
             if landed.remove(&(change.kind.to_owned(), change.id.clone())) {
                 created.push((commit, change));
             } else if change.expected != Expected::NewId {
-                self.fates[commit] = Err(CommitError::Conflict);
-            } else if self.fates[commit].is_ok() {
-                self.fates[commit] = Err(CommitError::Taken { space: change.kind });
+                self.verdicts[commit] = Err(CommitError::Conflict);
+            } else if self.verdicts[commit].is_ok() {
+                self.verdicts[commit] = Err(CommitError::Taken { space: change.kind });
             }
         }
         Ok(created)
@@ -181,7 +182,7 @@ impl<'a> Group<'a> {
     async fn claim_names(
         &mut self,
         connection: &mut Connection,
-    ) -> Result<Vec<(usize, &'a Name, &'a Change)>, Halt> {
+    ) -> Result<Vec<(usize, &'a Name, &'a Change)>, WriteError> {
         let mut wanted: Vec<(usize, &'a Name, &'a Change)> = self
             .names_added()
             .filter(|(place, name, _)| !gives_up(self.commits[*place], name))
@@ -189,9 +190,13 @@ impl<'a> Group<'a> {
         wanted.sort_unstable_by_key(|(_, name, _)| *name);
         let values: Vec<Value<'_>> =
             wanted.iter().flat_map(|(_, name, holder)| name_row(name, holder)).collect();
-        if self.care == Care::Hopeful {
+        if self.mode == Mode::Optimistic {
             let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
-            return if landed == wanted.len() as u64 { Ok(wanted) } else { Err(Halt::Contested) };
+            return if landed == wanted.len() as u64 {
+                Ok(wanted)
+            } else {
+                Err(WriteError::Contested)
+            };
         }
         let mut landed =
             places(&connection.fetch_batch(&sql::CLAIM_AND_TELL.exactly(values)).await?)?;
@@ -200,14 +205,14 @@ impl<'a> Group<'a> {
             if landed.remove(&(name.space.to_owned(), name.name.clone())) {
                 claimed.push((commit, name, holder));
             } else {
-                self.fates[commit] = Err(CommitError::Taken { space: name.space });
+                self.verdicts[commit] = Err(CommitError::Taken { space: name.space });
             }
         }
         Ok(claimed)
     }
 
     /// Swaps what exists; the version decides.
-    async fn advance(&mut self, connection: &mut Connection) -> Result<(), Halt> {
+    async fn advance(&mut self, connection: &mut Connection) -> Result<(), WriteError> {
         let mut swaps: Vec<(i64, &'a Change)> =
             self.changes().filter_map(|(_, c)| Some((version_of(c)?, c))).collect();
         swaps.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
@@ -225,7 +230,7 @@ impl<'a> Group<'a> {
                 ]
             })
             .collect();
-        let nobody = [
+        let no_row = [
             Value::Text(""),
             Value::Text(""),
             Value::Int(0),
@@ -234,29 +239,29 @@ impl<'a> Group<'a> {
             Value::OptionalInt(None),
             Value::Int(0),
         ];
-        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &nobody)).await?;
-        match self.care {
+        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &no_row)).await?;
+        match self.mode {
             _ if swapped == swaps.len() as u64 => Ok(()),
-            Care::Hopeful => Err(Halt::Contested),
-            // Their versions were read in this transaction, and nobody else can have changed them.
-            Care::Careful => {
+            Mode::Optimistic => Err(WriteError::Contested),
+            // Their versions were read and locked in this transaction: no other can have changed them.
+            Mode::Checked => {
                 let impossible = "a row changed under the lock of its transaction".to_owned();
-                Err(Halt::Failed(sqlx::Error::Protocol(impossible)))
+                Err(WriteError::Failed(sqlx::Error::Protocol(impossible)))
             }
         }
     }
 
-    async fn take_back(
+    async fn undo_losers(
         &self,
         connection: &mut Connection,
         created: &[(usize, &Change)],
         claimed: &[(usize, &Name, &Change)],
     ) -> sqlx::Result<()> {
-        for (_, change) in created.iter().filter(|(commit, _)| self.fates[*commit].is_err()) {
+        for (_, change) in created.iter().filter(|(commit, _)| self.verdicts[*commit].is_err()) {
             let row = [Value::Text(change.kind), Value::Text(&change.id)];
             connection.execute(sql::UNDO_CREATE, &row).await?;
         }
-        for (_, name, holder) in claimed.iter().filter(|(c, ..)| self.fates[*c].is_err()) {
+        for (_, name, holder) in claimed.iter().filter(|(c, ..)| self.verdicts[*c].is_err()) {
             connection.execute(sql::RELEASE_NAME, &name_row(name, holder)).await?;
         }
         Ok(())
@@ -278,7 +283,7 @@ impl<'a> Group<'a> {
         }
         let expected = values.len() / ROW;
         let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
-        // Whoever gave it up held it: nobody else can have it.
+        // The entity that gives a name up held it: no other can have it.
         if landed == expected as u64 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
     }
 
@@ -304,25 +309,26 @@ impl<'a> Group<'a> {
     async fn record(
         &self,
         connection: &mut Connection,
-        scribe: &mut Scribe,
+        writer: &mut LogWriter,
     ) -> sqlx::Result<Option<Head>> {
-        let entries: Vec<Entry<'_>> = self
-            .standing()
-            .flat_map(|(_, commit)| {
-                commit.records.iter().map(|Recorded { kind, id, record }| Entry {
-                    at: commit.at,
-                    kind,
-                    id,
-                    record,
-                })
+        let records = self.winners().flat_map(|(_, commit)| {
+            commit.records.iter().map(|Recorded { kind, id, record }| Entry {
+                at: commit.at,
+                kind,
+                id,
+                record,
             })
-            .collect();
-        scribe.append(connection, &entries).await
+        });
+        let (kept, counted): (Vec<_>, Vec<_>) = records.partition(|entry| entry.record.kept);
+        match (kept.is_empty(), counted.last()) {
+            (true, Some(last)) => writer.append_nothing(connection, last.at).await.map(|()| None),
+            _ => writer.append(connection, &kept).await,
+        }
     }
 
     async fn post(&self, connection: &mut Connection) -> sqlx::Result<()> {
         let values: Vec<Value<'_>> = self
-            .standing()
+            .winners()
             .flat_map(|(_, commit)| commit.messages.iter().map(|message| (commit.at, message)))
             .flat_map(|(at, message)| {
                 [
@@ -344,7 +350,11 @@ impl<'a> Group<'a> {
             swapped.map_or(birth_version(commit.at), |expected| expected + 1)
         };
         let commits = self.commits.iter();
-        self.fates.into_iter().zip(commits).map(|(fate, c)| fate.map(|()| version(c))).collect()
+        self.verdicts
+            .into_iter()
+            .zip(commits)
+            .map(|(verdict, c)| verdict.map(|()| version(c)))
+            .collect()
     }
 }
 
@@ -357,7 +367,7 @@ fn version_of(change: &Change) -> Option<i64> {
 }
 
 /// A row's first version is the time of its birth: one that is forgotten and born again under the
-/// same id does not repeat versions that somebody may still hold.
+/// same id does not repeat versions that a node may still hold.
 fn birth_version(at: Timestamp) -> i64 {
     at.millis().max(1)
 }

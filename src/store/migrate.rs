@@ -16,7 +16,7 @@ struct Migration {
     version: i64,
     name: &'static str,
     script: &'static str,
-    /// Whether the engine file adds what the two databases spell differently: the log's triggers.
+    /// Whether the log's triggers are installed with it, which each database writes differently.
     with_triggers: bool,
 }
 
@@ -113,8 +113,8 @@ async fn run(
     migrations: &[Migration],
     now: Timestamp,
 ) -> Result<Vec<&'static str>, MigrateError> {
-    connection.begin_alone().await?;
-    match run_alone(connection, migrations, now).await {
+    connection.begin_migration().await?;
+    match run_in_transaction(connection, migrations, now).await {
         Ok(applied) => {
             connection.commit().await?;
             Ok(applied)
@@ -126,7 +126,7 @@ async fn run(
     }
 }
 
-async fn run_alone(
+async fn run_in_transaction(
     connection: &mut Connection,
     migrations: &[Migration],
     now: Timestamp,

@@ -1,13 +1,14 @@
-//! The truth: entities in SQLite or PostgreSQL, changed by compare-and-swap and nothing else.
+//! Entities in SQLite or PostgreSQL, changed by compare-and-swap and nothing else.
 //!
-//! [`Store::commit`] is the only way in: one entity's step, whatever it creates, requires, records
-//! and sends, all of it or nothing. [`committer`] shares transactions among those who wait,
-//! [`group`] writes them, [`chain`] keeps the security log honest, [`engine`] is the only file that
-//! knows which database it talks to. The store knows text, versions and times; it knows no rule.
+//! [`Store::commit`] is the only way to change one: an entity's step with all that it creates,
+//! requires, records and sends, or nothing. [`committer`] lets commits that wait share a transaction,
+//! [`group`] writes them, [`chain`] appends to the security log, [`engine`] is the only file that knows
+//! which database it talks to. The store knows text, versions and times; it knows no rule.
+//!
+//! Other parts of the crate read through [`views`]; HTTP uses nothing else of the store.
 
 mod batch;
 mod chain;
-mod chore;
 mod commit;
 mod committer;
 mod disjoint;
@@ -15,27 +16,29 @@ mod engine;
 mod fault_injection;
 mod group;
 mod log;
+mod maintenance;
 mod migrate;
 mod outbox;
 mod sql;
 mod value;
-mod views;
+pub mod views;
 mod vitals;
+mod work;
 
-pub use chain::{Chainer, Head, LogRow, Mac, Pen};
-pub use chore::Leased;
+pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, Proof};
+pub use maintenance::Leased;
 pub use migrate::MigrateError;
-pub use views::{Listed, Row, Standing};
+pub use views::{Listed, Liveness, ReadError, Row};
 pub use vitals::{StoreReport, Vitals};
 
 use crate::domain::Timestamp;
-use chain::Scribe;
-use chore::{Chore, Done};
+use chain::LogWriter;
 use committer::{Committer, Job};
 use engine::{Engine, Readers};
+use maintenance::{Maintenance, Outcome};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex},
@@ -52,9 +55,9 @@ const QUEUE: usize = 1024;
 pub struct StoreOptions {
     /// `sqlite:///path` or `postgres://user@host/database`.
     pub url: String,
-    /// Unlike any other process's: names this writer in the security log.
+    /// Unique among processes; it names this writer in the security log.
     pub node: String,
-    pub chainer: Arc<dyn Chainer>,
+    pub chain_keys: Arc<dyn ChainKeys>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -72,11 +75,6 @@ pub enum OpenError {
     #[error("the schema does not fit")]
     Schema(#[from] MigrateError),
 }
-
-/// A read that did not succeed; asking again later may.
-#[derive(Debug, thiserror::Error)]
-#[error("the store cannot be read")]
-pub struct ReadError(#[from] sqlx::Error);
 
 /// Brings the schema up to this binary and returns the names of the migrations that were run.
 pub async fn migrate(url: &str, now: Timestamp) -> Result<Vec<&'static str>, OpenError> {
@@ -96,7 +94,7 @@ pub async fn pending_migrations(url: &str) -> Result<Vec<&'static str>, OpenErro
     if is_new {
         return Ok(migrate::names());
     }
-    let mut connection = engine.look().await.map_err(OpenError::Unreachable)?;
+    let mut connection = engine.connect_read_only().await.map_err(OpenError::Unreachable)?;
     let pending = migrate::pending(&mut connection).await;
     connection.close().await;
     Ok(pending?)
@@ -115,7 +113,7 @@ struct Inner {
     ended: Mutex<JoinSet<()>>,
     vitals: Arc<Vitals>,
     fault_injection: Arc<dyn FaultInjection>,
-    chainer: Arc<dyn Chainer>,
+    chain_keys: Arc<dyn ChainKeys>,
     /// Woken when a commit has left a message in the outbox.
     posted: Notify,
 }
@@ -136,7 +134,7 @@ impl Store {
             let committer = Committer {
                 engine: engine.clone(),
                 connection: None,
-                scribe: Scribe::new(name, options.chainer.clone()),
+                writer: LogWriter::new(name, options.chain_keys.clone()),
                 queue,
                 vitals: vitals.clone(),
                 fault_injection: options.fault_injection.clone(),
@@ -151,14 +149,17 @@ impl Store {
             ended: Mutex::new(ended),
             vitals,
             fault_injection: options.fault_injection,
-            chainer: options.chainer,
+            chain_keys: options.chain_keys,
             posted: Notify::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Opens a database that exists to read it and nothing else: what is audited is not changed.
-    pub async fn open_to_read(url: &str, chainer: Arc<dyn Chainer>) -> Result<Self, OpenError> {
+    pub async fn open_to_read(
+        url: &str,
+        chain_keys: Arc<dyn ChainKeys>,
+    ) -> Result<Self, OpenError> {
         let engine = Engine::parse(url).map_err(OpenError::Address)?;
         if engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))? {
             return Err(OpenError::Missing);
@@ -169,7 +170,7 @@ impl Store {
             ended: Mutex::new(JoinSet::new()),
             vitals: Arc::default(),
             fault_injection: Arc::new(NothingFails),
-            chainer,
+            chain_keys,
             posted: Notify::new(),
         };
         migrate::check(&inner.readers).await?;
@@ -216,21 +217,21 @@ impl Store {
         committer.send(job).await.map_err(|_| CommitError::Unavailable)
     }
 
-    async fn run_chore(&self, chore: Chore) -> Result<Done, CommitError> {
+    async fn run_maintenance(&self, maintenance: Maintenance) -> Result<Outcome, CommitError> {
         let (reply, answer) = oneshot::channel();
-        self.hand_over(0, Job::Chore(chore, reply)).await?;
+        self.hand_over(0, Job::Maintenance(maintenance, reply)).await?;
         answer.await.unwrap_or(Err(CommitError::Unknown))
     }
 
-    async fn count_chore(&self, chore: Chore) -> Result<u64, CommitError> {
-        match self.run_chore(chore).await? {
-            Done::Count(count) => Ok(count),
-            Done::Leased(_) | Done::Heads(_) => Err(CommitError::Unknown),
+    async fn count_maintenance(&self, maintenance: Maintenance) -> Result<u64, CommitError> {
+        match self.run_maintenance(maintenance).await? {
+            Outcome::Count(count) => Ok(count),
+            Outcome::Leased(_) | Outcome::Heads(_) => Err(CommitError::Unknown),
         }
     }
 
     /// Forgets up to `most` entities whose time has come and says how many there were.
     pub async fn forget_expired(&self, now: Timestamp, most: u32) -> Result<u64, CommitError> {
-        self.count_chore(Chore::Forget { now, most: most.into() }).await
+        self.count_maintenance(Maintenance::Forget { now, most: most.into() }).await
     }
 }

@@ -1,30 +1,30 @@
-//! The outbox as its couriers see it: lease, deliver, put off, give up.
+//! The outbox: lease a message, deliver it, put it off, drop it.
 
 use super::{
     CommitError, Leased, ReadError, Store,
-    chore::{Chore, Done},
+    maintenance::{Maintenance, Outcome},
     sql,
 };
 use crate::domain::Timestamp;
 
 impl Store {
-    /// Leases up to `most` due messages until `until`; nobody else delivers them meanwhile.
+    /// Leases up to `most` due messages until `until`; no other node delivers them meanwhile.
     pub async fn lease_messages(
         &self,
         now: Timestamp,
         until: Timestamp,
         most: u32,
     ) -> Result<Vec<Leased>, CommitError> {
-        match self.run_chore(Chore::Lease { now, until, most: most.into() }).await? {
-            Done::Leased(leased) => Ok(leased),
-            Done::Count(_) | Done::Heads(_) => Err(CommitError::Unknown),
+        match self.run_maintenance(Maintenance::Lease { now, until, most: most.into() }).await? {
+            Outcome::Leased(leased) => Ok(leased),
+            Outcome::Count(_) | Outcome::Heads(_) => Err(CommitError::Unknown),
         }
     }
 
-    /// Erases a delivered message; false where the lease had passed to somebody else.
+    /// Erases a delivered message; false where another node has leased it since.
     pub async fn message_delivered(&self, message: &Leased) -> Result<bool, CommitError> {
         let (id, attempts) = (message.id.clone(), message.attempts);
-        Ok(self.count_chore(Chore::Deliver { id, attempts }).await? == 1)
+        Ok(self.count_maintenance(Maintenance::Deliver { id, attempts }).await? == 1)
     }
 
     /// Puts a message off until `due`.
@@ -34,7 +34,7 @@ impl Store {
         due: Timestamp,
     ) -> Result<bool, CommitError> {
         let (id, attempts) = (message.id.clone(), message.attempts);
-        Ok(self.count_chore(Chore::Defer { id, attempts, due }).await? == 1)
+        Ok(self.count_maintenance(Maintenance::Defer { id, attempts, due }).await? == 1)
     }
 
     /// Erases a message that will not be delivered, and says so in the security log.
@@ -44,7 +44,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, CommitError> {
         let Leased { id, topic, attempts, .. } = message.clone();
-        Ok(self.count_chore(Chore::Drop { id, attempts, topic, now }).await? == 1)
+        Ok(self.count_maintenance(Maintenance::Drop { id, attempts, topic, now }).await? == 1)
     }
 
     /// Returns when the next message is due, if there is one.

@@ -10,22 +10,21 @@ pub(super) const LOAD: &str =
 
 pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
 
-const STANDING_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
-const STANDING_TAIL: &str = "\
+const LIVENESS_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
+const LIVENESS_TAIL: &str = "\
 ) SELECT asked.place, e.version, e.live_until \
   FROM asked CROSS JOIN entities e \
  WHERE e.kind = asked.kind AND e.id = asked.id \
  ORDER BY asked.place";
 
-/// Versions and ends of life of several entities, by their places in the order in which they are
-/// asked for: it is the order in which rows get locked, and must not depend on a database's idea of
-/// the alphabet.
-pub(super) static STANDING: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(STANDING_HEAD, 3, STANDING_TAIL));
+/// Versions and ends of life of several entities, in the order in which they are asked for. Rows are
+/// locked in this order, so it must not depend on the collation of a database.
+pub(super) static LIVENESS: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(LIVENESS_HEAD, 3, LIVENESS_TAIL));
 
-/// [`STANDING`] with an ending of the engine's own, which is where rows get locked.
-pub(super) fn standing_with(ending: &str) -> Batch {
-    Batch::new(STANDING_HEAD, 3, &format!("{STANDING_TAIL} {ending}"))
+/// [`LIVENESS`] with an ending of the engine's own, which is where rows get locked.
+pub(super) fn liveness_with(ending: &str) -> Batch {
+    Batch::new(LIVENESS_HEAD, 3, &format!("{LIVENESS_TAIL} {ending}"))
 }
 
 // Two statements and no upsert: an upsert would resurrect a row the janitor removed.
@@ -82,7 +81,7 @@ pub(super) static ENLIST: LazyLock<Batch> = LazyLock::new(|| {
 pub(super) const DELIST: &str = "DELETE FROM listings \
      WHERE list = $1 AND owner = $2 AND rank = $3 AND id = $4 AND kind = $5";
 
-// `+ 0`: SQLite plans a bare `LIMIT $5` for the number bound to it, and so anew each time one is.
+// `+ 0`: SQLite plans a bare `LIMIT $5` again each time a number is bound to it.
 pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
       FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
@@ -112,7 +111,7 @@ pub(super) const LANE: &str = "SELECT lane, seq, mac FROM log_lanes WHERE lane =
 
 pub(super) const LANES: &str = "SELECT lane, seq, mac FROM log_lanes ORDER BY lane";
 
-// Changes nothing: it waits for whoever is changing the lane, in either engine.
+// Changes nothing: it waits for the writer that is changing the lane, in either engine.
 pub(super) const AWAIT_LANE: &str = "UPDATE log_lanes SET holder = holder WHERE lane = $1";
 
 pub(super) const OPEN_LANE: &str = "INSERT INTO log_lanes (lane, seq, mac, holder, held_until) \
@@ -121,16 +120,16 @@ pub(super) const OPEN_LANE: &str = "INSERT INTO log_lanes (lane, seq, mac, holde
 pub(super) const MOVE_LANE: &str = "UPDATE log_lanes SET seq = $1, mac = $2, held_until = $3 \
      WHERE lane = $4 AND seq = $5 AND holder = $6";
 
-pub(super) const LEAVE_LANE: &str =
+pub(super) const RELEASE_LANE: &str =
     "UPDATE log_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2";
 
-pub(super) const SHUN_LANE: &str =
+pub(super) const ABANDON_LANE: &str =
     "UPDATE log_lanes SET holder = $1, held_until = $2 WHERE lane = $3";
 
 pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \
        FROM security_log WHERE lane = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
-// Steps of a walk from lane to lane: DISTINCT would read every row.
+// One lane after the other: DISTINCT would read every row.
 pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";
 
 pub(super) const LOG_NEXT_LANE: &str = "SELECT MIN(lane) FROM security_log WHERE lane > $1";
@@ -143,7 +142,7 @@ pub(super) const LOG_MAC: &str = "SELECT mac FROM security_log WHERE lane = $1 A
 pub(super) const LOG_WRITTEN_AFTER: &str = "SELECT seq FROM security_log \
      WHERE lane = $1 AND seq > $2 AND kind <> $3 ORDER BY seq LIMIT 1";
 
-// Never back: of two checkpoints at once, the one that allows more is in force.
+// Never backwards: of two checkpoints at once, the one that allows more is in force.
 pub(super) const RETAIN_FROM: &str = "INSERT INTO log_retention (lane, seq, mac, seal_key, seal) \
      VALUES ($1, $2, $3, $4, $5) \
      ON CONFLICT (lane) DO UPDATE SET seq = excluded.seq, mac = excluded.mac, \

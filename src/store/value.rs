@@ -1,4 +1,4 @@
-//! The handful of types that both engines spell alike.
+//! The few types that both engines know.
 
 use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
 
@@ -42,7 +42,7 @@ impl<'a> From<&'a [u8]> for Value<'a> {
     }
 }
 
-/// A row that came back; columns are read by place, in the order the statement names them.
+/// A row of a result; columns are read by number, in the order of the statement.
 pub(super) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),

@@ -1,12 +1,47 @@
-//! What can be read: one entity, the standing of several, a name's holder, a page of a list.
+//! What can be read: one entity, the liveness of several, the holder of a name, a page of a list.
 
 use super::{
-    ReadError, Store,
+    Store,
     fault_injection::Moment,
     sql,
     value::{self, Value},
 };
 use crate::domain::Timestamp;
+
+pub use super::vitals::StoreReport;
+
+/// A read that did not succeed; asking again later may.
+#[derive(Debug, thiserror::Error)]
+#[error("the store cannot be read")]
+pub struct ReadError(#[from] sqlx::Error);
+
+/// The reads that HTTP may make by itself: of the database, never of a cache, and they change nothing.
+#[derive(Clone)]
+pub struct FreshReads(Store);
+
+impl FreshReads {
+    /// See [`Store::liveness`].
+    pub async fn liveness(
+        &self,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Option<Liveness>>, ReadError> {
+        self.0.liveness(asked).await
+    }
+
+    /// See [`Store::find`].
+    pub async fn find(
+        &self,
+        space: &str,
+        name: &str,
+    ) -> Result<Option<(String, String)>, ReadError> {
+        self.0.find(space, name).await
+    }
+
+    /// See [`Store::version`].
+    pub async fn version(&self, kind: &str, id: &str) -> Result<i64, ReadError> {
+        self.0.version(kind, id).await
+    }
+}
 
 /// An entity as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,24 +54,24 @@ pub struct Row {
 
 /// Whether an entity still confers authority, and which version says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Liveness {
     pub version: i64,
     pub live_until: Timestamp,
 }
 
-impl Standing {
+impl Liveness {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.live_until > now
     }
 
-    /// Puts what a query for standing returned in the places that were asked for.
+    /// Puts the rows of a query for liveness in the order that was asked for.
     pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> sqlx::Result<Vec<Option<Self>>> {
         let mut found = vec![None; asked];
         for row in rows {
             let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
             let live_until = Timestamp::from_millis(row.int(2)?);
-            let standing = Self { version: row.int(1)?, live_until };
-            *place.ok_or(sqlx::Error::RowNotFound)? = Some(standing);
+            let liveness = Self { version: row.int(1)?, live_until };
+            *place.ok_or(sqlx::Error::RowNotFound)? = Some(liveness);
         }
         Ok(found)
     }
@@ -57,13 +92,19 @@ impl Store {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<value::Row>, ReadError> {
-        if self.inner.fault_injection.fails(Moment::Read) {
-            return Err(ReadError(sqlx::Error::WorkerCrashed));
-        }
-        Ok(self.inner.readers.fetch(sql, values).await?)
+        let read = match self.fault() {
+            Some(fault) => Err(fault),
+            None => self.inner.readers.fetch(sql, values).await,
+        };
+        read.map_err(failed)
     }
 
-    /// Fetches for somebody who asked, and counts it; what the house does by itself is not counted.
+    /// Returns the error that a test has planted for this read.
+    fn fault(&self) -> Option<sqlx::Error> {
+        self.inner.fault_injection.fails(Moment::Read).then_some(sqlx::Error::WorkerCrashed)
+    }
+
+    /// Fetches for a caller, and counts it; what workers read by themselves is not counted.
     async fn read(
         &self,
         sql: &'static str,
@@ -71,6 +112,11 @@ impl Store {
     ) -> Result<Vec<value::Row>, ReadError> {
         self.inner.vitals.read();
         self.fetch(sql, values).await
+    }
+
+    /// Returns the reads that need no owner of the entity, and nothing else of the store.
+    pub fn fresh_reads(&self) -> FreshReads {
+        FreshReads(self.clone())
     }
 
     /// Reads one entity.
@@ -86,21 +132,22 @@ impl Store {
         Ok(rows.first().map(|row| row.int(0)).transpose()?.unwrap_or(0))
     }
 
-    /// Reads the standing of several entities in one query; `None` where there is no row.
+    /// Reads the liveness of several entities in one query; `None` where there is no row.
     ///
     /// This is how authority is checked: a token names its ancestors, and all of them must be live.
-    pub async fn standing(
+    pub async fn liveness(
         &self,
         asked: &[(&str, &str)],
-    ) -> Result<Vec<Option<Standing>>, ReadError> {
+    ) -> Result<Vec<Option<Liveness>>, ReadError> {
         self.inner.vitals.read();
-        if self.inner.fault_injection.fails(Moment::Read) {
-            return Err(ReadError(sqlx::Error::WorkerCrashed));
-        }
-        Ok(Standing::of_each(asked.len(), &self.inner.readers.standing(asked).await?)?)
+        let read = match self.fault() {
+            Some(fault) => Err(fault),
+            None => self.inner.readers.liveness(asked).await,
+        };
+        Ok(Liveness::of_each(asked.len(), &read.map_err(failed)?)?)
     }
 
-    /// Returns the kind and id of whoever holds `name` in `space`.
+    /// Returns the kind and id of the entity that holds `name` in `space`.
     pub async fn find(
         &self,
         space: &str,
@@ -137,4 +184,10 @@ impl Store {
         };
         Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
     }
+}
+
+/// Says here why a read failed: most callers say only that it did.
+fn failed(error: sqlx::Error) -> ReadError {
+    tracing::warn!(%error, "a read of the store failed");
+    ReadError(error)
 }

@@ -1,4 +1,4 @@
-//! What an operator may want to know of readers and committers; counters only, read without locks.
+//! Counters of readers and committers, for operators; read without locks.
 
 use crate::histogram::{Histogram, HistogramReport};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,6 +15,7 @@ pub struct Vitals {
     reruns: AtomicU64,
     failed: AtomicU64,
     unknown: AtomicU64,
+    counted: AtomicU64,
     panics: AtomicU64,
     sizes: Histogram,
     times: Histogram,
@@ -23,7 +24,7 @@ pub struct Vitals {
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreReport {
-    /// Queries for entities, their standing, names and lists.
+    /// Queries for entities, their liveness, names and lists.
     pub reads: u64,
     /// Transactions that held at least one commit.
     pub groups: u64,
@@ -31,7 +32,7 @@ pub struct StoreReport {
     pub commits: u64,
     /// Commits that lost a race or missed a requirement.
     pub refused: u64,
-    /// Groups written again with care because somebody in them had lost.
+    /// Groups written again because a commit in them had lost its race.
     pub contested: u64,
     /// Transactions that failed for a reason that may pass: a deadlock, a lock that took too long.
     pub passing: u64,
@@ -39,8 +40,10 @@ pub struct StoreReport {
     pub reruns: u64,
     /// Commits of which nothing was written.
     pub failed: u64,
-    /// Commits of which nobody knows.
+    /// Commits whose outcome is unknown.
     pub unknown: u64,
+    /// Records of durable commits that were counted, and not kept in the security log.
+    pub counted: u64,
     /// Panics a committer survived.
     pub panics: u64,
     /// How many commits shared a transaction.
@@ -61,6 +64,7 @@ impl Default for Vitals {
             reruns: AtomicU64::default(),
             failed: AtomicU64::default(),
             unknown: AtomicU64::default(),
+            counted: AtomicU64::default(),
             panics: AtomicU64::default(),
             sizes: Histogram::of_sizes(),
             times: Histogram::of_times(),
@@ -95,6 +99,10 @@ impl Vitals {
         self.panics.fetch_add(1, Relaxed);
     }
 
+    pub(super) fn counted(&self, records: usize) {
+        self.counted.fetch_add(records as u64, Relaxed);
+    }
+
     pub(super) fn answered<T>(&self, verdict: &Result<T, super::CommitError>) {
         use super::CommitError::{Conflict, Taken, Unavailable, Unknown, Unmet};
         let counter = match verdict {
@@ -117,6 +125,7 @@ impl Vitals {
             reruns: self.reruns.load(Relaxed),
             failed: self.failed.load(Relaxed),
             unknown: self.unknown.load(Relaxed),
+            counted: self.counted.load(Relaxed),
             panics: self.panics.load(Relaxed),
             sizes: self.sizes.report(),
             times: self.times.report(),

@@ -16,7 +16,7 @@ const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP
 /// Sends what it holds when it is dropped.
 pub struct Exporting(SdkTracerProvider);
 
-/// Returns what sends spans away, if a collector is named.
+/// Returns the layer that sends spans, if a collector is named.
 pub fn layer<S>() -> Option<(OpenTelemetryLayer<S, Tracer>, Exporting)>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,

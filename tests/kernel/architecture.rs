@@ -144,6 +144,15 @@ fn every_room_imports_only_what_it_may() {
 }
 
 #[test]
+fn http_reads_the_store_through_its_views_alone() {
+    visit(Path::new("src/http"), &mut |path, line| {
+        let views = "crate::store::views";
+        let bad = line.replace(views, "").contains("crate::store") || line.contains(".store()");
+        assert!(!bad, "{} may use {views} and nothing else of it: {line}", path.display());
+    });
+}
+
+#[test]
 fn what_belongs_to_one_file_stays_there() {
     visit(Path::new("src"), &mut |path, line| {
         for (word, home) in AT_HOME {

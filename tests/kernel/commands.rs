@@ -64,39 +64,54 @@ async fn an_operator_makes_keys_migrates_and_verifies_the_log() {
     assert!(text(&verified.stdout).contains("was altered"));
 }
 
-#[tokio::test]
-async fn heads_are_read_out_of_what_the_server_logged() {
-    use tracing_subscriber::fmt::MakeWriter;
-    #[derive(Clone, Default)]
-    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
-    impl std::io::Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    impl<'a> MakeWriter<'a> for Kept {
-        type Writer = Kept;
-        fn make_writer(&'a self) -> Kept {
-            self.clone()
-        }
+/// What is logged meanwhile.
+#[derive(Clone, Default)]
+pub struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
     }
 
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Kept {
+    type Writer = Kept;
+
+    fn make_writer(&'a self) -> Kept {
+        self.clone()
+    }
+}
+
+impl Kept {
+    /// Keeps what this thread logs until the guard is dropped.
+    pub fn begin() -> (Self, tracing::subscriber::DefaultGuard) {
+        let kept = Self::default();
+        let logging = tracing_subscriber::fmt().json().with_writer(kept.clone()).finish();
+        (kept, tracing::subscriber::set_default(logging))
+    }
+
+    pub fn text(&self) -> String {
+        text(&self.0.lock().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn heads_are_read_out_of_what_the_server_logged() {
     let mut world = World::new().await;
     world.tree.janitor.anchor_every = Duration::from_millis(1);
     let folder = world.folder().join("keys");
     let keys = folder.to_str().unwrap().to_owned();
     assert!(porteiro(&["keys", "generate", "--keys", &keys]).status.success());
-    let kept = Kept::default();
-    let logging = tracing_subscriber::fmt().json().with_writer(kept.clone()).finish();
-    let _logging = tracing::subscriber::set_default(logging);
+    let (kept, _logging) = Kept::begin();
     let system = System::start(world.system(folder)).await.unwrap();
     eventually("heads in the log", async || {
         world.clock.advance(Duration::from_secs(1));
-        text(&kept.0.lock().unwrap()).contains("porteiro::log_heads")
+        kept.text().contains("porteiro::log_heads")
     })
     .await;
     assert!(system.stop(Duration::from_secs(5)).await);
@@ -107,13 +122,62 @@ async fn heads_are_read_out_of_what_the_server_logged() {
         let heads = file.to_str().unwrap();
         porteiro(&["log", "verify", "--store", &world.url, "--keys", &keys, "--heads", heads])
     };
-    let logged = format!("starting up\n{}", text(&kept.0.lock().unwrap()));
+    let logged = format!("starting up\n{}", kept.text());
     let verified = verify(&logged);
     assert!(verified.status.success(), "{}{}", text(&verified.stdout), text(&verified.stderr));
     assert!(!text(&verified.stdout).contains(" 0 kept heads"));
     let gone = logged.replace("\"seq\":", "\"seq\":9");
     assert_eq!(verify(&gone).status.code(), Some(1), "heads that are not there are missed");
     assert_eq!(verify("no head in here").status.code(), Some(78));
+}
+
+#[tokio::test]
+async fn a_system_that_stops_exports_heads_that_show_a_tail_cut_while_it_was_down() {
+    let world = World::new().await;
+    let folder = world.folder().join("keys");
+    let keys = folder.to_str().unwrap().to_owned();
+    assert!(porteiro(&["keys", "generate", "--keys", &keys]).status.success());
+    let (kept, _logging) = Kept::begin();
+    run_once(&world, &folder).await;
+    let server_log = world.folder().join("server.log");
+    std::fs::write(&server_log, kept.text()).unwrap();
+    let verify = ["log", "verify", "--store", &world.url, "--keys", &keys];
+    let with_heads = [&verify[..], &["--heads", server_log.to_str().unwrap()]].concat();
+    let verified = porteiro(&with_heads);
+    assert!(verified.status.success(), "{}{}", text(&verified.stdout), text(&verified.stderr));
+
+    let mut stranger = world.stranger().await;
+    stranger.disarm().await;
+    let lane = "lane = (SELECT MIN(lane) FROM security_log WHERE kind = 'signing_keys')";
+    stranger.run(format!("DELETE FROM security_log WHERE seq > 1 AND {lane}")).await.unwrap();
+    let back = "UPDATE log_lanes SET seq = 1, mac = (SELECT mac FROM security_log l \
+                WHERE l.lane = log_lanes.lane AND l.seq = 1)";
+    stranger.run(format!("{back} WHERE {lane}")).await.unwrap();
+    // On PostgreSQL the anchor is in another lane, and still names what was cut.
+    let alone = porteiro(&verify);
+    assert!(alone.status.success() || world.is_postgres(), "the database alone cannot tell");
+    let found = porteiro(&with_heads);
+    assert_eq!(found.status.code(), Some(1));
+    assert!(
+        text(&found.stdout).contains("were there once and are gone"),
+        "{}",
+        text(&found.stdout)
+    );
+}
+
+#[tokio::test]
+async fn why_a_read_failed_is_logged() {
+    use porteiro::store::Moment;
+    let world = World::new().await;
+    let node = world.node().await;
+    let (kept, _logging) = Kept::begin();
+    node.script.fail_next(Moment::Read, 2);
+    assert!(node.store.load("ledger", "a").await.is_err());
+    assert!(node.store.liveness(&[("ledger", "a")]).await.is_err());
+    let cause = sqlx::Error::WorkerCrashed.to_string();
+    let lines = kept.text().lines().filter(|line| line.contains(&cause)).count();
+    assert_eq!(lines, 2, "{}", kept.text());
+    node.stop().await;
 }
 
 #[tokio::test]

@@ -247,7 +247,7 @@ async fn the_standing_of_several_ancestors_is_told_apart() {
     node.append("family", 1).await.unwrap();
     node.ledgers.ask("session", Command::Close).await.unwrap();
     let asked = [("ledger", "family"), ("ledger", "nobody"), ("ledger", "session")];
-    let standing = node.store.standing(&asked).await.unwrap();
+    let standing = node.store.liveness(&asked).await.unwrap();
     let live: Vec<_> = standing.iter().map(|s| s.map(|s| s.is_live(world.clock.now()))).collect();
     assert_eq!(live, [Some(true), None, Some(false)]);
     node.stop().await;

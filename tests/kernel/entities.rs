@@ -44,7 +44,7 @@ async fn every_query_that_somebody_asked_for_is_counted() {
     let counted = node.store.report().reads;
     node.store.load("ledger", "a").await.unwrap();
     node.store.version("ledger", "a").await.unwrap();
-    node.store.standing(&[("ledger", "a"), ("ledger", "b")]).await.unwrap();
+    node.store.liveness(&[("ledger", "a"), ("ledger", "b")]).await.unwrap();
     node.store.find("ledger", "nobody").await.unwrap();
     node.store.list("ledgers", "", ("", ""), 10).await.unwrap();
     assert_eq!(node.store.report().reads, counted + 5);

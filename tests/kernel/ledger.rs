@@ -38,6 +38,8 @@ pub enum Command {
     RefuseAndKeep(u64),
     /// Appends and writes to the security log.
     AppendAndRecord(u64),
+    /// Appends what the security log counts and does not keep.
+    AppendAndCount(u64),
     /// Appends and leaves a message.
     AppendAndPost {
         entry: u64,
@@ -97,6 +99,7 @@ impl Machine for Ledger {
             | Command::AppendAndName(entry, _)
             | Command::RefuseAndKeep(entry)
             | Command::AppendAndRecord(entry)
+            | Command::AppendAndCount(entry)
             | Command::AppendAndPost { entry, .. } => *entry,
         };
         if self.closed {
@@ -122,6 +125,9 @@ impl Machine for Ledger {
             }
             Command::AppendAndRecord(_) | Command::Push(_) => {
                 Decision::accept(appended, after).recording(record().in_organization("org-1"))
+            }
+            Command::AppendAndCount(_) => {
+                Decision::accept(appended, after).recording(Record::counted("ledger.appended"))
             }
             Command::AppendAndPost { topic, text, expires_at, .. } => {
                 Decision::accept(appended, after).dispatching(Dispatch {

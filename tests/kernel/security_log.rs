@@ -50,6 +50,28 @@ async fn every_record_is_chained_and_says_whose_it_is() {
 }
 
 #[tokio::test]
+async fn what_is_only_counted_leaves_no_row_and_still_writes_to_its_lane() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let mut stranger = world.stranger().await;
+    node.ledgers.ask("first", Command::AppendAndCount(0)).await.unwrap();
+    assert_eq!(stranger.count("security_log").await, 0, "no lane is opened for it");
+    record(&node, "a", 0..1).await;
+    world.clock.advance(Duration::from_secs(30));
+    let later = (world.clock.now() + Duration::from_secs(50)).millis();
+    let moved = format!("log_lanes WHERE lane <> 'root' AND held_until > {later}");
+    assert_eq!(stranger.count(&moved).await, 0);
+    // The committer of a book is chosen by its id: this one is the same.
+    node.ledgers.ask("a", Command::AppendAndCount(1)).await.unwrap();
+    assert_eq!(stranger.count(&moved).await, 1, "the time of an answer must not tell them apart");
+    assert_eq!(stranger.count("security_log").await, 2, "a record and the lane's registration");
+    record(&node, "a", 2..3).await;
+    assert_eq!(findings(&node).await, []);
+    assert_eq!(node.store.report().counted, 2);
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn the_log_can_neither_be_changed_nor_emptied() {
     let world = World::new().await;
     let node = world.node().await;

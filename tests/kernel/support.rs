@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// For tests: short waits, nothing that acts by itself except what a test starts.
+/// `TreeOptions` for tests: short waits, nothing that acts by itself except what a test starts.
 fn tree_options() -> TreeOptions {
     TreeOptions {
         idle: Duration::from_mins(5),
@@ -185,7 +185,7 @@ impl Node {
         let options = StoreOptions {
             url: url.to_owned(),
             node: draw_text(&SystemDice, 16),
-            chainer: log_chain(vault.clone()),
+            chain_keys: log_chain(vault.clone()),
             fault_injection: script.clone(),
         };
         let store = Store::open(options, world.clock.now()).await.unwrap();

@@ -61,6 +61,10 @@ impl Installation {
         made
     }
 
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

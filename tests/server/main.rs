@@ -40,6 +40,7 @@ mod refusals;
 mod registered;
 mod registration;
 mod rotation;
+mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::HeaderMap;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
-    actors::{TreeOptions, hashing::HashingOptions},
+    actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::{
         SystemDice,
@@ -161,6 +161,7 @@ pub struct TestOptions {
     pub proxies: Vec<ipnet::IpNet>,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
+    pub janitor: JanitorOptions,
     pub flows: Flows,
 }
 
@@ -180,6 +181,7 @@ impl Default for TestOptions {
             registration: true,
             proxies: Vec::new(),
             keys_every,
+            janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
         }
     }
@@ -215,6 +217,7 @@ impl TestServer {
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
         tree.keys.every = options.keys_every;
+        tree.janitor = options.janitor;
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),
@@ -291,6 +294,14 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
     let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
     workbench.close().await;
     applied
+}
+
+/// Reads a metric without labels.
+pub async fn metric(server: &TestServer, name: &str) -> u64 {
+    let text = crate::http::get(server.operator, "/metrics").await.text();
+    let line =
+        text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
+    line.unwrap_or_else(|| panic!("{name}: {text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
 }
 
 pub fn basic(id: &str, secret: &str) -> String {

@@ -1,28 +1,30 @@
 //! The table of settings: every row can be given, and the documented example is accepted.
 
 use super::Given;
-use crate::config::{BreachCheck, Locale, MailTransport, SETTINGS, Setting, SmsTransport, Sort};
+use crate::config::{
+    BreachCheck, Locale, MailTransport, SETTINGS, Setting, SmsTransport, settings::Form,
+};
 use std::collections::BTreeSet;
 
 /// A value of the setting that is not its default, as a file and as a variable have it.
 fn example(setting: &Setting) -> (String, String) {
-    let plain = match (setting.name, setting.sort) {
+    let plain = match (setting.name, &setting.form) {
         ("store.url", _) => "sqlite:///var/lib/porteiro.db",
         ("mail.from", _) => "Example ID <id@example.com>",
         ("screens.default_locale", _) => "pt",
         ("mail.transport" | "sms.transport", _) => "log",
         ("password.breach_check", _) => "file:///hashes.txt",
-        (_, Sort::Flag) if setting.default == Some("true") => "false",
-        (_, Sort::Flag) => "true",
-        (_, Sort::Number | Sort::Seconds) => "17",
-        (_, Sort::Address) => "127.0.0.9:9",
-        (_, Sort::Networks) => "10.0.0.0/8",
-        (_, Sort::Path) => "/etc/porteiro/x",
-        (_, Sort::Text | Sort::Word | Sort::Url) => "https://id.example.com/x",
+        (_, Form::Flag(_)) if setting.default == Some("true") => "false",
+        (_, Form::Flag(_)) => "true",
+        (_, Form::Number(_) | Form::Seconds(_) | Form::Days(_)) => "17",
+        (_, Form::Address(_) | Form::OptionalAddress(_)) => "127.0.0.9:9",
+        (_, Form::Networks(_)) => "10.0.0.0/8",
+        (_, Form::Path(_)) => "/etc/porteiro/x",
+        _ => "https://id.example.com/x",
     };
-    let in_file = match setting.sort {
-        Sort::Flag | Sort::Number | Sort::Seconds => plain.to_owned(),
-        Sort::Networks => format!("[\"{plain}\"]"),
+    let in_file = match setting.form {
+        Form::Flag(_) | Form::Number(_) | Form::Seconds(_) | Form::Days(_) => plain.to_owned(),
+        Form::Networks(_) => format!("[\"{plain}\"]"),
         _ => format!("\"{plain}\""),
     };
     (in_file, plain.to_owned())
@@ -46,7 +48,11 @@ fn a_database_that_a_file_names_is_beside_that_file() {
     }
     let given = Given::nothing().variable("PORTEIRO_STORE__URL", "sqlite://porteiro.db");
     let url = given.load().unwrap().config.store.url.unwrap();
-    assert_eq!(url.expose(), "sqlite://porteiro.db", "whoever types it means where he is");
+    assert_eq!(
+        url.expose(),
+        "sqlite://porteiro.db",
+        "on the command line it is relative to the working directory"
+    );
 }
 
 #[test]
@@ -112,6 +118,9 @@ default_locale = "en"
 sign_in = "https://app.example.com/sign-in"
 device = "https://app.example.com/device"
 approval = "https://app.example.com/approve"
+recovery = "https://app.example.com/recover"
+invitation = "https://app.example.com/invited"
+verify_email = "https://app.example.com/verify"
 [mail]
 transport = "smtps://user:pass@mail.example.com"
 from = "Example ID <id@example.com>"
@@ -143,6 +152,8 @@ allow_private_networks = false
 extra_ca = "corp-ca.pem"
 [geo]
 database = "/var/lib/GeoIP/city.mmdb"
+[log]
+keep_days = 400
 [limits]
 enabled = true
 "#;
@@ -202,5 +213,22 @@ fn transports_are_read_as_written() {
         let SmsTransport::Post { url, secret } = sms(url) else { panic!() };
         assert_eq!(url.as_str(), "https://sms.example.com/send");
         assert_eq!(secret.unwrap().expose(), b"to ken");
+    }
+}
+
+#[test]
+fn the_security_log_is_kept_for_days_or_for_ever() {
+    let keep = |days: &str| {
+        let given = Given::nothing().variable("PORTEIRO_LOG__KEEP_DAYS", days);
+        given.load().map(|loaded| loaded.config.log.keep)
+    };
+    let day = std::time::Duration::from_hours(24);
+    assert_eq!(Given::nothing().load().unwrap().config.log.keep, Some(day * 400));
+    assert_eq!(keep("1").unwrap(), Some(day));
+    assert_eq!(keep("0").unwrap(), None);
+    for wrong in ["-1", "1.5", "ever", "36501", "18446744073709551615"] {
+        let refused = keep(wrong).unwrap_err();
+        let said = refused[0].to_string();
+        assert!(said.starts_with("log.keep_days (PORTEIRO_LOG__KEEP_DAYS): "), "{said}");
     }
 }

@@ -135,9 +135,12 @@ impl Open {
         self.attempts += 1;
         let exhausted = self.attempts >= MOST_ATTEMPTS;
         let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
-        let Some(account) = account else { return decision };
-        decision
-            .recording(Record::new("sign_in.failed").with("account", account).with("step", step))
+        let record = match account {
+            Some(account) => Record::new("sign_in.failed").with("account", account),
+            // Any caller can invent identifiers without end.
+            None => Record::counted("sign_in.failed"),
+        };
+        decision.recording(record.with("step", step))
     }
 
     fn prove(

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    Fingerprint, Requirement,
+    Fingerprint, Record, Requirement,
     account::Account,
     assurance::{Evidence, Level, Worth},
     authority::{Audience, Scopes},
@@ -211,6 +211,15 @@ fn a_refused_consent_fails_the_flow_and_bears_nothing() {
 }
 
 #[test]
+fn a_wrong_credential_of_no_account_is_counted_and_not_kept() {
+    let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+    take(&mut flow, &seed, identify());
+    let unknown = Step::Disprove { step: "password", account: None };
+    let records = take(&mut flow, &seed, unknown).effects.records;
+    assert_eq!(records, [Record::counted("sign_in.failed").with("step", "password")]);
+}
+
+#[test]
 fn ten_wrong_credentials_end_a_flow() {
     let (mut flow, seed) = (Flow::default(), seed(Some(request())));
     take(&mut flow, &seed, identify());
@@ -218,6 +227,7 @@ fn ten_wrong_credentials_end_a_flow() {
         assert_eq!(stage(&flow), Some(Stage::Credential));
         let wrong = take(&mut flow, &seed, wrong());
         assert_eq!(wrong.effects.records[0].event, "sign_in.failed");
+        assert!(wrong.effects.records[0].kept);
     }
     let Flow::Over(over) = &flow else { panic!("it is over") };
     assert_eq!(over.denial, Some(Denial::TooManyAttempts));

@@ -6,7 +6,7 @@
 pub use super::code::Code;
 
 use super::{private_json, retry_after::RetryAfter};
-use crate::{actors::HydrateError, store::ReadError};
+use crate::{actors::HydrateError, store::views::ReadError};
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},

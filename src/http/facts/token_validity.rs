@@ -20,7 +20,7 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
-    store::Standing,
+    store::views::Liveness,
 };
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ pub async fn look(
     asked.extend(claims.sid.as_deref().map(|session| (Session::KIND, session)));
     asked.extend(person.map(|account| (Account::KIND, account)));
     asked.extend(claims.membership.as_deref().map(|id| (Membership::KIND, id)));
-    let found = app.store.standing(&asked).await?;
+    let found = app.store.liveness(&asked).await?;
     let now = app.clock.now();
     // A row of the token itself says that it was revoked; of everything else, that it is there.
     let all_live = found[1..].iter().all(|found| found.is_some_and(|found| found.is_live(now)));
@@ -63,7 +63,7 @@ struct Read<'a> {
     app: &'a App,
     claims: &'a Claims<'a>,
     asked: &'a [(&'a str, &'a str)],
-    found: &'a [Option<Standing>],
+    found: &'a [Option<Liveness>],
 }
 
 impl Read<'_> {

@@ -14,7 +14,7 @@ use super::{
     problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
-    actors::{Failure, HydrateError},
+    actors::{CommitError, Failure, HydrateError},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
         Actor, Context, Machine as _,
@@ -34,7 +34,6 @@ use crate::{
         extract::cookies::with_cookie,
         facts::{authorization::FactsReader, session as sessions},
     },
-    store::CommitError,
 };
 use axum::response::{IntoResponse as _, Response};
 

@@ -4,7 +4,7 @@ use crate::{
     actors::{Failure, HydrateError},
     domain::flow::Refusal,
     http::answer::error::Problem,
-    store::ReadError,
+    store::views::ReadError,
 };
 use axum::http::StatusCode;
 

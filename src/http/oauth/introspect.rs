@@ -1,7 +1,7 @@
 //! Token introspection: RFC 7662.
 //!
 //! A confidential client sees its own tokens and those of the resources it guards; of all others it
-//! learns nothing but `{"active": false}`. What is answered is fresh ([`standing`]).
+//! learns nothing but `{"active": false}`. What is answered is fresh (`facts::token_validity`).
 
 use crate::{
     actors::{Failure, Replied},

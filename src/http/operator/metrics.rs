@@ -4,7 +4,7 @@
 //! are in the source. No traffic adds one.
 
 use super::{Operator, exposition::Exposition};
-use crate::{actors::KindReport, http::vitals::Vitals, store::StoreReport};
+use crate::{actors::KindReport, http::vitals::Vitals, store::views::StoreReport};
 
 pub fn scrape(operator: &Operator) -> String {
     let mut text = Exposition::default();
@@ -18,7 +18,7 @@ pub fn scrape(operator: &Operator) -> String {
     for (child, count) in operator.system.restarts() {
         restarts.sample(&[("child", child)], count);
     }
-    commits(&mut text, &operator.system.store().report());
+    commits(&mut text, &operator.system.store_report());
     hashing(&mut text, operator);
     text.into_text()
 }
@@ -118,6 +118,8 @@ fn commits(text: &mut Exposition, report: &StoreReport) {
         .sample(&[("why", "failed")], report.reruns);
     text.counter("porteiro_committer_panics_total", "Panics a committer survived.")
         .sample(&[], report.panics);
+    let counted = "Failed attempts against identifiers without an account; the log keeps none.";
+    text.counter("porteiro_attempts_without_account_total", counted).sample(&[], report.counted);
     text.histogram("porteiro_commit_group_size", "Commits that shared a transaction.")
         .sizes(&[], &report.sizes);
     text.histogram("porteiro_commit_seconds", "Time a transaction took.").times(&[], &report.times);

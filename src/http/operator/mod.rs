@@ -94,7 +94,8 @@ impl Operator {
         if self.system.keys().borrow().signer(SigningAlgorithm::Es256).is_none() {
             return Some("there is no key to sign with");
         }
-        let seen = self.system.store().version(SigningKeys::KIND, INSTALLATION);
+        let reads = self.system.fresh_reads();
+        let seen = reads.version(SigningKeys::KIND, INSTALLATION);
         match tokio::time::timeout(PATIENCE, seen).await {
             Ok(Ok(_)) => None,
             Ok(Err(_)) => Some("the store cannot be read"),

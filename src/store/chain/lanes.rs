@@ -1,8 +1,8 @@
-//! How a writer comes by a lane: its own, a free one, or a new one.
+//! How a writer gets a lane: its own, a free one, or a new one.
 
 use super::{
     Head, ROOT,
-    scribe::{Entry, LEASE, Scribe, lost_lane},
+    writer::{Entry, LEASE, LogWriter, lost_lane},
 };
 use crate::{
     domain::{Record, Timestamp},
@@ -10,11 +10,11 @@ use crate::{
 };
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// How often a writer looks for a free lane before it opens one: each time others were faster.
+/// How often a writer looks for a free lane before it opens one; other writers may be faster.
 const LOOKS: usize = 8;
 
-/// Holds the lanes that somebody has laid hands on; nobody writes there again.
-const SHUNNED: &str = "shunned";
+/// The holder of lanes that were changed by hand; no writer uses them again.
+const ABANDONED: &str = "shunned";
 
 /// A lane and who moves its head.
 pub(super) struct Lane {
@@ -33,7 +33,7 @@ impl Lane {
     }
 }
 
-impl Scribe {
+impl LogWriter {
     /// Finds a lane to append to, within the open transaction.
     pub(super) async fn take_lane(
         &mut self,
@@ -44,12 +44,12 @@ impl Scribe {
             && was_set_back(connection, &last).await?
         {
             let Head { lane, seq, .. } = &last;
-            tracing::error!(lane, seq, "rows of the security log are gone; its lane is shunned");
-            let shunned = [Value::Text(SHUNNED), Value::Int(i64::MAX), Value::Text(lane)];
-            connection.execute(sql::SHUN_LANE, &shunned).await?;
+            tracing::error!(lane, seq, "rows of the security log are gone; its lane is abandoned");
+            let abandoned = [Value::Text(ABANDONED), Value::Int(i64::MAX), Value::Text(lane)];
+            connection.execute(sql::ABANDON_LANE, &abandoned).await?;
             return self.open_lane(connection, now, Some(&last)).await;
         }
-        // A lane may be ours without our remembering it: the last commit's fate was unknown.
+        // A lane may be ours though we hold no head: the outcome of the last commit was unknown.
         let ours = [Value::Text(&self.name)];
         if let Some(row) = connection.fetch(sql::LANE_HELD_BY, &ours).await?.first() {
             return Ok(Lane::held_by(&self.name, Head::read(row)?));
@@ -71,7 +71,7 @@ impl Scribe {
             if rows.is_empty() {
                 break;
             }
-            // Writers that start together begin at different places, and seldom meet.
+            // Writers that start together begin at different lanes, and rarely compete.
             let mut hasher = DefaultHasher::new();
             self.name.hash(&mut hasher);
             let first = usize::try_from(hasher.finish() % rows.len() as u64).unwrap_or(0);
@@ -95,8 +95,8 @@ impl Scribe {
 
     /// Opens a lane of our own and registers it in the root lane.
     ///
-    /// Where it replaces one that was set back, the registration says how far that one had come:
-    /// the root lane is never trimmed, so it shows for ever.
+    /// Where it replaces one that was set back, the registration names the last row of that one. The
+    /// root lane is never trimmed, so this is found for ever.
     async fn open_lane(
         &mut self,
         connection: &mut Connection,
@@ -138,8 +138,8 @@ impl Scribe {
 
 /// Tells whether a lane ends before a row that was durable, or has another in its place.
 ///
-/// One that has gone further is as it should be: a commit of unknown fate was durable, or the lane
-/// has passed to another writer.
+/// A lane that ends later is in order: a commit of unknown outcome was durable, or another writer has
+/// the lane.
 async fn was_set_back(connection: &mut Connection, last: &Head) -> sqlx::Result<bool> {
     let lane = [Value::Text(&last.lane)];
     let rows = connection.fetch(sql::LANE, &lane).await?;
@@ -150,6 +150,6 @@ async fn was_set_back(connection: &mut Connection, last: &Head) -> sqlx::Result<
     }
     let place = [Value::Text(&last.lane), Value::Int(last.seq)];
     let rows = connection.fetch(sql::LOG_MAC, &place).await?;
-    // Where there is none it was trimmed, which is for verification to judge.
+    // Where there is none it was trimmed; verification judges that.
     Ok(rows.first().map(|row| row.bytes(0)).transpose()?.is_some_and(|mac| mac != last.mac))
 }

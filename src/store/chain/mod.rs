@@ -1,14 +1,14 @@
 //! The security log's chain: each row carries a MAC over itself and the row before it in its lane.
 //!
-//! A lane has one writer at a time. A writer takes a lane nobody holds, or opens a new one, which is
-//! itself recorded in the root lane; so there are as many lanes as there ever were writers at once,
-//! and a lane that vanishes is missed. The head of a lane moves by compare-and-swap inside the
+//! A lane is one chain of rows with one writer at a time, so that writers do not wait for each other.
+//! A writer takes a free lane or opens a new one, which is recorded in the root lane: there are as many
+//! lanes as there ever were writers at once, and verification notices a lane that is gone. The head of a lane moves by compare-and-swap inside the
 //! commit it belongs to: two writers that believe they hold the same lane cannot fork it.
 
 mod lanes;
-mod scribe;
+mod writer;
 
-pub(super) use scribe::{Entry, Scribe};
+pub(super) use writer::{Entry, LogWriter};
 
 use super::value::Row;
 use crate::domain::Timestamp;
@@ -21,18 +21,18 @@ pub(super) const ROOT: &str = "root";
 /// A MAC of the chain.
 pub type Mac = [u8; 32];
 
-/// Computes the chain's MACs; the keys live elsewhere.
-pub trait Chainer: Send + Sync {
-    /// Returns what new rows are chained with: one key, however long it is held.
-    fn pen(&self) -> Box<dyn Pen>;
+/// The keys of the chain, old ones included; the store never sees them.
+pub trait ChainKeys: Send + Sync {
+    /// Returns the key for new rows; it stays the same key for as long as it is held.
+    fn current(&self) -> Box<dyn ChainKey>;
 
     /// Returns the MAC over `parts` under the named key, or nothing where that key is not known.
     fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac>;
 }
 
 /// The key that rows are being written with.
-pub trait Pen: Send + Sync {
-    fn key(&self) -> &str;
+pub trait ChainKey: Send + Sync {
+    fn id(&self) -> &str;
 
     fn mac(&self, parts: &[&[u8]]) -> Mac;
 }
@@ -62,7 +62,7 @@ pub(super) enum Link {
 }
 
 impl LogRow {
-    /// Has `mac` computed over what this row's own must be over, to follow one whose MAC is `previous`.
+    /// Calls `mac` with what the MAC of this row covers where it follows a row whose MAC is `previous`.
     pub(super) fn chained<T>(&self, previous: &[u8], mac: impl FnOnce(&[&[u8]]) -> T) -> T {
         let organization = self.organization.as_deref();
         mac(&[
@@ -80,8 +80,8 @@ impl LogRow {
     }
 
     /// Tells whether this row was written to follow one whose MAC is `previous`.
-    pub(super) fn link_to(&self, previous: &[u8], chainer: &dyn Chainer) -> Link {
-        match self.chained(previous, |parts| chainer.mac(&self.mac_key, parts)) {
+    pub(super) fn link_to(&self, previous: &[u8], chain_keys: &dyn ChainKeys) -> Link {
+        match self.chained(previous, |parts| chain_keys.mac(&self.mac_key, parts)) {
             None => Link::UnknownKey,
             Some(mac) if mac.as_slice() == self.mac => Link::Proven,
             Some(_) => Link::Broken,
@@ -137,13 +137,13 @@ impl Head {
         Ok(Self { lane: row.text(0)?, seq: row.int(1)?, mac: row.bytes(2)? })
     }
 
-    /// Spells `heads` as the log's own records name them: lane → sequence number and MAC.
+    /// Writes `heads` as the log's own records name them: lane → sequence number and MAC.
     pub(super) fn name_all<'a>(heads: impl IntoIterator<Item = &'a Self>) -> Json {
         let named = |head: &Self| json!([head.seq, URL_SAFE_NO_PAD.encode(&head.mac)]);
         heads.into_iter().map(|head| (head.lane.clone(), named(head))).collect()
     }
 
-    /// Reads what [`Self::name_all`] has spelled.
+    /// Reads what [`Self::name_all`] has written.
     pub(super) fn all_named(named: &Json) -> impl Iterator<Item = Self> {
         named.as_object().into_iter().flatten().filter_map(|(lane, head)| {
             let mac = URL_SAFE_NO_PAD.decode(head[1].as_str()?).ok()?;

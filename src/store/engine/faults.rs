@@ -1,4 +1,4 @@
-//! What an error of a database means to us.
+//! What an error of a database means.
 
 /// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
 /// was a moment earlier.

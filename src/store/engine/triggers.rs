@@ -1,4 +1,4 @@
-//! What makes the security log append-only, as each database spells it.
+//! The triggers that make the security log append-only, for each database.
 
 pub(super) const SQLITE: &str = "
 CREATE TRIGGER IF NOT EXISTS security_log_keeps_rows BEFORE UPDATE ON security_log

@@ -1,7 +1,7 @@
 //! The security log as its readers see it; [`verify`] proves it, [`retention`] shortens it.
 
+mod evidence;
 pub(super) mod retention;
-mod testimony;
 mod verify;
 
 pub use verify::{Finding, Proof};
@@ -9,7 +9,7 @@ pub use verify::{Finding, Proof};
 use super::{
     CommitError, Head, LogRow, ReadError, Store,
     chain::ROOT,
-    chore::{Chore, Done},
+    maintenance::{Maintenance, Outcome},
     sql,
     value::Value,
 };
@@ -22,9 +22,9 @@ const PAGE: i64 = 1_000;
 impl Store {
     /// Names every lane's head in the log and returns them, for keeping outside the database.
     pub async fn anchor_log(&self, now: Timestamp) -> Result<Vec<Head>, CommitError> {
-        match self.run_chore(Chore::Anchor { now }).await? {
-            Done::Heads(heads) => Ok(heads),
-            Done::Count(_) | Done::Leased(_) => Err(CommitError::Unknown),
+        match self.run_maintenance(Maintenance::Anchor { now }).await? {
+            Outcome::Heads(heads) => Ok(heads),
+            Outcome::Count(_) | Outcome::Leased(_) => Err(CommitError::Unknown),
         }
     }
 
@@ -33,7 +33,7 @@ impl Store {
         Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
     }
 
-    /// Tells whether anything was recorded after `heads`, the log's records of itself aside.
+    /// Tells whether anything but the log's records of itself was written after `heads`.
     pub async fn log_written_after(&self, heads: &[Head]) -> Result<bool, ReadError> {
         for Head { lane, .. } in self.recorded_heads().await? {
             let seen = heads.iter().find(|head| head.lane == lane).map_or(0, |head| head.seq);
@@ -45,14 +45,14 @@ impl Store {
         Ok(false)
     }
 
-    /// Tells whether our keys prove the last row of the root lane; a log without one is anybody's.
+    /// Tells whether our keys know the last row of the root lane; a log without one fits any keys.
     pub async fn log_is_ours(&self) -> Result<bool, ReadError> {
         let heads = self.recorded_heads().await?;
         let Some(root) = heads.into_iter().find(|head| head.lane == ROOT && head.seq > 0) else {
             return Ok(true);
         };
         let last = self.log_page(ROOT, root.seq - 1).await?;
-        Ok(last.first().is_none_or(|row| self.inner.chainer.mac(&row.mac_key, &[]).is_some()))
+        Ok(last.first().is_none_or(|row| self.inner.chain_keys.mac(&row.mac_key, &[]).is_some()))
     }
 
     /// Reads a page of one lane, after row `after`.

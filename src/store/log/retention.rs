@@ -1,18 +1,19 @@
 //! How the log gets shorter: a checkpoint says up to where, and only then are rows deleted.
 //!
 //! 1. Rows are read in order from where the last checkpoint ended, and each is proven, until one is
-//!    young enough to be kept ([`Store::checkpoint_log`]); this holds up no writer.
-//! 2. The ends so found are recorded in the log and, in the same commit, sealed in `log_retention`.
-//! 3. Rows up to a sealed end are deleted, in bites.
+//!    young enough to be kept ([`Store::checkpoint_log`]); no writer waits for this.
+//! 2. The ends that were found are recorded in the log and, in the same commit, sealed in
+//!    `log_retention`.
+//! 3. Rows up to a sealed end are deleted, a few at a time.
 //!
-//! Whoever can write to the database can write to `log_retention`, hence the seal. A row that cannot
-//! be proven stays, and with it all that follow: it is evidence.
+//! A person who can write to the database can write to `log_retention`, hence the seal. A row that
+//! cannot be proven stays, with all that follow it: they are evidence.
 
 use super::super::{
     CommitError, ReadError, Store,
-    chain::{Chainer, Head, Link, ROOT, Scribe},
-    chore::{self, Chore},
+    chain::{ChainKeys, Head, Link, LogWriter, ROOT},
     engine::Connection,
+    maintenance::{self, Maintenance},
     sql,
     value::{Row, Value},
 };
@@ -38,9 +39,9 @@ impl Retention {
         Ok(Self { end: Head::read(row)?, key: row.text(3)?, seal: row.bytes(4)? })
     }
 
-    /// Tells whether it was us who sealed this.
-    pub(super) fn standing(&self, chainer: &dyn Chainer) -> Link {
-        match sealed(&self.end, |parts| chainer.mac(&self.key, parts)) {
+    /// Tells whether a holder of the keys sealed this.
+    pub(super) fn judge_seal(&self, chain_keys: &dyn ChainKeys) -> Link {
+        match sealed(&self.end, |parts| chain_keys.mac(&self.key, parts)) {
             // Of the root lane nothing is ever deleted.
             _ if self.end.lane == ROOT => Link::Broken,
             None => Link::UnknownKey,
@@ -76,17 +77,17 @@ impl Store {
                 return Err(CommitError::Unavailable);
             }
         };
-        self.count_chore(Chore::Checkpoint { now, ends }).await
+        self.count_maintenance(Maintenance::Checkpoint { now, ends }).await
     }
 
     /// Deletes up to `most` rows that a checkpoint allows to be deleted.
     pub async fn trim_log(&self, most: u32) -> Result<u64, CommitError> {
-        self.count_chore(Chore::Trim { most: most.into() }).await
+        self.count_maintenance(Maintenance::Trim { most: most.into() }).await
     }
 
-    /// Finds where each lane could end its past, if that is further than it does now.
+    /// Finds up to which row each lane could be deleted, where that is more than is allowed now.
     async fn provable_ends(&self, before: Timestamp, most: u32) -> Result<Vec<Head>, ReadError> {
-        let chainer = &*self.inner.chainer;
+        let chain_keys = &*self.inner.chain_keys;
         let retention = self.retention().await?.into_iter();
         let mut retained: BTreeMap<String, Retention> =
             retention.map(|retention| (retention.end.lane.clone(), retention)).collect();
@@ -95,9 +96,9 @@ impl Store {
         let mut ends = Vec::new();
         for Head { lane, .. } in self.recorded_heads().await? {
             let start = match (retained.remove(&lane), registered.get(&lane)) {
-                (Some(found), _) if found.standing(chainer) == Link::Proven => found.end,
+                (Some(found), _) if found.judge_seal(chain_keys) == Link::Proven => found.end,
                 (None, Some(mac)) => Head { lane, seq: 0, mac: mac.clone() },
-                // Not ours to shorten.
+                // Without a seal or a registration of ours, nothing of it is deleted.
                 (Some(_), _) | (None, None) => continue,
             };
             let from = start.seq;
@@ -120,11 +121,11 @@ impl Store {
             let page = self.log_rows(&end.lane, end.seq, PAGE).await?;
             let is_last = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
             for row in page {
-                // A gap: somebody else is trimming, or verification will say what is missing.
+                // A gap: another node is trimming, or verification will say what is missing.
                 if *left == 0 || row.at >= before || row.seq != end.seq + 1 {
                     return Ok(end);
                 }
-                if row.link_to(&end.mac, &*self.inner.chainer) != Link::Proven {
+                if row.link_to(&end.mac, &*self.inner.chain_keys) != Link::Proven {
                     let (lane, seq) = (&row.lane, row.seq);
                     tracing::error!(lane, seq, "a row of the security log cannot be proven; kept");
                     return Ok(end);
@@ -147,7 +148,7 @@ impl Store {
             let is_last = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
             for row in page {
                 let follows = row.seq == last.seq + 1;
-                if !follows || row.link_to(&last.mac, &*self.inner.chainer) != Link::Proven {
+                if !follows || row.link_to(&last.mac, &*self.inner.chain_keys) != Link::Proven {
                     return Ok(registered);
                 }
                 registered.extend(row.registers().map(|lane| (lane, row.mac.clone())));
@@ -163,14 +164,14 @@ impl Store {
 /// Records `ends` beside those already in force, and seals them; says how many rows they add.
 pub(in crate::store) async fn checkpoint(
     connection: &mut Connection,
-    scribe: &mut Scribe,
+    writer: &mut LogWriter,
     now: Timestamp,
     ends: &[Head],
 ) -> sqlx::Result<(u64, Option<Head>)> {
-    let chainer = scribe.chainer();
+    let chain_keys = writer.chain_keys();
     let lanes = lane_heads(connection).await?;
-    // What an earlier checkpoint named is named again: its own row may be about to go.
-    let (mut named, distrusted) = retained(connection, &*chainer, &lanes).await?;
+    // What an earlier checkpoint named is named again: the row of that checkpoint may be deleted.
+    let (mut named, distrusted) = retained(connection, &*chain_keys, &lanes).await?;
     let mut moved = 0;
     for end in ends.iter().filter(|end| !distrusted.contains(&end.lane)) {
         if lanes.get(&end.lane).is_none_or(|head| *head < end.seq) {
@@ -188,15 +189,15 @@ pub(in crate::store) async fn checkpoint(
         return Ok((0, None));
     }
     let record = Record::new("log.checkpointed").with("heads", Head::name_all(named.values()));
-    let head = chore::append(connection, scribe, now, ("log", "checkpoint"), &record).await?;
-    let pen = chainer.pen();
+    let head = maintenance::append(connection, writer, now, ("log", "checkpoint"), &record).await?;
+    let key = chain_keys.current();
     for end in named.values() {
-        let seal = sealed(end, |parts| pen.mac(parts));
+        let seal = sealed(end, |parts| key.mac(parts));
         let values = [
             Value::Text(&end.lane),
             Value::Int(end.seq),
             Value::Bytes(&end.mac),
-            Value::Text(pen.key()),
+            Value::Text(key.id()),
             Value::Bytes(&seal),
         ];
         connection.execute(sql::RETAIN_FROM, &values).await?;
@@ -207,11 +208,11 @@ pub(in crate::store) async fn checkpoint(
 /// Deletes up to `most` rows that are at or before a sealed end.
 pub(in crate::store) async fn trim(
     connection: &mut Connection,
-    chainer: &dyn Chainer,
+    chain_keys: &dyn ChainKeys,
     most: i64,
 ) -> sqlx::Result<u64> {
     let lanes = lane_heads(connection).await?;
-    let (ends, _distrusted) = retained(connection, chainer, &lanes).await?;
+    let (ends, _distrusted) = retained(connection, chain_keys, &lanes).await?;
     let mut trimmed = 0;
     for end in ends.values() {
         let left = most - i64::try_from(trimmed).unwrap_or(i64::MAX);
@@ -225,26 +226,32 @@ pub(in crate::store) async fn trim(
 }
 
 async fn lane_heads(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, i64>> {
-    let heads = chore::heads(connection).await?;
+    let heads = maintenance::heads(connection).await?;
     Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
 }
 
-/// Reads the ends that we sealed, and the lanes of those that we did not.
+/// Reads the ends under a proven seal, and the lanes whose seal is not proven.
 async fn retained(
     connection: &mut Connection,
-    chainer: &dyn Chainer,
+    chain_keys: &dyn ChainKeys,
     lanes: &BTreeMap<String, i64>,
 ) -> sqlx::Result<(BTreeMap<String, Head>, BTreeSet<String>)> {
     let (mut ends, mut distrusted) = (BTreeMap::new(), BTreeSet::new());
     for row in connection.fetch(sql::RETENTION, &[]).await? {
         let found = Retention::read(&row)?;
-        let standing = found.standing(chainer);
+        let seal = found.judge_seal(chain_keys);
         let Head { lane, seq, .. } = &found.end;
         let is_within = lanes.get(lane).is_some_and(|head| head >= seq);
-        if standing == Link::Proven && is_within {
+        if seal == Link::Proven && is_within {
             ends.insert(lane.clone(), found.end);
         } else {
-            tracing::error!(lane, seq, ?standing, is_within, "retention that we did not decide");
+            tracing::error!(
+                lane,
+                seq,
+                ?seal,
+                is_within,
+                "a seal on the log's retention is not ours"
+            );
             distrusted.insert(lane.clone());
         }
     }

@@ -1,18 +1,18 @@
 //! Proving the security log: what was removed, altered, cut off or dropped shows here.
 //!
 //! Other nodes write, checkpoint and trim meanwhile, and there is no snapshot of it all. Hence the
-//! order: lanes and heads are read before the rows, so that what they promise must be found; what may
-//! be deleted is read after the rows, so that whatever was deleted while we read is explained.
+//! order: lanes and heads are read before the rows, so that every row they name must be found; what
+//! may be deleted is read after the rows, so that rows deleted while we read are explained.
 
 use super::{
     super::{Head, ReadError, Store, chain::Link, sql, value::Value},
     PAGE,
+    evidence::LogEvidence,
     retention::Retention,
-    testimony::Testimony,
 };
 use std::collections::BTreeSet;
 
-/// How often a log that is being shortened is read again before its findings are believed.
+/// How often a log that is being shortened is read before its findings count.
 const READINGS: usize = 5;
 
 /// Something about the log that should not be so.
@@ -53,7 +53,7 @@ impl Store {
         loop {
             let before = self.retention().await?;
             let (proof, after) = self.read_and_prove(exported, &before).await?;
-            // Findings in a log that was shortened meanwhile may come of that.
+            // A log that was shortened meanwhile may show findings that are none.
             if proof.findings.is_empty() || before == after || reading == READINGS {
                 return Ok(proof);
             }
@@ -66,43 +66,43 @@ impl Store {
         exported: &[Head],
         before: &[Retention],
     ) -> Result<(Proof, Vec<Retention>), ReadError> {
-        let chainer = &*self.inner.chainer;
+        let chain_keys = &*self.inner.chain_keys;
         let mut proof = Proof::default();
-        let mut testimony = Testimony::default();
+        let mut evidence = LogEvidence::default();
         let recorded = self.recorded_heads().await?;
         let lanes = self.log_lanes().await?;
         for lane in &lanes {
-            self.read_lane(lane, &mut testimony, &mut proof).await?;
+            self.read_lane(lane, &mut evidence, &mut proof).await?;
         }
         let sealed = self.retention().await?;
-        testimony.believe(self.proven_ends(&sealed));
-        testimony.settle(chainer, &mut proof);
+        evidence.trust_seals(self.proven_ends(&sealed));
+        evidence.prove_beginnings(chain_keys, &mut proof);
         let mut missed = Vec::new();
         let promised = recorded.iter().chain(exported).filter(|head| head.seq > 0);
-        for head in promised.chain(&testimony.named) {
+        for head in promised.chain(&evidence.named) {
             if self.log_mac(head).await?.as_ref() != Some(&head.mac) {
                 missed.push(head.clone());
             }
         }
-        // Once more: what we have just missed may have been deleted since.
+        // Read again: a row that was not found may have been deleted in between.
         let after = self.retention().await?;
-        testimony.believe(self.proven_ends(&after));
+        evidence.trust_seals(self.proven_ends(&after));
         for Head { lane, seq, .. } in missed {
-            if !testimony.may_be_gone(&lane, seq) {
+            if !evidence.may_be_gone(&lane, seq) {
                 proof.findings.insert(Finding::CutOff { lane, seq });
             }
         }
-        for lane in testimony.shortened() {
-            let Some(end) = testimony.end(lane) else { continue };
+        for lane in evidence.shortened() {
+            let Some(end) = evidence.end(lane) else { continue };
             if self.log_mac(&end).await?.is_some_and(|mac| mac != end.mac) {
                 proof.findings.insert(Finding::Altered { lane: end.lane, seq: end.seq });
             }
         }
-        testimony.judge_beginnings(&mut proof);
-        testimony.judge_lanes(&lanes, &self.recorded_heads().await?, &mut proof);
+        evidence.judge_beginnings(&mut proof);
+        evidence.judge_lanes(&lanes, &self.recorded_heads().await?, &mut proof);
         self.judge_seals(&after, &mut proof);
         if before == after {
-            testimony.judge_retention(&mut proof);
+            evidence.judge_retention(&mut proof);
         }
         Ok((proof, after))
     }
@@ -110,7 +110,7 @@ impl Store {
     async fn read_lane(
         &self,
         lane: &str,
-        testimony: &mut Testimony,
+        evidence: &mut LogEvidence,
         proof: &mut Proof,
     ) -> Result<(), ReadError> {
         let misplaced = self.fetch(sql::LOG_BEFORE_FIRST, &[Value::Text(lane)]).await?;
@@ -125,9 +125,9 @@ impl Store {
             for row in page {
                 match &last {
                     Some(previous) if row.seq == previous.seq + 1 => {
-                        testimony.follow(&row, &previous.mac, &*self.inner.chainer, proof);
+                        evidence.follow(&row, &previous.mac, &*self.inner.chain_keys, proof);
                     }
-                    _ => testimony.begin(row.clone()),
+                    _ => evidence.begin(row.clone()),
                 }
                 proof.rows += 1;
                 last = Some(row.head());
@@ -146,14 +146,14 @@ impl Store {
     }
 
     fn proven_ends(&self, retention: &[Retention]) -> Vec<Head> {
-        let is_ours = |r: &&Retention| r.standing(&*self.inner.chainer) == Link::Proven;
+        let is_ours = |r: &&Retention| r.judge_seal(&*self.inner.chain_keys) == Link::Proven;
         retention.iter().filter(is_ours).map(|retention| retention.end.clone()).collect()
     }
 
     fn judge_seals(&self, retention: &[Retention], proof: &mut Proof) {
         for found in retention {
             let Head { lane, seq, .. } = found.end.clone();
-            match found.standing(&*self.inner.chainer) {
+            match found.judge_seal(&*self.inner.chain_keys) {
                 Link::Proven => {}
                 Link::Broken => {
                     proof.findings.insert(Finding::Unsealed { lane });

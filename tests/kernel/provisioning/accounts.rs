@@ -160,7 +160,7 @@ async fn a_list_of_memberships_replaces_the_one_held_and_nothing_is_deleted() {
     let ended = shop.membership("acme").await.unwrap();
     assert_eq!(ended, membership::Known { enabled: false, ..first.clone() });
     assert!(shop.membership("beta").await.unwrap().enabled);
-    let standing = shop.bench.store().standing(&[("membership", &first.id)]).await.unwrap();
+    let standing = shop.bench.store().liveness(&[("membership", &first.id)]).await.unwrap();
     assert!(!standing[0].unwrap().is_live(shop.bench.clock().now()));
     assert!(shop.apply(&moved).await.unwrap().changes_nothing());
     // Named again it is the same, with other roles.

@@ -1,7 +1,7 @@
 //! What workers ask of the store between commits, each in a small transaction of its own.
 
 use super::{
-    chain::{Entry, Head, Scribe},
+    chain::{Entry, Head, LogWriter},
     engine::Connection,
     log::retention,
     sql,
@@ -9,15 +9,15 @@ use super::{
 };
 use crate::domain::{Record, Timestamp};
 
-/// A worker's errand.
-pub(super) enum Chore {
+/// One piece of work.
+pub(super) enum Maintenance {
     /// Lease up to `most` messages that are due, until `until`.
     Lease { now: Timestamp, until: Timestamp, most: i64 },
     /// Erase a delivered message.
     Deliver { id: String, attempts: i64 },
     /// Put a message off until `due`.
     Defer { id: String, attempts: i64, due: Timestamp },
-    /// Erase a message nobody will deliver, and record that.
+    /// Erase a message that will not be delivered, and record that.
     Drop { id: String, attempts: i64, topic: String, now: Timestamp },
     /// Forget up to `most` entities whose time has come.
     Forget { now: Timestamp, most: i64 },
@@ -29,15 +29,15 @@ pub(super) enum Chore {
     Trim { most: i64 },
 }
 
-/// What came of it.
-pub(super) enum Done {
+/// Its result.
+pub(super) enum Outcome {
     Leased(Vec<Leased>),
-    /// How many rows it concerned.
+    /// How many rows were changed.
     Count(u64),
     Heads(Vec<Head>),
 }
 
-/// A message that is ours to deliver until its lease ends.
+/// A message that this node may deliver until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leased {
     pub id: String,
@@ -48,63 +48,63 @@ pub struct Leased {
     pub expires_at: Timestamp,
 }
 
-/// Runs `chore` within the transaction that is open on `connection`.
+/// Runs `maintenance` within the transaction that is open on `connection`.
 pub(super) async fn run(
     connection: &mut Connection,
-    scribe: &mut Scribe,
-    chore: &Chore,
-) -> sqlx::Result<(Done, Option<Head>)> {
-    match chore {
-        Chore::Lease { now, until, most } => {
+    writer: &mut LogWriter,
+    maintenance: &Maintenance,
+) -> sqlx::Result<(Outcome, Option<Head>)> {
+    match maintenance {
+        Maintenance::Lease { now, until, most } => {
             let leased = lease(connection, *now, *until, *most).await?;
-            Ok((Done::Leased(leased), None))
+            Ok((Outcome::Leased(leased), None))
         }
-        Chore::Deliver { id, attempts } => {
+        Maintenance::Deliver { id, attempts } => {
             let values = [Value::Text(id), Value::Int(*attempts)];
-            Ok((Done::Count(connection.execute(sql::OUTBOX_DONE, &values).await?), None))
+            Ok((Outcome::Count(connection.execute(sql::OUTBOX_DONE, &values).await?), None))
         }
-        Chore::Defer { id, attempts, due } => {
+        Maintenance::Defer { id, attempts, due } => {
             let values = [Value::Int(due.millis()), Value::Text(id), Value::Int(*attempts)];
-            Ok((Done::Count(connection.execute(sql::OUTBOX_DEFER, &values).await?), None))
+            Ok((Outcome::Count(connection.execute(sql::OUTBOX_DEFER, &values).await?), None))
         }
-        Chore::Drop { id, attempts, topic, now } => {
+        Maintenance::Drop { id, attempts, topic, now } => {
             let values = [Value::Text(id), Value::Int(*attempts)];
             let dropped = connection.execute(sql::OUTBOX_DONE, &values).await?;
             if dropped == 0 {
-                return Ok((Done::Count(0), None));
+                return Ok((Outcome::Count(0), None));
             }
             let record = Record::new("outbox.dropped").with("topic", topic.as_str());
-            let head = append(connection, scribe, *now, ("outbox", id), &record).await?;
-            Ok((Done::Count(dropped), head))
+            let head = append(connection, writer, *now, ("outbox", id), &record).await?;
+            Ok((Outcome::Count(dropped), head))
         }
-        Chore::Forget { now, most } => {
-            Ok((Done::Count(forget(connection, *now, *most).await?), None))
+        Maintenance::Forget { now, most } => {
+            Ok((Outcome::Count(forget(connection, *now, *most).await?), None))
         }
-        Chore::Anchor { now } => {
+        Maintenance::Anchor { now } => {
             let heads = heads(connection).await?;
             let record = Record::new("log.anchored").with("heads", Head::name_all(&heads));
-            let head = append(connection, scribe, *now, ("log", "anchor"), &record).await?;
-            Ok((Done::Heads(heads), head))
+            let head = append(connection, writer, *now, ("log", "anchor"), &record).await?;
+            Ok((Outcome::Heads(heads), head))
         }
-        Chore::Checkpoint { now, ends } => {
-            let (moved, head) = retention::checkpoint(connection, scribe, *now, ends).await?;
-            Ok((Done::Count(moved), head))
+        Maintenance::Checkpoint { now, ends } => {
+            let (moved, head) = retention::checkpoint(connection, writer, *now, ends).await?;
+            Ok((Outcome::Count(moved), head))
         }
-        Chore::Trim { most } => {
-            let trimmed = retention::trim(connection, &*scribe.chainer(), *most).await?;
-            Ok((Done::Count(trimmed), None))
+        Maintenance::Trim { most } => {
+            let trimmed = retention::trim(connection, &*writer.chain_keys(), *most).await?;
+            Ok((Outcome::Count(trimmed), None))
         }
     }
 }
 
 pub(super) async fn append(
     connection: &mut Connection,
-    scribe: &mut Scribe,
+    writer: &mut LogWriter,
     at: Timestamp,
     (kind, id): (&str, &str),
     record: &Record,
 ) -> sqlx::Result<Option<Head>> {
-    scribe.append(connection, &[Entry { at, kind, id, record }]).await
+    writer.append(connection, &[Entry { at, kind, id, record }]).await
 }
 
 async fn lease(
@@ -118,7 +118,7 @@ async fn lease(
     for row in connection.fetch(sql::OUTBOX_DUE, &due).await? {
         messages.push((message(&row)?, row.int(3)?));
     }
-    // By id, whoever leases: two of them then lock in the same order.
+    // By id: two nodes that lease at once then lock in the same order.
     messages.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
     let mut leased = Vec::new();
     for (mut message, due_at) in messages {
@@ -155,7 +155,7 @@ async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx:
     expired.sort_unstable();
     for (kind, id, version) in expired {
         let seen = [Value::Text(&kind), Value::Text(&id), Value::Int(version)];
-        // The version again: on PostgreSQL it may have been prolonged since it was read.
+        // With its version: on PostgreSQL another node may have prolonged it since it was read.
         if connection.execute(sql::FORGET, &seen).await? == 1 {
             connection.execute(sql::FORGET_NAMES, &seen[..2]).await?;
             connection.execute(sql::FORGET_LISTINGS, &seen[..2]).await?;

@@ -1,16 +1,16 @@
-//! What the log says of itself, heard only from rows that are proven.
+//! What the log says of itself; only rows that are proven count.
 //!
-//! A row whose MAC fits the row before it was written by a holder of the keys, whatever became of
-//! its neighbours. The first row of a run has none before it in the table: it is proven once a
-//! registration or a checkpoint says what was there. That saying may itself be found in a first row,
-//! hence [`Testimony::settle`] goes round until nothing more can be proven.
+//! A row whose MAC fits the row before it was written by a holder of the keys, also where other rows
+//! are missing or altered. The first row of a run has none before it in the table: it is proven once a
+//! registration or a checkpoint names the MAC that was there. That record may itself be a first row,
+//! hence [`LogEvidence::prove_beginnings`] repeats until nothing more can be proven.
 
-use super::super::chain::{Chainer, Head, Link, LogRow, ROOT};
+use super::super::chain::{ChainKeys, Head, Link, LogRow, ROOT};
 use super::verify::{Finding, Proof};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
-pub(super) struct Testimony {
+pub(super) struct LogEvidence {
     /// Lane → MAC of the row that registers it.
     registered: BTreeMap<String, Vec<u8>>,
     /// Rows that some record says exist.
@@ -23,23 +23,23 @@ pub(super) struct Testimony {
     beginnings: Vec<LogRow>,
 }
 
-impl Testimony {
-    /// Takes note of a row that has none before it.
+impl LogEvidence {
+    /// Keeps a row that has none before it, to be proven later.
     pub(super) fn begin(&mut self, first: LogRow) {
         self.beginnings.push(first);
     }
 
-    /// Listens to a row that follows one whose MAC is `previous`, if it is proven to.
+    /// Takes in a row, if it is proven to follow one whose MAC is `previous`.
     pub(super) fn follow(
         &mut self,
         row: &LogRow,
         previous: &[u8],
-        chainer: &dyn Chainer,
+        chain_keys: &dyn ChainKeys,
         proof: &mut Proof,
     ) {
         let (lane, seq) = (row.lane.clone(), row.seq);
-        match row.link_to(previous, chainer) {
-            Link::Proven => self.hear(row),
+        match row.link_to(previous, chain_keys) {
+            Link::Proven => self.note_claims(row),
             Link::Broken => {
                 proof.findings.insert(Finding::Altered { lane, seq });
             }
@@ -50,11 +50,11 @@ impl Testimony {
         }
     }
 
-    fn hear(&mut self, row: &LogRow) {
+    fn note_claims(&mut self, row: &LogRow) {
         match row.event.as_str() {
             "log.lane_registered" => {
                 self.registered.extend(row.registers().map(|lane| (lane, row.mac.clone())));
-                // A lane that replaces one that was set back says how far that one had come.
+                // A lane that replaces one that was set back names the last row of that one.
                 self.named.extend(row.names());
             }
             "log.anchored" => self.named.extend(row.names().into_iter().filter(|h| h.seq > 0)),
@@ -67,19 +67,19 @@ impl Testimony {
         }
     }
 
-    /// Believes ends whose seal was proven.
-    pub(super) fn believe(&mut self, ends: impl IntoIterator<Item = Head>) {
+    /// Takes ends whose seal was proven.
+    pub(super) fn trust_seals(&mut self, ends: impl IntoIterator<Item = Head>) {
         self.sealed = ends.into_iter().map(|end| (end.lane.clone(), end)).collect();
     }
 
-    /// Proves what beginnings it can, and hears them.
-    pub(super) fn settle(&mut self, chainer: &dyn Chainer, proof: &mut Proof) {
+    /// Proves the beginnings that can be proven, and takes them in.
+    pub(super) fn prove_beginnings(&mut self, chain_keys: &dyn ChainKeys, proof: &mut Proof) {
         loop {
             let beginnings = std::mem::take(&mut self.beginnings);
             let count = beginnings.len();
             for first in beginnings {
                 match self.before(&first) {
-                    Some(previous) => self.follow(&first, &previous, chainer, proof),
+                    Some(previous) => self.follow(&first, &previous, chain_keys, proof),
                     None => self.beginnings.push(first),
                 }
             }
@@ -96,7 +96,7 @@ impl Testimony {
             (ROOT, 1) => Some(Vec::new()),
             (ROOT, _) => None,
             (_, 1) => self.registered.get(lane).cloned(),
-            // A leftover of what may be deleted is not listened to.
+            // A row that may be deleted proves nothing.
             _ if self.may_be_gone(lane, seq) => None,
             _ => {
                 let sealed = self.sealed.get(lane).filter(|end| end.seq == seq - 1);

@@ -1,6 +1,6 @@
 //! A writer of the log: chains records and appends them to the lane it holds.
 
-use super::{Chainer, Head, LogRow, lanes::Lane};
+use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
     domain::{Record, Timestamp},
     store::{engine::Connection, sql, value::Value},
@@ -19,26 +19,26 @@ pub(in crate::store) struct Entry<'a> {
 }
 
 /// A writer of the log.
-pub(in crate::store) struct Scribe {
-    /// Unlike any other writer's, in this process or another.
+pub(in crate::store) struct LogWriter {
+    /// Unique among the writers of all processes.
     pub(super) name: String,
-    pub(super) chainer: Arc<dyn Chainer>,
-    /// The head that the next append moves; `None` where it must be found out first.
+    pub(super) chain_keys: Arc<dyn ChainKeys>,
+    /// The head that the next append moves; `None` where it must be read first.
     held: Option<Head>,
-    /// The head as of the last commit known to be durable: no lane we held may be behind it.
+    /// The head after the last commit known to be durable: the lane must not end before it.
     pub(super) durable: Option<Head>,
-    /// Makes the name of the next lane this writer opens.
+    /// How many lanes this writer has opened; part of the name of the next.
     pub(super) opened: u32,
 }
 
-impl Scribe {
-    pub(in crate::store) fn new(name: String, chainer: Arc<dyn Chainer>) -> Self {
-        Self { name, chainer, held: None, durable: None, opened: 0 }
+impl LogWriter {
+    pub(in crate::store) fn new(name: String, chain_keys: Arc<dyn ChainKeys>) -> Self {
+        Self { name, chain_keys, held: None, durable: None, opened: 0 }
     }
 
-    /// What this writer chains with.
-    pub(in crate::store) fn chainer(&self) -> Arc<dyn Chainer> {
-        self.chainer.clone()
+    /// The keys of this writer.
+    pub(in crate::store) fn chain_keys(&self) -> Arc<dyn ChainKeys> {
+        self.chain_keys.clone()
     }
 
     /// Appends `entries` within the open transaction; the returned head counts once that is durable.
@@ -53,13 +53,28 @@ impl Scribe {
             None => self.take_lane(connection, last.at).await?,
         };
         if !self.write(connection, &mut lane, entries).await? {
-            // The lane has passed to somebody else, or somebody has laid hands on it.
+            // Another writer has the lane now, or a person has changed it by hand.
             lane = self.take_lane(connection, last.at).await?;
             if !self.write(connection, &mut lane, entries).await? {
                 return Err(lost_lane());
             }
         }
         Ok(Some(lane.head))
+    }
+
+    /// Costs as many statements as an append, and appends nothing; for records that are not kept.
+    ///
+    /// A writer that does not hold a lane takes none for this: a lane without a row would be missed.
+    pub(in crate::store) async fn append_nothing(
+        &self,
+        connection: &mut Connection,
+        at: Timestamp,
+    ) -> sqlx::Result<()> {
+        let Some(head) = &self.held else { return Ok(()) };
+        let mut lane = Lane::held_by(&self.name, head.clone());
+        self.move_lane(connection, &mut lane, head.clone(), at).await?;
+        let last = [Value::Text(&head.lane), Value::Int(head.seq)];
+        connection.fetch(sql::LOG_MAC, &last).await.map(drop)
     }
 
     /// Remembers the head that has become durable.
@@ -70,53 +85,66 @@ impl Scribe {
         }
     }
 
-    /// Forgets where the lane ends, which is read again before the next append; but not how far it
-    /// is known to have come.
+    /// Forgets where the lane ends, which is read again before the next append; but keeps the last
+    /// head known to be durable.
     pub(in crate::store) fn forget(&mut self) {
         self.held = None;
     }
 
-    /// Lets the next writer have the lane at once.
-    pub(in crate::store) async fn leave(
+    /// Releases the lane, so that the next writer can take it at once.
+    pub(in crate::store) async fn release_lane(
         &mut self,
         connection: &mut Connection,
     ) -> sqlx::Result<()> {
         let Some(head) = self.held.take().or(self.durable.take()) else { return Ok(()) };
         let values = [Value::Text(&head.lane), Value::Text(&self.name)];
-        connection.execute(sql::LEAVE_LANE, &values).await.map(drop)
+        connection.execute(sql::RELEASE_LANE, &values).await.map(drop)
     }
 
-    /// Appends to `lane`; false, and nothing is written, where its head is not where we believe.
+    /// Appends to `lane`; false, and nothing is written, where its head is not the one we hold.
     pub(super) async fn write(
         &self,
         connection: &mut Connection,
         lane: &mut Lane,
         entries: &[Entry<'_>],
     ) -> sqlx::Result<bool> {
-        let from = lane.head.seq;
         let mut head = lane.head.clone();
         let rows = self.chain(&mut head, entries);
-        let held_until = entries.last().map_or(Timestamp::NEVER, |last| lane.held_until(last.at));
-        let moved = [
-            Value::Int(head.seq),
-            Value::Bytes(&head.mac),
-            Value::Int(held_until.millis()),
-            Value::Text(&head.lane),
-            Value::Int(from),
-            Value::Text(&lane.holder),
-        ];
-        // Before the rows: it waits for whoever is taking the lane, and must not do so with rows
-        // in hand for which that one would wait in turn.
-        if connection.execute(sql::MOVE_LANE, &moved).await? == 0 {
+        let at = entries.last().map_or(Timestamp::NEVER, |last| last.at);
+        // Before the rows: it waits for the writer that is taking the lane, and must not do so with
+        // rows in hand for which that one would wait in turn.
+        if !self.move_lane(connection, lane, head, at).await? {
             return Ok(false);
         }
         insert(connection, &rows).await?;
-        lane.head = head;
         Ok(true)
     }
 
+    /// Moves the end of `lane` to `head`; false where it is not the one we hold.
+    async fn move_lane(
+        &self,
+        connection: &mut Connection,
+        lane: &mut Lane,
+        head: Head,
+        at: Timestamp,
+    ) -> sqlx::Result<bool> {
+        let moved = [
+            Value::Int(head.seq),
+            Value::Bytes(&head.mac),
+            Value::Int(lane.held_until(at).millis()),
+            Value::Text(&head.lane),
+            Value::Int(lane.head.seq),
+            Value::Text(&lane.holder),
+        ];
+        let is_moved = connection.execute(sql::MOVE_LANE, &moved).await? == 1;
+        if is_moved {
+            lane.head = head;
+        }
+        Ok(is_moved)
+    }
+
     fn chain(&self, head: &mut Head, entries: &[Entry<'_>]) -> Vec<LogRow> {
-        let pen = self.chainer.pen();
+        let key = self.chain_keys.current();
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
             let mut row = LogRow {
@@ -128,10 +156,10 @@ impl Scribe {
                 kind: entry.kind.to_owned(),
                 id: entry.id.to_owned(),
                 detail: serde_json::Value::Object(entry.record.detail.clone()).to_string(),
-                mac_key: pen.key().to_owned(),
+                mac_key: key.id().to_owned(),
                 mac: Vec::new(),
             };
-            row.mac = row.chained(&head.mac, |parts| pen.mac(parts)).to_vec();
+            row.mac = row.chained(&head.mac, |parts| key.mac(parts)).to_vec();
             head.seq = row.seq;
             head.mac.clone_from(&row.mac);
             rows.push(row);
