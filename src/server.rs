@@ -8,16 +8,20 @@ use crate::{
     http::{
         App, AppOptions, Hosts, Lifetimes, Limits, Links,
         operator::{Leaving, Operator},
+        pace::Rates,
     },
     system::{System, SystemError, SystemOptions},
-    transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
+    transport::{
+        AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
+        raise_limit,
+    },
 };
 use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// How long everything below HTTP may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many connections operators may have: few, so that there is always one for them.
 const OPERATORS: usize = 64;
@@ -35,12 +39,12 @@ pub struct Plan {
     /// Where people are sent.
     pub links: Links,
     pub hosts: Hosts,
-    /// Networks of proxies, behind which many people share an address.
+    /// Networks of proxies, behind which many callers share an address.
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
-    /// Whether addresses and identifiers have a pace.
-    pub limits_enabled: bool,
+    /// The pace of addresses; without one neither they nor identifiers have one.
+    pub rates: Option<Rates>,
     pub runtime_options: RuntimeOptions,
 }
 
@@ -115,6 +119,7 @@ impl Running {
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
         let RuntimeOptions { clock, tree, hashing, limits, connections, drain } =
             plan.runtime_options;
+        raise_limit();
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -132,22 +137,23 @@ impl Running {
             Issuer::Named(issuer) => issuer,
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
+        let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
             hosts: plan.hosts,
             key_set_age: tree.keys.published_for,
             limits,
-            proxies: plan.proxies,
+            addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
-            limits_enabled: plan.limits_enabled,
+            rates: plan.rates,
         };
         let app = App::new(&system, options).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {
-            let dice = dice.clone();
-            Server::start(ServerOptions { listeners, tls, router, limits, dice })
+            let (addresses, dice) = (addresses.clone(), dice.clone());
+            Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice })
         };
         let public = serve(listeners, tls.clone(), app.router(), connections.clone());
         let leaving = Leaving::default();
@@ -195,7 +201,7 @@ impl Running {
         let drained = self.public.drain(self.drain).await;
         // Operators may look until the end.
         drop(self.private);
-        let orderly = self.system.stop(PATIENCE).await;
+        let orderly = self.system.stop(STOP_TIMEOUT).await;
         if let Drained::CutOff(connections) = drained {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }

@@ -2,7 +2,10 @@
 
 use super::{
     Failure, apply, say, serve,
-    settings::{DEV_FOLDER, Given, dev_store, lifetimes, links, read_folder, workbench_at},
+    settings::{
+        DEV_FOLDER, Given, dev_store, lifetimes, links, rates, read_folder, runtime_options,
+        workbench_at,
+    },
 };
 use crate::{
     clock::SystemClock,
@@ -13,7 +16,7 @@ use crate::{
     },
     domain::Clock as _,
     http::Hosts,
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
 use std::{
@@ -85,8 +88,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
-        limits_enabled: config.limits.enabled,
-        runtime_options: RuntimeOptions::default(),
+        rates: rates(&config.limits),
+        runtime_options: runtime_options(&config.limits),
     })
     .await;
     started.map_err(|error| match error {

@@ -4,16 +4,16 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, lifetimes, links, no_store},
+    settings::{Given, cannot_start, lifetimes, links, no_store, rates, runtime_options},
     unsupported_settings,
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
-    config::{Origin, Survey},
+    config::{self, Origin, Survey},
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
     http::Hosts,
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
     store,
     system::SystemError,
     transport::TlsIdentity,
@@ -58,6 +58,9 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
     }
     let config = loaded.config;
+    for config::Concern { setting, text } in config.concerns() {
+        tracing::warn!(setting, "{text}");
+    }
     if let Some((cert, _)) = config.tls.pair() {
         tell_of_certificate(cert, config.issuer.as_deref());
     }
@@ -94,8 +97,8 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
-        limits_enabled: config.limits.enabled,
-        runtime_options: RuntimeOptions::default(),
+        rates: rates(&config.limits),
+        runtime_options: runtime_options(&config.limits),
     })
 }
 

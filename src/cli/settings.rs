@@ -8,16 +8,22 @@ use crate::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    domain::signing_keys::SigningKeys,
-    http,
+    domain::{Rate, signing_keys::SigningKeys},
+    http::{
+        self,
+        pace::{Purpose, Rates},
+    },
+    server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
+    transport::ConnectionLimits,
 };
 use clap::Args;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 /// Where `porteiro dev` keeps everything.
@@ -210,6 +216,31 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
         session_ceiling: given.session_ceiling,
         flow: given.flow,
     }
+}
+
+/// The pace of addresses, as the endpoints want to know it; none where it is switched off.
+pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
+    let rate = |one: config::PerAddress| Rate {
+        burst: one.burst,
+        refill: Duration::from_mins(1) / one.per_minute.max(1),
+    };
+    let mut rates = Rates::default();
+    rates[Purpose::Authorize] = rate(given.authorize);
+    rates[Purpose::Flow] = rate(given.flow);
+    rates[Purpose::Credential] = rate(given.credential);
+    rates[Purpose::Message] = rate(given.message);
+    rates[Purpose::Registration] = rate(given.registration);
+    given.enabled.then_some(rates)
+}
+
+/// How the server goes about things, as far as it is configured.
+pub(super) fn runtime_options(given: &config::Limits) -> RuntimeOptions {
+    let connections = ConnectionLimits {
+        max_connections: given.connections,
+        max_per_address: given.connections_per_address,
+        ..ConnectionLimits::default()
+    };
+    RuntimeOptions { connections, ..RuntimeOptions::default() }
 }
 
 /// Where people are sent, as the endpoints want to know it.

@@ -25,6 +25,18 @@ const ACTED_ON: &[&str] = &[
     "lifetimes.session_ceiling",
     "lifetimes.flow",
     "limits.enabled",
+    "limits.connections",
+    "limits.connections_per_address",
+    "limits.authorize_burst",
+    "limits.authorize_per_minute",
+    "limits.flow_burst",
+    "limits.flow_per_minute",
+    "limits.credential_burst",
+    "limits.credential_per_minute",
+    "limits.message_burst",
+    "limits.message_per_minute",
+    "limits.registration_burst",
+    "limits.registration_per_minute",
 ];
 
 /// To serve without these would be unsafe: somebody relies on certificates being asked for.

@@ -2,8 +2,8 @@
 
 use super::{
     BreachCheck, Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Mail, MailTransport, Mailbox,
-    Mtls, Operator, Origin, Outbound, PasswordRules, Refusal, Registration, Screens, SecretUrl,
-    Setting, SignUp, Sms, SmsTransport, Store, Tls,
+    Mtls, Operator, Origin, Outbound, PasswordRules, PerAddress, Refusal, Registration, Screens,
+    SecretUrl, Setting, SignUp, Sms, SmsTransport, Store, Tls,
     form::{self, Formed},
     layers::{Given, Layers, Raw},
     mask,
@@ -55,9 +55,7 @@ impl Assembler<'_> {
             sign_up: SignUp { open: self.always("sign_up.open", form::flag) },
             registration: Registration { open: self.always("registration.open", form::flag) },
             password: PasswordRules {
-                min_length: self.always("password.min_length", |given| {
-                    usize::try_from(form::number(given)?).map_err(|_| "is too large".to_owned())
-                }),
+                min_length: self.always("password.min_length", form::count),
                 breach_check: self.always("password.breach_check", |given| {
                     BreachCheck::parse(&form::text(given)?)
                 }),
@@ -68,7 +66,24 @@ impl Assembler<'_> {
                 extra_ca: self.optional("outbound.extra_ca", form::path),
             },
             geo: Geo { database: self.optional("geo.database", form::path) },
-            limits: Limits { enabled: self.always("limits.enabled", form::flag) },
+            limits: self.limits(),
+        }
+    }
+
+    fn limits(&mut self) -> Limits {
+        let mut rate = |burst, per_minute| PerAddress {
+            burst: self.always(burst, form::count),
+            per_minute: self.always(per_minute, form::count),
+        };
+        Limits {
+            authorize: rate("limits.authorize_burst", "limits.authorize_per_minute"),
+            flow: rate("limits.flow_burst", "limits.flow_per_minute"),
+            credential: rate("limits.credential_burst", "limits.credential_per_minute"),
+            message: rate("limits.message_burst", "limits.message_per_minute"),
+            registration: rate("limits.registration_burst", "limits.registration_per_minute"),
+            enabled: self.always("limits.enabled", form::flag),
+            connections: self.always("limits.connections", form::count),
+            connections_per_address: self.always("limits.connections_per_address", form::count),
         }
     }
 

@@ -90,6 +90,11 @@ pub(super) fn number(given: &Given) -> Formed<u64> {
     number.ok_or_else(|| "is not a whole number".to_owned())
 }
 
+/// Reads a number into the type that holds it.
+pub(super) fn count<T: TryFrom<u64>>(given: &Given) -> Formed<T> {
+    T::try_from(number(given)?).map_err(|_| "is too large".to_owned())
+}
+
 pub(super) fn seconds(given: &Given) -> Formed<Duration> {
     match number(given) {
         Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),

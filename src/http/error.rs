@@ -221,6 +221,7 @@ pub enum Stopped {
     MissingHost,
     ForeignHost,
     MethodNotAllowed,
+    /// The server's own deadline passed.
     Late,
     Panicked,
     /// Too many requests are under way.
@@ -252,9 +253,9 @@ impl Stopped {
                 (status, code, detail)
             }
             Self::Late => (
-                StatusCode::REQUEST_TIMEOUT,
-                "timeout",
-                "the request did not arrive, or could not be answered, in time",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                "the server could not answer in time, please try again",
             ),
             Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "something broke on our side")

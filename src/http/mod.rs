@@ -67,7 +67,7 @@ use error::{OAuthError, Problem, Stopped, Voice};
 use layers::{
     admission::{self, Admission},
     cors::Cors,
-    envelope::{self, Envelope},
+    envelope::{self, Envelope, EnvelopeOptions},
 };
 use oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo};
 use pace::Pace;
@@ -181,9 +181,9 @@ impl App {
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
-            request_permits: RequestPermits::new(&options.limits, options.proxies.clone()),
-            pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
-            attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
+            request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
+            pace: Pace::new(options.rates, options.addresses, vitals.clone()),
+            attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
             vitals,
             fixed,
             admission: Admission {
@@ -273,8 +273,12 @@ impl App {
             .route(routes::INTROSPECT, post(introspect::post))
             .method_not_allowed_fallback(refuse_method)
             .fallback(async || Problem::NOT_FOUND);
-        let envelope =
-            Envelope::new(&*self.dice, self.vitals.clone(), self.issuer.starts_with("https://"));
+        let envelope = Envelope::new(EnvelopeOptions {
+            dice: &*self.dice,
+            vitals: self.vitals.clone(),
+            addresses: self.request_permits.addresses.clone(),
+            strict_transport: self.issuer.starts_with("https://"),
+        });
         // What our own pages call, with the cookies of whoever looks at them.
         let own = Router::new()
             .route(routes::FLOWS, post(flows::begin))

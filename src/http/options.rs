@@ -1,8 +1,8 @@
 //! What the public endpoints are built from.
 
-use super::Hosts;
-use ipnet::IpNet;
-use std::time::Duration;
+use super::{Hosts, pace::Rates};
+use crate::transport::AddressRules;
+use std::{sync::Arc, time::Duration};
 use url::Url;
 
 /// How long what is issued lives.
@@ -35,14 +35,15 @@ pub struct AppOptions {
     /// For how long a fetched key set may be used: as long as a key is published before it signs.
     pub key_set_age: Duration,
     pub limits: Limits,
-    /// Networks of proxies, behind which many people share an address.
-    pub proxies: Vec<IpNet>,
+    /// Which addresses are proxies, and which are limited.
+    pub addresses: Arc<AddressRules>,
     /// Where people are sent.
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
-    /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
-    pub limits_enabled: bool,
+    /// The pace of addresses; without one identifiers have none either, but failures in a row are
+    /// bounded all the same.
+    pub rates: Option<Rates>,
 }
 
 /// How much is taken at once, and for how long.

@@ -8,6 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::HeaderMap;
+use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{TreeOptions, hashing::HashingOptions},
@@ -18,11 +19,11 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links},
+    http::{Hosts, Lifetimes, Limits, Links, pace::Rates},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     system::Workbench,
-    transport::DrainLimits,
+    transport::{ConnectionLimits, DrainLimits},
 };
 use serde_json::Value;
 use std::{
@@ -157,6 +158,10 @@ pub struct RuntimeOption {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    pub issuer: Issuer,
+    pub proxies: Vec<IpNet>,
+    pub rates: Option<Rates>,
+    pub connections: ConnectionLimits,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
 }
@@ -175,6 +180,10 @@ impl Default for RuntimeOption {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            issuer: Issuer::Localhost,
+            proxies: Vec::new(),
+            rates: Some(Rates::default()),
+            connections: ConnectionLimits::default(),
             keys_every,
         }
     }
@@ -211,7 +220,7 @@ impl TestServer {
         let mut tree = TreeOptions::default();
         tree.keys.every = manner.keys_every;
         let plan = Plan {
-            issuer: Issuer::Localhost,
+            issuer: manner.issuer,
             store: url.clone(),
             read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
             listen: vec![loopback()],
@@ -220,9 +229,9 @@ impl TestServer {
             lifetimes: manner.lifetimes,
             links: manner.links,
             hosts: manner.hosts,
-            proxies: Vec::new(),
+            proxies: manner.proxies,
             registration: manner.registration,
-            limits_enabled: true,
+            rates: manner.rates,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),
                 tree,
@@ -232,6 +241,7 @@ impl TestServer {
                     ..Default::default()
                 },
                 limits: manner.limits,
+                connections: manner.connections,
                 drain: manner.drain,
                 ..RuntimeOptions::default()
             },

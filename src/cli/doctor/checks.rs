@@ -95,11 +95,8 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
         let text = format!("this version does not act on {}", idle.join(", "));
         findings.push(doubtful("configuration", text));
     }
-    let operator = survey.loaded.config.operator.listen;
-    if !operator.ip().is_loopback() {
-        let text = format!("{operator}: whoever can reach it reads the metrics");
-        findings.push(doubtful("operator", text));
-    }
+    let concerns = survey.loaded.config.concerns().into_iter();
+    findings.extend(concerns.map(|concern| doubtful(concern.setting, concern.text)));
     findings
 }
 

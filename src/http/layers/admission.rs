@@ -1,4 +1,4 @@
-//! A request that is meant for us is answered in time, or told that it was not.
+//! A request that is meant for us is answered in time, or the caller is told that it was not.
 
 use super::{cors::Cors, host::Hosts};
 use crate::http::error::{Stopped, Voice};
@@ -38,6 +38,7 @@ impl Admission {
         }
         match tokio::time::timeout(self.deadline, next.run(request)).await {
             Ok(response) => response,
+            // A body that came too late was refused before: this is our own slowness.
             Err(_late) => voice.word(Stopped::Late),
         }
     }

@@ -11,8 +11,8 @@ fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
         router: Router::new(),
         tls: None,
         limits: ConnectionLimits::default(),
+        addresses: Arc::default(),
         dice: Arc::new(SystemDice),
-        places: 1,
     }));
     (shared.clone(), Arc::new(ConnectionState::new(shared)))
 }
@@ -42,7 +42,7 @@ fn a_request_goes_round_and_each_step_counts() {
         connection_state.hear();
         let request = UnderWay::begin(&connection_state);
         stands(Awaiting::Answer, false);
-        assert_eq!(shared.tally.report().requests_under_way, 1);
+        assert_eq!(shared.tally.report(0).requests_under_way, 1);
         drop(request);
         stands(Awaiting::Request, false);
         connection_state.flushed();
@@ -50,7 +50,7 @@ fn a_request_goes_round_and_each_step_counts() {
         connection_state.hear();
         stands(Awaiting::Head, true);
     }
-    assert_eq!(shared.tally.report().requests_under_way, 0);
+    assert_eq!(shared.tally.report(0).requests_under_way, 0);
 }
 
 #[test]

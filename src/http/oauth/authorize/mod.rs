@@ -22,6 +22,8 @@ use crate::http::{
     App,
     error::{OAuthError, Stopped},
     form::{self, Form},
+    origin::Origin,
+    pace::Purpose,
     request_source::{RequestSource, comes_from_another_site},
     routes,
 };
@@ -38,10 +40,14 @@ const LONGEST_LINK: usize = 16 * 1024;
 
 pub async fn get(
     State(app): State<App>,
+    Origin(address): Origin,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return answer::unproven(&source, OAuthError::from(wait));
+    }
     let _place = match app.request_permits.work() {
         Ok(place) => place,
         Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
@@ -53,9 +59,12 @@ pub async fn get(
 }
 
 /// OIDC Core §3.1.2.1: the same parameters in a form.
-pub async fn post(State(app): State<App>, request: Request) -> Response {
+pub async fn post(State(app): State<App>, Origin(address): Origin, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let source = RequestSource::of(&head.headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return answer::unproven(&source, OAuthError::from(wait));
+    }
     let (body, _place) = match form::arrived(&head, body, &app).await {
         Ok(arrived) => arrived,
         Err(error) => return answer::unproven(&source, error),
