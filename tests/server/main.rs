@@ -19,6 +19,7 @@ mod dev;
 mod doctor;
 mod documents;
 mod drain;
+mod edge;
 mod families;
 mod http;
 mod indistinguishable;
