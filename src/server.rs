@@ -82,7 +82,7 @@ pub enum Issuer {
 pub enum OperatorAddress {
     /// There, or the server does not start.
     At(SocketAddr),
-    /// There if it is free: nobody has asked for it.
+    /// There if it is free: the operator did not ask for it.
     Perhaps(SocketAddr),
 }
 
@@ -98,7 +98,7 @@ pub enum ServerError {
     #[error(transparent)]
     System(#[from] SystemError),
     #[error("the endpoints cannot be opened")]
-    Doors(#[from] StartError),
+    Endpoints(#[from] StartError),
 }
 
 /// A server that runs.
@@ -158,9 +158,9 @@ impl Running {
         let public = serve(listeners, tls.clone(), app.router(), connections.clone());
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
-        let place = private.as_ref().and_then(|listener| listener.local_addr().ok());
+        let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());
         // On loopback no name but loopback's leads there by right.
-        let near = place.is_some_and(|place| place.ip().is_loopback());
+        let near = operator_address.is_some_and(|address| address.ip().is_loopback());
         let operator = Operator {
             system: system.clone(),
             vitals: app.vitals(),
@@ -170,7 +170,7 @@ impl Running {
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
-        Ok(Self { issuer, address, operator: place, system, public, private, leaving, tls, drain })
+        Ok(Self { issuer, address, operator: operator_address, system, public, private, leaving, tls, drain })
     }
 
     /// What stands behind the listeners.
@@ -193,7 +193,7 @@ impl Running {
         }
     }
 
-    /// Lets nobody in any more, finishes what is under way, and takes everything down.
+    /// Accepts no more connections, finishes what is under way, and takes everything down.
     ///
     /// Returns false where something had to be cut off.
     pub async fn stop(self) -> bool {
@@ -213,7 +213,7 @@ async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerErro
     let mut listeners: Vec<TcpListener> = Vec::new();
     for address in addresses {
         let mut address = *address;
-        // By another name it must be the same door.
+        // By another name it must be the same port.
         if let Some(Ok(first)) = listeners.first().map(TcpListener::local_addr) {
             address.set_port(first.port());
         }

@@ -102,7 +102,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     })
 }
 
-/// A certificate that nobody will accept is no reason not to serve: it may be renewed meanwhile.
+/// A certificate that no client will accept is no reason not to serve: it may be renewed meanwhile.
 fn tell_of_certificate(cert: &Path, issuer: Option<&str>) {
     for concern in certificate::concerns(cert, issuer, SystemClock.now()) {
         match concern {
@@ -154,7 +154,7 @@ impl Signals {
         }
     }
 
-    /// Waits until somebody asks again; what a moment brings along is one request.
+    /// Waits until the operator asks again; signals within one second count as one.
     async fn insisted(&mut self) {
         let since_first = Stopwatch::start();
         loop {

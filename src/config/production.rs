@@ -138,7 +138,7 @@ impl Config {
     fn check_password(&self, refusals: &mut Vec<Refusal>) {
         let text = match self.password.min_length {
             ..8 => "must be 8 at least",
-            129.. => "must be 128 at most: nobody could choose a password",
+            129.. => "must be 128 at most: longer ones cannot be chosen",
             8..=128 => return,
         };
         refusals.push(Refusal::of("password.min_length", text));

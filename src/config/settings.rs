@@ -1,4 +1,4 @@
-//! The table of settings: every name, what it may be set to, and what it is when nobody says.
+//! The table of settings: every name, what it may be set to, and its default.
 
 use Secrecy::{Open, Url as InUrl, Whole};
 use Sort::{Address, Flag, Networks, Number, Path, Seconds, Text, Url, Word};

@@ -3,8 +3,9 @@
 //! An HTTP/1 connection goes round: at rest, bytes are heard, a request is under way, its answer
 //! is owed until it has been flushed, at rest. HTTP/2 only counts requests.
 //!
-//! A connection owes the bytes of every answer it was given until they have been sent. A client
-//! that reads nothing makes it owe more and more; [`Shared::charge`] sets a bound.
+//! A connection is charged for each request from its head to the last byte of its answer. A client
+//! that asks for much at once, and one that reads nothing, make it owe more and more;
+//! [`Shared::charge`] sets a bound.
 
 use super::shared::{Shared, Stage};
 use std::sync::{
@@ -23,8 +24,9 @@ pub(super) enum Version {
 pub(super) const OLDEST: u32 = 9;
 const AGES: usize = OLDEST as usize + 1;
 
-/// What memory an answer takes beside its own bytes: a task and a stream.
-const PER_ANSWER: usize = 4 * 1024;
+/// What memory a request takes beside the bytes of its head and of its answer: a task, a stream,
+/// what a handler keeps.
+const PER_REQUEST: usize = 8 * 1024;
 
 /// What a connection should do about a drain, or about a lack of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ pub(super) struct ConnectionState {
     /// Which request was its last, counted over all connections; before its first request, the
     /// last that had begun anywhere.
     last_request: AtomicU64,
-    /// Bytes of its answers that have not been sent.
+    /// Bytes of requests that are not answered, and of answers that are not sent.
     owing: AtomicUsize,
     /// Those of them that were handed over in full, and wait for the next flush.
     unflushed: AtomicUsize,
@@ -239,7 +241,7 @@ impl ConnectionState {
         self.stirred.notify_one();
     }
 
-    /// Returns how many bytes of its answers have not been sent.
+    /// Returns how many bytes its requests and answers take.
     pub(super) fn owes(&self) -> usize {
         self.owing.load(Relaxed)
     }
@@ -276,12 +278,13 @@ pub(super) struct UnderWay {
     connection_state: Arc<ConnectionState>,
     /// The age in which it began.
     age: usize,
-    /// What its answer is charged for.
+    /// What it is charged for.
     charged: usize,
 }
 
 impl UnderWay {
-    pub(super) fn begin(connection_state: &Arc<ConnectionState>) -> Self {
+    /// Begins a request with a head of so many bytes.
+    pub(super) fn begin(connection_state: &Arc<ConnectionState>, head: usize) -> Self {
         let age = connection_state.age.load(Relaxed);
         connection_state.by_age[age].fetch_add(1, Relaxed);
         connection_state.under_way.fetch_add(1, Relaxed);
@@ -293,7 +296,9 @@ impl UnderWay {
         if connection_state.is_leaving() {
             connection_state.stirred.notify_one();
         }
-        Self { connection_state: connection_state.clone(), age, charged: 0 }
+        let mut under_way = Self { connection_state: connection_state.clone(), age, charged: 0 };
+        under_way.charge(head.saturating_add(PER_REQUEST));
+        under_way
     }
 
     /// Whether the answer must be the last on its connection.
@@ -302,17 +307,24 @@ impl UnderWay {
         one.is_leaving() || one.has_unread_upload() || one.is_closing()
     }
 
-    /// Counts an answer of so many bytes as owed, until it has been sent.
-    pub(super) fn charge(&mut self, bytes: usize) {
+    /// Notes that there is an answer of so many bytes; it is owed until it has been sent.
+    pub(super) fn answer(&mut self, bytes: usize) {
+        // The memory of the request is free by now.
+        let more = bytes.saturating_add(PER_REQUEST).saturating_sub(self.charged);
+        if more > 0 {
+            self.charge(more);
+        }
+    }
+
+    fn charge(&mut self, bytes: usize) {
         let Self { connection_state, charged, .. } = self;
-        *charged = bytes.saturating_add(PER_ANSWER);
-        let owing = connection_state.owing.fetch_add(*charged, Relaxed) + *charged;
-        if owing > connection_state.shared.limits.undelivered_per_connection
-            && !connection_state.is_cut_off()
-        {
+        *charged += bytes;
+        let owing = connection_state.owing.fetch_add(bytes, Relaxed) + bytes;
+        let most = connection_state.shared.limits.memory_per_connection;
+        if owing > most && !connection_state.is_cut_off() {
             connection_state.cut_off();
         }
-        connection_state.shared.charge(*charged);
+        connection_state.shared.charge(bytes);
     }
 }
 

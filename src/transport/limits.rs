@@ -23,11 +23,12 @@ pub struct ConnectionLimits {
     /// How many of them one address may have, and never more than an eighth of all. For the next
     /// one its longest idle is closed; where none is idle, it is refused.
     pub max_per_address: usize,
-    /// How many bytes of answers may wait to be sent, over all connections: beyond that the
-    /// connections that owe the most for the longest time are closed.
-    pub undelivered: usize,
+    /// How many bytes the requests that are not answered and the answers that are not sent may
+    /// take, over all connections: beyond that the connections that owe the most for the longest
+    /// time are closed. Enough for one ordinary request on every connection.
+    pub memory: usize,
     /// How many of them one connection may owe before it is closed.
-    pub undelivered_per_connection: usize,
+    pub memory_per_connection: usize,
     /// The most bytes the head of a request may have.
     pub header_bytes: u32,
     /// How many requests one HTTP/2 connection may have under way.
@@ -48,8 +49,8 @@ impl Default for ConnectionLimits {
             linger: Duration::from_secs(1),
             max_connections: 10_000,
             max_per_address: 512,
-            undelivered: 64 * 1024 * 1024,
-            undelivered_per_connection: 8 * 1024 * 1024,
+            memory: 96 * 1024 * 1024,
+            memory_per_connection: 8 * 1024 * 1024,
             header_bytes: 32 * 1024,
             concurrent_streams: 128,
             ping_interval: Duration::from_secs(20),

@@ -9,9 +9,9 @@
 //! - An address has a share of the connections ([`AddressRules`]); IPv6 is counted by /64, /56 and
 //!   /48. Beyond it, its own longest idle connection is closed, or the new one is refused.
 //! - Where no permit is left, the longest idle connections of all are closed.
-//! - Answers that clients do not take are counted until their last byte has been handed to the
-//!   system. Beyond [`ConnectionLimits::undelivered`] the connections that owe the most for the
-//!   longest time are closed. So no client can fill the memory by not reading.
+//! - A request is counted from its head until the last byte of its answer has been handed to the
+//!   system. Beyond [`ConnectionLimits::memory`] the connections that owe the most for the longest
+//!   time are closed. So no client can fill the memory by asking for much or by not reading.
 //!
 //! # Drain
 //!

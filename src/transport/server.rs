@@ -44,7 +44,7 @@ pub struct Meter(Arc<Shared>);
 
 impl Meter {
     pub fn report(&self) -> Report {
-        self.0.tally.report(self.0.undelivered())
+        self.0.tally.report(self.0.owed())
     }
 }
 
@@ -65,7 +65,7 @@ impl Server {
     }
 
     pub fn report(&self) -> Report {
-        self.shared.tally.report(self.shared.undelivered())
+        self.shared.tally.report(self.shared.owed())
     }
 
     pub fn meter(&self) -> Meter {

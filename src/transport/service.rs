@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes};
 use hyper::{
     Request, Response,
     body::{Body, Frame, Incoming, SizeHint},
-    header::{CONNECTION, HeaderValue},
+    header::{CONNECTION, HeaderMap, HeaderValue},
     service::Service,
 };
 use std::{
@@ -41,7 +41,7 @@ impl Service<Request<Incoming>> for RouterService {
     type Future = Answering;
 
     fn call(&self, mut request: Request<Incoming>) -> Answering {
-        let under_way = UnderWay::begin(&self.connection_state);
+        let under_way = UnderWay::begin(&self.connection_state, size_of_head(&request));
         request.extensions_mut().insert(self.peer);
         let watched = self.version == Version::Http1 && !request.body().is_end_stream();
         let reading = watched.then(|| {
@@ -104,7 +104,7 @@ impl Future for Answering {
         let mut answer = ready!(Pin::new(&mut self.answer).poll(context))?;
         let mut under_way = self.under_way.take();
         if let Some(under_way) = &mut under_way {
-            under_way.charge(size_of_answer(&answer));
+            under_way.answer(size_of_answer(&answer));
             if under_way.must_close() && self.version == Version::Http1 {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -113,11 +113,21 @@ impl Future for Answering {
     }
 }
 
+/// The bytes that are kept until a request is answered.
+fn size_of_head(request: &Request<Incoming>) -> usize {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    target + size_of_headers(request.headers())
+}
+
 /// The bytes that are kept until an answer has been sent.
 fn size_of_answer(answer: &Response<AxumBody>) -> usize {
-    let headers: usize = answer.headers().values().map(HeaderValue::len).sum();
+    let headers = size_of_headers(answer.headers());
     let body = answer.body().size_hint().lower();
     headers.saturating_add(usize::try_from(body).unwrap_or(usize::MAX))
+}
+
+fn size_of_headers(headers: &HeaderMap) -> usize {
+    headers.values().map(HeaderValue::len).sum()
 }
 
 /// The body of an answer. The request is under way until its last bytes have been sent.

@@ -37,8 +37,9 @@ pub(super) struct Shared {
     pub(super) tally: Tally,
     pub(super) permits: Arc<Semaphore>,
     pub(super) registry: Registry,
-    /// Bytes of answers that were given and have not been sent, of all connections.
-    undelivered: AtomicUsize,
+    /// Bytes of requests that are not answered and of answers that are not sent, of all
+    /// connections.
+    owed: AtomicUsize,
     /// Whether a task looks for debtors already.
     collecting: AtomicBool,
     stage: watch::Sender<Stage>,
@@ -67,7 +68,7 @@ impl Shared {
             permits: Arc::new(Semaphore::new(connections)),
             registry: Registry::new(addresses, limits.per_address()),
             limits,
-            undelivered: AtomicUsize::new(0),
+            owed: AtomicUsize::new(0),
             collecting: AtomicBool::new(false),
             stage: watch::Sender::new(Stage::Open),
             leaving: AtomicBool::new(false),
@@ -87,15 +88,15 @@ impl Shared {
         self.leaving.load(Relaxed)
     }
 
-    pub(super) fn undelivered(&self) -> usize {
-        self.undelivered.load(Relaxed)
+    pub(super) fn owed(&self) -> usize {
+        self.owed.load(Relaxed)
     }
 
-    /// Counts an answer that is to be sent. Where all that is not sent is too much, the
-    /// connections that owe it are closed.
+    /// Counts the memory of a request or an answer. Where all of it is too much, the connections
+    /// that owe it are closed.
     pub(super) fn charge(&self, bytes: usize) {
-        let owed = self.undelivered.fetch_add(bytes, Relaxed) + bytes;
-        let most = self.limits.undelivered;
+        let owed = self.owed.fetch_add(bytes, Relaxed) + bytes;
+        let most = self.limits.memory;
         if owed > most && !self.collecting.swap(true, Relaxed) {
             self.registry.cut_debtors(most / 8 * 7, self.tally.begun());
             self.collecting.store(false, Relaxed);
@@ -103,7 +104,7 @@ impl Shared {
     }
 
     pub(super) fn discharge(&self, bytes: usize) {
-        self.undelivered.fetch_sub(bytes, Relaxed);
+        self.owed.fetch_sub(bytes, Relaxed);
     }
 }
 

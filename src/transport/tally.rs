@@ -20,8 +20,8 @@ pub struct Report {
     pub handshakes_failed: u64,
     /// Requests whose answer has not been sent in full.
     pub requests_under_way: u64,
-    /// Bytes of answers that have not been sent.
-    pub undelivered_bytes: u64,
+    /// Bytes of requests that are not answered, and of answers that are not sent.
+    pub owed_bytes: u64,
 }
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn report(&self, undelivered: usize) -> Report {
+    pub(super) fn report(&self, owed: usize) -> Report {
         // Read first: no request can have ended that has not begun.
         let ended = self.ended.load(Relaxed);
         Report {
@@ -49,7 +49,7 @@ impl Tally {
             cut_off: self.cut_off.load(Relaxed),
             handshakes_failed: self.handshakes_failed.load(Relaxed),
             requests_under_way: self.begun.load(Relaxed).saturating_sub(ended),
-            undelivered_bytes: undelivered as u64,
+            owed_bytes: owed as u64,
         }
     }
 

@@ -176,7 +176,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
         findings.push(good(SUBJECT, "is valid and for the issuer's host, and its key fits"));
     }
     if std::fs::metadata(key).is_ok_and(|found| found.mode() & 0o004 != 0) {
-        let text = format!("{} can be read by everyone on this machine", key.display());
+        let text = format!("{} can be read by every user of this machine", key.display());
         findings.push(doubtful(SUBJECT, text));
     }
     findings

@@ -142,7 +142,7 @@ async fn unread(from: u8, address: SocketAddr, window: u8, streams: u32) -> Clie
 #[tokio::test]
 async fn answers_that_are_not_read_are_bounded_in_all() {
     for window in [0, 1] {
-        let limits = ConnectionLimits { undelivered: 1_000_000, ..few(800, 100) };
+        let limits = ConnectionLimits { memory: 1_000_000, ..few(800, 100) };
         let (server, address) = start_limited(limits, large(20_000, 10)).await;
         let mut attackers = Vec::new();
         for number in 0..20 {
@@ -153,19 +153,19 @@ async fn answers_that_are_not_read_are_bounded_in_all() {
             assert_eq!(other.get("/").await.body().len(), 20_000);
         }
         until(|| server.report().cut_off > 0).await;
-        until(|| server.report().undelivered_bytes <= 1_000_000).await;
+        until(|| server.report().owed_bytes <= 1_000_000).await;
         assert!(server.report().open >= 2, "those that fit are kept");
         drop(attackers);
         until(|| server.report().open == 0).await;
         let report = server.report();
-        assert_eq!((report.undelivered_bytes, report.requests_under_way), (0, 0), "{window}");
+        assert_eq!((report.owed_bytes, report.requests_under_way), (0, 0), "{window}");
     }
 }
 
 #[tokio::test]
 async fn heads_of_answers_that_are_not_read_are_counted_too() {
     let limits = ConnectionLimits {
-        undelivered_per_connection: 400_000,
+        memory_per_connection: 400_000,
         concurrent_streams: 10_000,
         ..few(800, 100)
     };
@@ -183,7 +183,7 @@ async fn heads_of_answers_that_are_not_read_are_counted_too() {
     }
     until(|| server.report().cut_off == 1).await;
     until(|| server.report().open == 0).await;
-    assert_eq!(server.report().undelivered_bytes, 0);
+    assert_eq!(server.report().owed_bytes, 0);
 }
 
 #[tokio::test]
@@ -195,6 +195,6 @@ async fn what_was_sent_is_not_owed() {
         assert_eq!(client.get("/").await.unwrap().body.len(), 20_000);
         assert_eq!(client2.get("/").await.body().len(), 20_000);
     }
-    until(|| server.report().undelivered_bytes == 0).await;
+    until(|| server.report().owed_bytes == 0).await;
     assert_eq!((server.report().requests_under_way, server.report().cut_off), (0, 0));
 }
