@@ -170,7 +170,17 @@ impl Running {
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
-        Ok(Self { issuer, address, operator: operator_address, system, public, private, leaving, tls, drain })
+        Ok(Self {
+            issuer,
+            address,
+            operator: operator_address,
+            system,
+            public,
+            private,
+            leaving,
+            tls,
+            drain,
+        })
     }
 
     /// What stands behind the listeners.

@@ -49,7 +49,6 @@ pub async fn one_network_behind_a_proxy() -> Outcome<Measured> {
         failures.push(format!("one /64 holds {left} body permits, and may hold 128"));
     }
     drop(held);
-    server.stop().await?;
     Ok(Measured {
         attack: "16 addresses of one IPv6 /64 behind the proxy send 128 bodies each, all unfinished",
         took: format!("{left} of 2,048 body permits"),
@@ -75,7 +74,6 @@ pub async fn one_address() -> Outcome<Measured> {
         failures.push(format!("one address holds {left} body permits, and may hold 128"));
     }
     drop(held);
-    server.stop().await?;
     Ok(Measured {
         attack: "one address sends 500 bodies, all unfinished",
         took: format!("{left} of 2,048 body permits"),

@@ -52,7 +52,6 @@ pub async fn one_address() -> Outcome<Measured> {
     }
     let memory = server.peak()?;
     drop(kept);
-    server.stop().await?;
     Ok(Measured {
         attack: "one address opens 2,000 connections, each with one request, and keeps them",
         took: format!("{left} connections; {memory:.0} MB resident"),
@@ -75,7 +74,6 @@ pub async fn many_addresses() -> Outcome<Measured> {
     let left = still_open(&kept);
     let failures = fared.failure().into_iter().collect();
     drop(kept);
-    server.stop().await?;
     Ok(Measured {
         attack: "20 addresses open 90 connections each and say nothing; there are 800 in all",
         took: format!("{left} connections"),

@@ -40,9 +40,11 @@ fn main() -> ExitCode {
     // Cargo does not pass on what kills it; the run must not stay behind.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
     porteiro::transport::raise_limit();
-    let into = std::env::args_os().skip_while(|word| word != "--into").nth(1).map(PathBuf::from);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let into = arguments.iter().skip_while(|word| *word != "--into").nth(1).map(PathBuf::from);
+    let only = arguments.iter().skip_while(|word| *word != "--only").nth(1).cloned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let done = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(into)));
+    let done = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(into, only)));
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -53,18 +55,38 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(into: Option<PathBuf>) -> Outcome<bool> {
+/// Makes one attack.
+async fn make(attack: &str) -> Outcome<Measured> {
+    let unread = |window, paced, head| unread::answers(unread::Attack { window, paced, head });
+    match attack {
+        "connections-of-one" => connections::one_address().await,
+        "connections-of-many" => connections::many_addresses().await,
+        "bodies-behind-a-proxy" => bodies::one_network_behind_a_proxy().await,
+        "bodies-of-one" => bodies::one_address().await,
+        "unread-answers" => unread(0, false, false).await,
+        "trickled-answers" => unread(1, false, false).await,
+        "unread-and-paced" => unread(0, true, false).await,
+        "unread-heads" => unread(0, false, true).await,
+        _ => Err(format!("there is no attack {attack}").into()),
+    }
+}
+
+const ATTACKS: [&str; 8] = [
+    "connections-of-one",
+    "connections-of-many",
+    "bodies-behind-a-proxy",
+    "bodies-of-one",
+    "unread-answers",
+    "trickled-answers",
+    "unread-and-paced",
+    "unread-heads",
+];
+
+async fn run(into: Option<PathBuf>, only: Option<String>) -> Outcome<bool> {
     let mut all = Vec::new();
-    for measured in [
-        connections::one_address().await?,
-        connections::many_addresses().await?,
-        bodies::one_network_behind_a_proxy().await?,
-        bodies::one_address().await?,
-        unread::answers(unread::Attack { window: 0, paced: false, head: false }).await?,
-        unread::answers(unread::Attack { window: 1, paced: false, head: false }).await?,
-        unread::answers(unread::Attack { window: 0, paced: true, head: false }).await?,
-        unread::answers(unread::Attack { window: 0, paced: false, head: true }).await?,
-    ] {
+    let wanted = |attack: &&str| only.as_ref().is_none_or(|only| only == attack);
+    for attack in ATTACKS.into_iter().filter(wanted) {
+        let measured = make(attack).await?;
         println!("{}\n  {}\n  {}", measured.attack, measured.took, measured.others);
         for failure in &measured.failures {
             println!("  FAILED: {failure}");

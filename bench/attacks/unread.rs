@@ -95,7 +95,6 @@ pub async fn answers(attack: Attack) -> Outcome<Measured> {
         failures.push(format!("{peak:.0} MB were resident, and {MOST_RESIDENT} may be"));
     }
     drop(held);
-    server.stop().await?;
     Ok(Measured {
         attack: attack.name(),
         took: format!(

@@ -280,11 +280,18 @@ pub(super) struct UnderWay {
     age: usize,
     /// What it is charged for.
     charged: usize,
+    version: Version,
+    /// Whether it goes with the last part of its answer's body.
+    with_body: bool,
 }
 
 impl UnderWay {
     /// Begins a request with a head of so many bytes.
-    pub(super) fn begin(connection_state: &Arc<ConnectionState>, head: usize) -> Self {
+    pub(super) fn begin(
+        connection_state: &Arc<ConnectionState>,
+        version: Version,
+        head: usize,
+    ) -> Self {
         let age = connection_state.age.load(Relaxed);
         connection_state.by_age[age].fetch_add(1, Relaxed);
         connection_state.under_way.fetch_add(1, Relaxed);
@@ -296,9 +303,16 @@ impl UnderWay {
         if connection_state.is_leaving() {
             connection_state.stirred.notify_one();
         }
-        let mut under_way = Self { connection_state: connection_state.clone(), age, charged: 0 };
+        let connection_state = connection_state.clone();
+        let mut under_way = Self { connection_state, age, charged: 0, version, with_body: false };
         under_way.charge(head.saturating_add(PER_REQUEST));
         under_way
+    }
+
+    /// Goes with the last part of the answer's body from now on.
+    pub(super) fn go_with_body(mut self) -> Self {
+        self.with_body = true;
+        self
     }
 
     /// Whether the answer must be the last on its connection.
@@ -330,9 +344,15 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let Self { connection_state, age, charged } = self;
-        connection_state.owed.store(true, Relaxed);
-        connection_state.unflushed.fetch_add(*charged, Relaxed);
+        let Self { connection_state, age, charged, version, with_body } = self;
+        if *with_body && *version == Version::Http2 {
+            // The HTTP/2 library lets go of a body after it has been flushed.
+            connection_state.owing.fetch_sub(*charged, Relaxed);
+            connection_state.shared.discharge(*charged);
+        } else {
+            connection_state.owed.store(true, Relaxed);
+            connection_state.unflushed.fetch_add(*charged, Relaxed);
+        }
         connection_state.by_age[*age].fetch_sub(1, Relaxed);
         connection_state.under_way.fetch_sub(1, Relaxed);
         connection_state.changes.fetch_add(1, Relaxed);

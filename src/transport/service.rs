@@ -41,7 +41,8 @@ impl Service<Request<Incoming>> for RouterService {
     type Future = Answering;
 
     fn call(&self, mut request: Request<Incoming>) -> Answering {
-        let under_way = UnderWay::begin(&self.connection_state, size_of_head(&request));
+        let under_way =
+            UnderWay::begin(&self.connection_state, self.version, size_of_head(&request));
         request.extensions_mut().insert(self.peer);
         let watched = self.version == Version::Http1 && !request.body().is_end_stream();
         let reading = watched.then(|| {
@@ -173,7 +174,7 @@ impl Body for Delivery {
             return Poll::Ready(None);
         };
         let last = self.body.is_end_stream();
-        let mut under_way = self.under_way.take_if(|_| last);
+        let mut under_way = self.under_way.take_if(|_| last).map(UnderWay::go_with_body);
         let part = |bytes| Part { bytes, _under_way: under_way.take() };
         Poll::Ready(Some(frame.map(|frame| frame.map_data(part))))
     }
