@@ -243,7 +243,6 @@ impl TestServer {
                 limits: manner.limits,
                 connections: manner.connections,
                 drain: manner.drain,
-                ..RuntimeOptions::default()
             },
         };
         let running = Running::start(plan).await.unwrap();
