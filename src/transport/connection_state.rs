@@ -315,6 +315,11 @@ impl UnderWay {
         self
     }
 
+    /// Whether its connection is to be closed at once.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.connection_state.is_cut_off()
+    }
+
     /// Whether the answer must be the last on its connection.
     pub(super) fn must_close(&self) -> bool {
         let one = &self.connection_state;

@@ -50,7 +50,9 @@ impl Service<Request<Incoming>> for RouterService {
             self.connection_state.clone()
         });
         let request = request.map(|body| Upload { body, reading });
-        let answer = tower::Service::call(&mut self.router.clone(), request);
+        // A connection that is to be closed at once makes no more work.
+        let is_wanted = !self.connection_state.is_cut_off();
+        let answer = is_wanted.then(|| tower::Service::call(&mut self.router.clone(), request));
         Answering { answer, under_way: Some(under_way), version: self.version }
     }
 }
@@ -91,9 +93,9 @@ impl Body for Upload {
     }
 }
 
-/// The router's answer to come.
+/// The router's answer to come; none where the connection is to be closed at once.
 pub(super) struct Answering {
-    answer: RouteFuture<Infallible>,
+    answer: Option<RouteFuture<Infallible>>,
     under_way: Option<UnderWay>,
     version: Version,
 }
@@ -102,7 +104,13 @@ impl Future for Answering {
     type Output = Result<Response<Delivery>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut answer = ready!(Pin::new(&mut self.answer).poll(context))?;
+        if self.under_way.as_ref().is_some_and(UnderWay::is_cut_off) {
+            // Freed now and not with the connection, whose own task may be behind many others.
+            self.answer = None;
+            self.under_way = None;
+        }
+        let Some(answer) = &mut self.answer else { return Poll::Pending };
+        let mut answer = ready!(Pin::new(answer).poll(context))?;
         let mut under_way = self.under_way.take();
         if let Some(under_way) = &mut under_way {
             under_way.answer(size_of_answer(&answer));
