@@ -42,6 +42,9 @@ pub(super) struct Shared {
     owed: AtomicUsize,
     /// Whether a task looks for debtors already.
     collecting: AtomicBool,
+    /// From how much on debtors are looked for. Those that were found need a moment to close, and
+    /// looking again for every request meanwhile would cost more than they do.
+    collect_at: AtomicUsize,
     stage: watch::Sender<Stage>,
     /// Whether the stage is any but the first; each request asks this.
     leaving: AtomicBool,
@@ -67,6 +70,7 @@ impl Shared {
             tally: Tally::default(),
             permits: Arc::new(Semaphore::new(connections)),
             registry: Registry::new(addresses, limits.per_address()),
+            collect_at: AtomicUsize::new(limits.memory),
             limits,
             owed: AtomicUsize::new(0),
             collecting: AtomicBool::new(false),
@@ -96,15 +100,20 @@ impl Shared {
     /// that owe it are closed.
     pub(super) fn charge(&self, bytes: usize) {
         let owed = self.owed.fetch_add(bytes, Relaxed) + bytes;
-        let most = self.limits.memory;
-        if owed > most && !self.collecting.swap(true, Relaxed) {
+        if owed > self.collect_at.load(Relaxed) && !self.collecting.swap(true, Relaxed) {
+            let most = self.limits.memory;
+            self.collect_at.store(owed.saturating_add(most / 8), Relaxed);
             self.registry.cut_debtors(most / 8 * 7, self.tally.begun());
             self.collecting.store(false, Relaxed);
         }
     }
 
     pub(super) fn discharge(&self, bytes: usize) {
-        self.owed.fetch_sub(bytes, Relaxed);
+        let owed = self.owed.fetch_sub(bytes, Relaxed) - bytes;
+        let most = self.limits.memory;
+        if owed < most && self.collect_at.load(Relaxed) != most {
+            self.collect_at.store(most, Relaxed);
+        }
     }
 }
 
