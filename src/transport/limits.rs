@@ -25,7 +25,7 @@ pub struct ConnectionLimits {
     pub max_per_address: usize,
     /// How many bytes the requests that are not answered and the answers that are not sent may
     /// take, over all connections: beyond that the connections that owe the most for the longest
-    /// time are closed. Enough for some 7,000 ordinary requests at once.
+    /// time are closed. Enough for some 3,500 ordinary requests at once.
     pub memory: usize,
     /// How many of them one connection may owe before it is closed.
     pub memory_per_connection: usize,
@@ -49,7 +49,7 @@ impl Default for ConnectionLimits {
             linger: Duration::from_secs(1),
             max_connections: 10_000,
             max_per_address: 512,
-            memory: 64 * 1024 * 1024,
+            memory: 32 * 1024 * 1024,
             memory_per_connection: 8 * 1024 * 1024,
             header_bytes: 32 * 1024,
             concurrent_streams: 128,
