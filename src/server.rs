@@ -11,18 +11,22 @@ use crate::{
     http::{
         App, AppOptions, Hosts, Lifetimes, Limits, Links,
         flows::steps::Steps,
+        limits::pace::Rates,
         operator::{Leaving, Operator},
         router,
     },
     system::{System, SystemError, SystemOptions},
-    transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
+    transport::{
+        AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
+        raise_limit,
+    },
 };
 use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// How long everything below HTTP may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many connections operators may have: few, so that there is always one for them.
 const OPERATORS: usize = 64;
@@ -40,12 +44,12 @@ pub struct Plan {
     /// Where people are sent.
     pub links: Links,
     pub hosts: Hosts,
-    /// Networks of proxies, behind which many people share an address.
+    /// Networks of proxies, behind which many callers share an address.
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
-    /// Whether addresses and identifiers have a pace.
-    pub limits_enabled: bool,
+    /// The pace of addresses; without one neither they nor identifiers have one.
+    pub rates: Option<Rates>,
     pub runtime_options: RuntimeOptions,
 }
 
@@ -93,7 +97,7 @@ pub enum Issuer {
 pub enum OperatorAddress {
     /// There, or the server does not start.
     At(SocketAddr),
-    /// There if it is free: nobody has asked for it.
+    /// There if it is free: the operator did not ask for it.
     Perhaps(SocketAddr),
 }
 
@@ -109,7 +113,7 @@ pub enum ServerError {
     #[error(transparent)]
     System(#[from] SystemError),
     #[error("the endpoints cannot be opened")]
-    Doors(#[from] StartError),
+    Endpoints(#[from] StartError),
 }
 
 /// A server that runs.
@@ -130,6 +134,7 @@ impl Running {
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
         let RuntimeOptions { clock, mut tree, hashing, limits, connections, drain, flows } =
             plan.runtime_options;
+        raise_limit();
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -148,6 +153,7 @@ impl Running {
             Issuer::Named(issuer) => issuer,
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
+        let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let Flows { steps, goals } = flows;
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
@@ -156,26 +162,26 @@ impl Running {
             hosts: plan.hosts,
             key_set_age: tree.keys.published_for,
             limits,
-            proxies: plan.proxies,
+            addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
             flow_rules,
-            limits_enabled: plan.limits_enabled,
+            rates: plan.rates,
         };
         let vitals = Arc::new(router::vitals());
         let app = App::new(&system, options, vitals).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {
-            let dice = dice.clone();
-            Server::start(ServerOptions { listeners, tls, router, limits, dice })
+            let (addresses, dice) = (addresses.clone(), dice.clone());
+            Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice })
         };
         let public =
             serve(listeners, tls.clone(), router::public(&app, steps), connections.clone());
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
-        let place = private.as_ref().and_then(|listener| listener.local_addr().ok());
+        let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());
         // On loopback no name but loopback's leads there by right.
-        let near = place.is_some_and(|place| place.ip().is_loopback());
+        let near = operator_address.is_some_and(|address| address.ip().is_loopback());
         let operator = Operator {
             system: system.clone(),
             vitals: app.vitals(),
@@ -185,7 +191,17 @@ impl Running {
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
-        Ok(Self { issuer, address, operator: place, system, public, private, leaving, tls, drain })
+        Ok(Self {
+            issuer,
+            address,
+            operator: operator_address,
+            system,
+            public,
+            private,
+            leaving,
+            tls,
+            drain,
+        })
     }
 
     /// What stands behind the listeners.
@@ -208,7 +224,7 @@ impl Running {
         }
     }
 
-    /// Lets nobody in any more, finishes what is under way, and takes everything down.
+    /// Accepts no more connections, finishes what is under way, and takes everything down.
     ///
     /// Returns false where something had to be cut off.
     pub async fn stop(self) -> bool {
@@ -216,7 +232,7 @@ impl Running {
         let drained = self.public.drain(self.drain).await;
         // Operators may look until the end.
         drop(self.private);
-        let orderly = self.system.stop(PATIENCE).await;
+        let orderly = self.system.stop(STOP_TIMEOUT).await;
         if let Drained::CutOff(connections) = drained {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
@@ -228,7 +244,7 @@ async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerErro
     let mut listeners: Vec<TcpListener> = Vec::new();
     for address in addresses {
         let mut address = *address;
-        // By another name it must be the same door.
+        // By another name it must be the same port.
         if let Some(Ok(first)) = listeners.first().map(TcpListener::local_addr) {
             address.set_port(first.port());
         }

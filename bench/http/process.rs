@@ -36,10 +36,15 @@ impl Process {
 
     /// Memory of it that is really there, in bytes.
     pub fn resident(&self) -> Outcome<f64> {
+        self.memory("VmRSS:")
+    }
+
+    /// One of the kernel's figures of its memory, in bytes.
+    pub fn memory(&self, name: &str) -> Outcome<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        let kib: f64 = kib.ok_or("no VmRSS is told")?.parse()?;
+        let kib: f64 = kib.ok_or("no memory is told")?.parse()?;
         Ok(kib * 1024.0)
     }
 

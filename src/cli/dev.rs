@@ -3,7 +3,7 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, read_folder,
+        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, rates, read_folder,
         runtime_options, workbench_at,
     },
 };
@@ -88,7 +88,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
-        limits_enabled: config.limits.enabled,
+        rates: rates(&config.limits),
         runtime_options: runtime_options(config),
     })
     .await;

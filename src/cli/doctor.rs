@@ -1,6 +1,6 @@
 //! `porteiro doctor`: looks for whatever would keep the server from working, and says what to mend.
 //!
-//! It changes nothing, and calls nobody whom the configuration does not name.
+//! It changes nothing, and calls no host that the configuration does not name.
 
 mod checks;
 mod outside;

@@ -4,12 +4,12 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, lifetimes, links, no_store, runtime_options},
+    settings::{Given, cannot_start, lifetimes, links, no_store, rates, runtime_options},
     unsupported_settings,
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
-    config::{Origin, Survey},
+    config::{self, Origin, Survey},
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
     http::Hosts,
@@ -58,6 +58,9 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
     }
     let config = loaded.config;
+    for config::Concern { setting, text } in config.concerns() {
+        tracing::warn!(setting, "{text}");
+    }
     if let Some((cert, _)) = config.tls.pair() {
         tell_of_certificate(cert, config.issuer.as_deref());
     }
@@ -95,12 +98,12 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
-        limits_enabled: config.limits.enabled,
+        rates: rates(&config.limits),
         runtime_options,
     })
 }
 
-/// A certificate that nobody will accept is no reason not to serve: it may be renewed meanwhile.
+/// A certificate that no client will accept is no reason not to serve: it may be renewed meanwhile.
 fn tell_of_certificate(cert: &Path, issuer: Option<&str>) {
     for concern in certificate::concerns(cert, issuer, SystemClock.now()) {
         match concern {
@@ -152,7 +155,7 @@ impl Signals {
         }
     }
 
-    /// Waits until somebody asks again; what a moment brings along is one request.
+    /// Waits until the operator asks again; signals within one second count as one.
     async fn insisted(&mut self) {
         let since_first = Stopwatch::start();
         loop {

@@ -8,8 +8,11 @@ use crate::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    domain::{password::Policy, signing_keys::SigningKeys},
-    http,
+    domain::{Rate, password::Policy, signing_keys::SigningKeys},
+    http::{
+        self,
+        limits::{pace::Rates, purpose::Purpose},
+    },
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -19,6 +22,7 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 /// The folder of `porteiro dev`.
@@ -220,6 +224,21 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
     }
 }
 
+/// The rates of addresses, as the endpoints take them; none where they are switched off.
+pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
+    let rate = |one: config::PerAddress| Rate {
+        burst: one.burst,
+        refill: Duration::from_mins(1) / one.per_minute.max(1),
+    };
+    let mut rates = Rates::default();
+    rates[Purpose::Authorize] = rate(given.authorize);
+    rates[Purpose::Flow] = rate(given.flow);
+    rates[Purpose::Credential] = rate(given.credential);
+    rates[Purpose::Message] = rate(given.message);
+    rates[Purpose::Registration] = rate(given.registration);
+    given.enabled.then_some(rates)
+}
+
 /// Where people are sent, as the endpoints take it.
 pub(super) fn links(given: &config::Links) -> http::Links {
     let config::Links { sign_in, device, approval, .. } = given.clone();
@@ -230,6 +249,8 @@ pub(super) fn links(given: &config::Links) -> http::Links {
 pub(super) fn runtime_options(config: &Config) -> RuntimeOptions {
     let mut options = RuntimeOptions::default();
     options.tree.janitor.keep_log = config.log.keep;
+    options.connections.max_connections = config.limits.connections;
+    options.connections.max_per_address = config.limits.connections_per_address;
     options
 }
 

@@ -168,10 +168,29 @@ pub struct Log {
     pub keep: Option<Duration>,
 }
 
-/// Whether rates are limited.
+/// How much one address may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
+    /// Whether rates are limited.
     pub enabled: bool,
+    /// Connections that may be open.
+    pub connections: usize,
+    /// Those of them that one address may have.
+    pub connections_per_address: usize,
+    pub authorize: PerAddress,
+    pub flow: PerAddress,
+    pub credential: PerAddress,
+    pub message: PerAddress,
+    pub registration: PerAddress,
+}
+
+/// How often one address may do something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerAddress {
+    /// At once.
+    pub burst: u32,
+    /// After that.
+    pub per_minute: u32,
 }
 
 impl Config {

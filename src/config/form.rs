@@ -93,8 +93,9 @@ pub(super) fn number(given: &Given) -> Parsed<u64> {
     number.ok_or_else(|| "is not a whole number".to_owned())
 }
 
-pub(super) fn size(given: &Given) -> Parsed<usize> {
-    usize::try_from(number(given)?).map_err(|_| "is too large".to_owned())
+/// Reads a number into the type that holds it.
+pub(super) fn count<T: TryFrom<u64>>(given: &Given) -> Parsed<T> {
+    T::try_from(number(given)?).map_err(|_| "is too large".to_owned())
 }
 
 /// Reads a span of days; 0 is for ever.

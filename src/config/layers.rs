@@ -191,7 +191,7 @@ impl Layers {
         let before = complaints.len();
         let taken = match setting.form {
             Form::Flag(_) => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
-            Form::Number(_) | Form::Seconds(_) | Form::Days(_) => {
+            Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
                 section.number(key, complaints).map(|it| (Raw::Number(it.value), it.line))
             }
             Form::Networks(_) => section.texts(key, complaints).map(|list| {

@@ -10,6 +10,7 @@
 //! with the line of each value, for this file and for provisioning.
 
 mod complaint;
+mod concerns;
 mod document;
 mod effective;
 mod file;
@@ -27,10 +28,11 @@ mod suggestion;
 mod transport;
 
 pub use complaint::Complaint;
+pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
     Config, Geo, Keys, Lifetimes, Limits, Links, Locale, Log, Mail, Mtls, Operator, Outbound,
-    PasswordRules, Registration, Screens, SignUp, Sms, Store, Tls,
+    PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
 };
 pub use file::{read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};

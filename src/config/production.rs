@@ -8,6 +8,10 @@ const SESSION_IDLE: u64 = 604_800;
 const SESSION_CEILING: u64 = 2_592_000;
 /// RFC 6749 §4.1.2: ten minutes at most.
 const AUTHORIZATION_CODE: u64 = 600;
+/// So that one address has one, though it may have only an eighth of all.
+const FEWEST_CONNECTIONS: usize = 8;
+/// Rates are kept to the millisecond.
+const HIGHEST_RATE: u32 = 10_000;
 
 impl Config {
     /// Returns every reason at once; none means that the configuration is fit to serve with.
@@ -18,6 +22,7 @@ impl Config {
         self.check_what_is_called(&mut refusals);
         self.check_password(&mut refusals);
         self.check_lifetimes(&mut refusals);
+        self.check_limits(&mut refusals);
         refusals
     }
 
@@ -96,10 +101,40 @@ impl Config {
         }
     }
 
+    pub(super) fn has_https_issuer(&self) -> bool {
+        self.issuer.as_ref().is_some_and(|issuer| issuer.starts_with("https:"))
+    }
+
+    fn check_limits(&self, refusals: &mut Vec<Refusal>) {
+        let it = &self.limits;
+        if it.connections < FEWEST_CONNECTIONS {
+            let text = format!("must be {FEWEST_CONNECTIONS} at least");
+            refusals.push(Refusal::of("limits.connections", text));
+        }
+        if it.connections_per_address == 0 {
+            refusals.push(Refusal::of("limits.connections_per_address", "must be 1 at least"));
+        }
+        let rates = [
+            ("limits.authorize_burst", "limits.authorize_per_minute", it.authorize),
+            ("limits.flow_burst", "limits.flow_per_minute", it.flow),
+            ("limits.credential_burst", "limits.credential_per_minute", it.credential),
+            ("limits.message_burst", "limits.message_per_minute", it.message),
+            ("limits.registration_burst", "limits.registration_per_minute", it.registration),
+        ];
+        for (burst, per_minute, rate) in rates {
+            for (setting, number) in [(burst, rate.burst), (per_minute, rate.per_minute)] {
+                if number == 0 || number > HIGHEST_RATE {
+                    let text = format!("must be 1 to {HIGHEST_RATE}: for none, limits.enabled");
+                    refusals.push(Refusal::of(setting, text));
+                }
+            }
+        }
+    }
+
     fn check_password(&self, refusals: &mut Vec<Refusal>) {
         let text = match self.password.min_length {
             ..8 => "must be 8 at least",
-            129.. => "must be 128 at most: nobody could choose a password",
+            129.. => "must be 128 at most: longer ones cannot be chosen",
             8..=128 => return,
         };
         refusals.push(Refusal::of("password.min_length", text));
@@ -149,7 +184,7 @@ impl Config {
     }
 }
 
-fn is_loopback(address: SocketAddr) -> bool {
+pub(super) fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::domain::Secret;
 use Form::{
-    Address, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds, StoreUrl, Text, Url,
-    Word,
+    Address, Count, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds, StoreUrl, Text,
+    Url, Word,
 };
 use ipnet::IpNet;
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ pub struct Setting {
 pub(super) enum Form {
     Flag(Field<bool>),
     Number(Field<usize>),
+    Count(Field<u32>),
     Seconds(Field<Duration>),
     /// Days; 0 is for ever.
     Days(Field<Option<Duration>>),
@@ -100,7 +101,8 @@ impl Setting {
         let shown = |text: &str| Value::from(mask::text(self, text));
         Ok(match self.form {
             Flag(field) => land(field(config), form::flag(given)?).to_owned().into(),
-            Number(field) => land(field(config), form::size(given)?).to_owned().into(),
+            Number(field) => land(field(config), form::count(given)?).to_owned().into(),
+            Count(field) => land(field(config), form::count(given)?).to_owned().into(),
             Seconds(field) => land(field(config), form::seconds(given)?).as_secs().into(),
             Days(field) => {
                 *field(config) = form::days(given)?;
@@ -263,4 +265,28 @@ pub const SETTINGS: &[Setting] = &[
         "days for which the security log is kept; 0 is for ever"),
     row("limits.enabled", Flag(|c| &mut c.limits.enabled), "true",
         "rates are limited by address, identifier and client"),
+    row("limits.connections", Number(|c| &mut c.limits.connections), "10000",
+        "connections that may be open, 8 at least"),
+    row("limits.connections_per_address", Number(|c| &mut c.limits.connections_per_address), "512",
+        "of them by one address, at most an eighth of all"),
+    row("limits.authorize_burst", Count(|c| &mut c.limits.authorize.burst), "300",
+        "authorization requests of one address at once"),
+    row("limits.authorize_per_minute", Count(|c| &mut c.limits.authorize.per_minute), "600",
+        "authorization requests of one address after that"),
+    row("limits.flow_burst", Count(|c| &mut c.limits.flow.burst), "120",
+        "flows that one address begins at once"),
+    row("limits.flow_per_minute", Count(|c| &mut c.limits.flow.per_minute), "240",
+        "flows that one address begins after that"),
+    row("limits.credential_burst", Count(|c| &mut c.limits.credential.burst), "30",
+        "credentials of one address that are judged at once"),
+    row("limits.credential_per_minute", Count(|c| &mut c.limits.credential.per_minute), "60",
+        "credentials of one address that are judged after that"),
+    row("limits.message_burst", Count(|c| &mut c.limits.message.burst), "20",
+        "messages that one address has sent at once"),
+    row("limits.message_per_minute", Count(|c| &mut c.limits.message.per_minute), "12",
+        "messages that one address has sent after that"),
+    row("limits.registration_burst", Count(|c| &mut c.limits.registration.burst), "20",
+        "clients or accounts that one address registers at once"),
+    row("limits.registration_per_minute", Count(|c| &mut c.limits.registration.per_minute), "6",
+        "clients or accounts that one address registers after that"),
 ];

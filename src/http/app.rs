@@ -146,9 +146,9 @@ impl App {
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
-            request_permits: RequestPermits::new(&options.limits, options.proxies.clone()),
-            pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
-            attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
+            request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
+            pace: Pace::new(options.rates, options.addresses, vitals.clone()),
+            attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
             vitals,
             fixed,
             admission: Admission {

@@ -1,9 +1,8 @@
 //! What the public endpoints are built from.
 
-use super::layers::host::Hosts;
-use crate::domain::flow::Rules;
+use super::{layers::host::Hosts, limits::pace::Rates};
+use crate::{domain::flow::Rules, transport::AddressRules};
 use axum::http::HeaderValue;
-use ipnet::IpNet;
 use std::{sync::Arc, time::Duration};
 use url::Url;
 
@@ -54,16 +53,17 @@ pub struct AppOptions {
     /// For how long a fetched key set may be used: as long as a key is published before it signs.
     pub key_set_age: Duration,
     pub limits: Limits,
-    /// Networks of proxies, behind which many people share an address.
-    pub proxies: Vec<IpNet>,
+    /// Which addresses are proxies, and which are limited.
+    pub addresses: Arc<AddressRules>,
     /// Where people are sent.
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
     /// The kinds of flows, and what can be proved in them.
     pub flow_rules: Arc<Rules>,
-    /// Whether addresses and identifiers have a pace; failures in a row are bounded all the same.
-    pub limits_enabled: bool,
+    /// The rates of addresses; without them identifiers have none either, but failures in a row are
+    /// bounded all the same.
+    pub rates: Option<Rates>,
 }
 
 /// How much is taken at once, and for how long.

@@ -7,7 +7,7 @@ use super::{
     layers::{
         admission::{self, Admission},
         cors::Cors,
-        envelope::{self, Envelope},
+        envelope::{self, Envelope, EnvelopeOptions},
     },
     oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
     routes,
@@ -79,7 +79,12 @@ pub fn vitals() -> Vitals {
 /// Returns everything that is served on the public listener.
 pub fn public(app: &App, steps: Steps) -> Router {
     let https = app.issuer.starts_with("https://");
-    let envelope = Envelope::new(&*app.dice, app.vitals.clone(), https);
+    let envelope = Envelope::new(EnvelopeOptions {
+        dice: &*app.dice,
+        vitals: app.vitals.clone(),
+        addresses: app.request_permits.addresses.clone(),
+        strict_transport: https,
+    });
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for voice in [Voice::OAuth, Voice::Problem] {

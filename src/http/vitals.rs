@@ -38,7 +38,7 @@ struct RouteVitals {
 /// What is known of one route.
 pub struct RouteReport {
     pub route: &'static str,
-    /// Statuses that were answered at least once, and how often; `other` for those without a place.
+    /// Statuses that were answered at least once, and how often; `other` for all that are not in our list.
     pub statuses: Vec<(String, u64)>,
     pub times: HistogramReport,
 }
@@ -70,8 +70,8 @@ impl Vitals {
         let Some((_, route)) = self.routes.iter().find(served).or(self.routes.last()) else {
             return;
         };
-        let place = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
-        route.statuses[place].fetch_add(1, Relaxed);
+        let at = STATUSES.binary_search(&status.as_u16()).unwrap_or(STATUSES.len());
+        route.statuses[at].fetch_add(1, Relaxed);
         route.times.took(took);
     }
 
@@ -82,8 +82,8 @@ impl Vitals {
     }
 
     pub fn refused(&self, code: Code) {
-        if let Some(place) = Code::ALL.iter().position(|known| *known == code) {
-            self.refused[place].fetch_add(1, Relaxed);
+        if let Some(at) = Code::ALL.iter().position(|known| *known == code) {
+            self.refused[at].fetch_add(1, Relaxed);
         }
     }
 
@@ -92,7 +92,7 @@ impl Vitals {
         self.limited[purpose as usize].fetch_add(1, Relaxed);
     }
 
-    /// Somebody has made more attempts against an identifier than are allowed.
+    /// More attempts were made against an identifier than are allowed.
     pub fn limited_identifier(&self) {
         self.limited[Purpose::ALL.len()].fetch_add(1, Relaxed);
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_serves_is_counted_under_one_label() {
+    fn what_is_not_served_is_counted_under_one_label() {
         let vitals = Vitals::new(["/connect/token"].into_iter(), [].into_iter());
         for status in [404, 404, 299, 599] {
             vitals.answered(None, StatusCode::from_u16(status).unwrap(), Duration::ZERO);

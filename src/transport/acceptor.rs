@@ -1,8 +1,8 @@
-//! Lets connections in at one listener.
+//! Accepts the connections of one listener.
 
 use super::{
-    connection::attend,
-    shared::{ConnectionGuard, Shared, Stage},
+    connection::serve,
+    shared::{Admitted, ConnectionGuard, Shared, Stage},
 };
 use std::{
     io::{self, ErrorKind},
@@ -14,54 +14,94 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::OwnedSemaphorePermit,
     task::{JoinError, JoinSet},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 /// How long we wait when the system has no descriptor or no memory for another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long we wait for a permit before we look again for idle connections to close.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A connection that has been accepted and has no permit yet.
+struct Waiting {
+    tcp: TcpStream,
+    address: SocketAddr,
+    admitted: Admitted,
+}
+
+impl Waiting {
+    fn spawn(self, permit: Option<OwnedSemaphorePermit>, connections: &mut JoinSet<()>) {
+        let Self { tcp, address, admitted } = self;
+        connections.spawn(serve(ConnectionGuard::begin(admitted, permit), tcp, address));
+    }
+}
+
 /// Accepts until the server is shut, and ends when the last of its connections has.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut guests = JoinSet::new();
+    let mut connections = JoinSet::new();
     let mut stage = shared.stage();
+    // Outside of what may be given up in between: an accepted connection must not be lost.
+    let mut waiting: Option<Waiting> = None;
     while *stage.borrow_and_update() < Stage::Shut {
         tokio::select! {
             _ = stage.changed() => {}
-            Some(ended) = guests.join_next() => note(ended),
-            (tcp, address, place) = next(&listener, &shared) => {
-                let guard = ConnectionGuard::begin(shared.clone(), Some(place));
-                guests.spawn(attend(guard, tcp, address));
+            Some(ended) = connections.join_next() => note(ended),
+            accepted = next(&listener, &shared), if waiting.is_none() => {
+                match shared.permits.clone().try_acquire_owned() {
+                    Ok(permit) => accepted.spawn(Some(permit), &mut connections),
+                    Err(_full) => waiting = Some(accepted),
+                }
+            }
+            permit = permit(&shared), if waiting.is_some() => {
+                if let Some(accepted) = waiting.take() {
+                    accepted.spawn(Some(permit), &mut connections);
+                }
             }
         }
     }
-    if let Err(error) = sweep(listener, &shared, &mut guests) {
+    if let Some(accepted) = waiting {
+        accepted.spawn(None, &mut connections);
+    }
+    if let Err(error) = sweep(listener, &shared, &mut connections) {
         tracing::warn!(%error, "connections may have been left in the backlog");
     }
-    while let Some(ended) = guests.join_next().await {
+    while let Some(ended) = connections.join_next().await {
         note(ended);
     }
 }
 
-/// Says so if a task ended in a panic; it has taken only itself with it.
+/// Says so if a task ended in a panic; no other task ended with it.
 pub(super) fn note(ended: Result<(), JoinError>) {
     if ended.is_err_and(|error| error.is_panic()) {
         tracing::error!("a connection ended in a panic");
     }
 }
 
-/// Waits for a place, and then for somebody to take it.
-async fn next(
-    listener: &TcpListener,
-    shared: &Shared,
-) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-    let places = shared.places.clone();
-    let place = places.acquire_owned().await.expect("nobody closes the semaphore");
+/// Waits for a permit; connections that are idle are closed for it.
+async fn permit(shared: &Shared) -> OwnedSemaphorePermit {
+    loop {
+        if let Ok(permit) = shared.permits.clone().try_acquire_owned() {
+            return permit;
+        }
+        shared.registry.close_longest_idle();
+        let permit = timeout(LOOK_AGAIN, shared.permits.clone().acquire_owned());
+        if let Ok(permit) = permit.await {
+            return permit.expect("no code closes the semaphore");
+        }
+    }
+}
+
+/// Waits for a connection that its address may have.
+async fn next(listener: &TcpListener, shared: &Arc<Shared>) -> Waiting {
     let mut struggling = false;
     loop {
         match listener.accept().await {
             Ok((tcp, address)) => {
-                quicken(&tcp);
-                return (tcp, address, place);
+                if let Some(admitted) = Admitted::of(shared, address.ip()) {
+                    send_at_once(&tcp);
+                    return Waiting { tcp, address, admitted };
+                }
             }
             Err(error) if is_theirs(&error) => {}
             Err(error) => {
@@ -75,19 +115,24 @@ async fn next(
     }
 }
 
-/// Takes in everybody who waits in the backlog, beyond the limit if need be, and shuts the door.
+/// Accepts every connection in the backlog, beyond the limit if need be, and closes the listener.
 ///
 /// The system itself is asked: the reactor may not have heard yet of the last to come.
-fn sweep(listener: TcpListener, shared: &Arc<Shared>, guests: &mut JoinSet<()>) -> io::Result<()> {
+fn sweep(
+    listener: TcpListener,
+    shared: &Arc<Shared>,
+    connections: &mut JoinSet<()>,
+) -> io::Result<()> {
     let listener = listener.into_std()?;
     loop {
         match listener.accept() {
             Ok((tcp, address)) => {
+                let Some(admitted) = Admitted::of(shared, address.ip()) else { continue };
                 tcp.set_nonblocking(true)?;
                 let tcp = TcpStream::from_std(tcp)?;
-                quicken(&tcp);
-                let place = shared.places.clone().try_acquire_owned().ok();
-                guests.spawn(attend(ConnectionGuard::begin(shared.clone(), place), tcp, address));
+                send_at_once(&tcp);
+                let permit = shared.permits.clone().try_acquire_owned().ok();
+                Waiting { tcp, address, admitted }.spawn(permit, connections);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) if is_theirs(&error) => {}
@@ -96,10 +141,10 @@ fn sweep(listener: TcpListener, shared: &Arc<Shared>, guests: &mut JoinSet<()>) 
     }
 }
 
-/// Sends small answers at once.
-fn quicken(tcp: &TcpStream) {
+/// Has the system send small answers at once.
+fn send_at_once(tcp: &TcpStream) {
     if let Err(error) = tcp.set_nodelay(true) {
-        tracing::debug!(%error, "a connection went before it was served");
+        tracing::debug!(%error, "a connection ended before it was served");
     }
 }
 

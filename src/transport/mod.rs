@@ -1,17 +1,26 @@
 //! The public listener: connections accepted, timed, counted, and drained without failing a request.
 //!
-//! A connection is given a place, shakes hands if it speaks TLS, says by ALPN or by its first
-//! bytes which HTTP it speaks, and is served by the router until it ends or takes too long
+//! A connection takes a permit, makes a TLS handshake where TLS is spoken, shows by ALPN or by its
+//! first bytes which HTTP it speaks, and is served by the router until it ends or takes too long
 //! ([`ConnectionLimits`]). Every request carries a [`Peer`].
+//!
+//! # When there are too many
+//!
+//! - An address has a share of the connections ([`AddressRules`]); IPv6 is counted by /64, /56 and
+//!   /48. Beyond it, its own longest idle connection is closed, or the new one is refused.
+//! - Where no permit is left, the longest idle connections of all are closed.
+//! - A request is counted from its head until the last byte of its answer has been handed to the
+//!   system. Beyond [`ConnectionLimits::memory`] the connections that owe the most for the longest
+//!   time are closed. So no client can fill the memory by asking for much or by not reading.
 //!
 //! # Drain
 //!
-//! 1. *Lame duck.* Everything is served as before, newcomers too, but each HTTP/1 answer says
+//! 1. *Lame duck.* Everything is served as before, new connections too, but each HTTP/1 answer says
 //!    `Connection: close`, and each HTTP/2 connection that has had a request is sent GOAWAY.
-//!    Clients that are active move away by themselves. Over when nobody is there, or after
+//!    Clients that are active move away by themselves. Over when no connection is open, or after
 //!    [`DrainLimits::lame_duck`].
-//! 2. *Shut.* The backlog is taken in and the listeners are closed. Who is inside, newcomers from
-//!    the backlog included, has [`DrainLimits::idle_grace`] to bring a request.
+//! 2. *Shut.* The backlog is accepted and the listeners are closed. Each open connection, also one
+//!    from the backlog, has [`DrainLimits::idle_grace`] to bring a request.
 //! 3. *Emptying.* Connections without a request are closed. Requests under way, and those whose
 //!    head has come in part, are finished, until [`DrainLimits::timeout`] runs out and the rest
 //!    is cut off.
@@ -36,12 +45,15 @@
 //! library sends for a header list that is too long stays bare.
 
 mod acceptor;
+mod addresses;
 mod bare;
 mod connection;
 mod connection_state;
-mod door;
+mod files;
 mod limits;
+mod registry;
 mod server;
+mod service;
 mod shared;
 mod stream;
 mod streams;
@@ -52,8 +64,10 @@ mod timeouts;
 mod tls;
 mod wire;
 
-pub use door::Peer;
+pub use addresses::{AddressCounts, AddressRules, is_on_loopback, machine, networks};
+pub use files::raise_limit;
 pub use limits::{ConnectionLimits, DrainLimits};
 pub use server::{Drained, Meter, Server, ServerOptions};
+pub use service::Peer;
 pub use tally::Report;
 pub use tls::{TlsFault, TlsIdentity};

@@ -1,13 +1,13 @@
 //! The listeners together: started, counted, drained.
 
 use super::{
-    ConnectionLimits, DrainLimits, Report, TlsIdentity,
+    AddressRules, ConnectionLimits, DrainLimits, Report, TlsIdentity,
     acceptor::accept,
+    files,
     shared::{Plan, Shared, Stage},
 };
 use crate::crypto::Dice;
 use axum::Router;
-use rustix::process::{Resource, getrlimit};
 use std::sync::Arc;
 use tokio::{net::TcpListener, task::JoinSet, time};
 
@@ -18,6 +18,8 @@ pub struct ServerOptions {
     pub tls: Option<Arc<TlsIdentity>>,
     pub router: Router,
     pub limits: ConnectionLimits,
+    /// Which addresses have a limited number of connections.
+    pub addresses: Arc<AddressRules>,
     pub dice: Arc<dyn Dice>,
 }
 
@@ -36,26 +38,25 @@ pub enum Drained {
     CutOff(u64),
 }
 
-/// Reads a server's counts for as long as anybody cares, also while it drains.
+/// Reads a server's counts, also while it drains.
 #[derive(Clone)]
 pub struct Meter(Arc<Shared>);
 
 impl Meter {
     pub fn report(&self) -> Report {
-        self.0.tally.report()
+        self.0.tally.report(self.0.owed())
     }
 }
 
 impl Server {
     /// Begins to serve; needs a runtime around it.
     pub fn start(options: ServerOptions) -> Self {
-        let ServerOptions { listeners, tls, router, limits, dice } = options;
-        // Each acceptor holds a place while it waits for somebody to take it.
-        let places = affordable(limits.max_connections).max(listeners.len());
+        let ServerOptions { listeners, tls, router, mut limits, addresses, dice } = options;
+        limits.max_connections = files::affordable(limits.max_connections);
         let tls = tls.map(|identity| identity.acceptor());
         // Its handlers are made into routes once, and not with every request.
         let router = router.with_state(());
-        let shared = Arc::new(Shared::build(Plan { router, tls, limits, dice, places }));
+        let shared = Arc::new(Shared::build(Plan { router, tls, limits, addresses, dice }));
         let mut acceptors = JoinSet::new();
         for listener in listeners {
             acceptors.spawn(accept(listener, shared.clone()));
@@ -64,7 +65,7 @@ impl Server {
     }
 
     pub fn report(&self) -> Report {
-        self.shared.tally.report()
+        self.shared.tally.report(self.shared.owed())
     }
 
     pub fn meter(&self) -> Meter {
@@ -94,14 +95,4 @@ impl Server {
     async fn ended(&mut self) {
         while self.acceptors.join_next().await.is_some() {}
     }
-}
-
-/// How many connections fit into the descriptors this process may have, leaving it a quarter.
-fn affordable(wanted: usize) -> usize {
-    let Some(descriptors) = getrlimit(Resource::Nofile).current else { return wanted };
-    let most = usize::try_from(descriptors / 4 * 3).unwrap_or(usize::MAX).max(1);
-    if most < wanted {
-        tracing::warn!(wanted, most, "fewer connections than configured: raise the limit of files");
-    }
-    wanted.min(most)
 }

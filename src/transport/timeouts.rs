@@ -57,7 +57,7 @@ impl Timeouts {
             self.age += 1;
             if self.age >= self.beats_per_age {
                 self.age = 0;
-                // Whoever does not take an answer must not keep a place for it.
+                // A client that does not take its answer must not keep a permit for it.
                 if connection_state.grow_older() {
                     return;
                 }

@@ -73,7 +73,7 @@ impl Wire {
     }
 
     /// Settles the version: by the handshake, or without TLS by the first bytes. HTTP/2 without
-    /// TLS is spoken to whoever begins with it, which proxies do; it is never upgraded to.
+    /// TLS is spoken to a client that begins with it, as proxies do; it is never upgraded to.
     pub(super) fn poll_version(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Version>> {
         let http2 = match self.stream.agreed_on_http2() {
             Some(agreed) => agreed,

@@ -99,6 +99,23 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/transport",
+        &[
+            "crate::actors",
+            "crate::cli",
+            "crate::config",
+            "crate::domain",
+            "crate::http",
+            "crate::outbound",
+            "crate::server",
+            "crate::store",
+            "crate::system",
+            "ractor",
+            "actix",
+            "sqlx",
+        ],
+    ),
+    (
         "src/actors",
         &["crate::http", "crate::system", "axum", "askama", "sqlx", "SELECT ", "UPDATE "],
     ),

@@ -73,7 +73,7 @@ async fn a_certificate_that_nobody_will_accept_is_named_and_served() {
     for (verdict, named) in [
         ("mend", "cert.pem has expired on"),
         ("mend", "cert.pem is not for localhost"),
-        ("look", "key.pem can be read by everyone"),
+        ("look", "key.pem can be read by every user"),
     ] {
         let found = looked.lines().any(|line| line.starts_with(verdict) && line.contains(named));
         assert!(found, "{named}: {looked}");

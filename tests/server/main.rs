@@ -20,6 +20,7 @@ mod dev;
 mod doctor;
 mod documents;
 mod drain;
+mod edge;
 mod epochs;
 mod families;
 mod flows;

@@ -8,6 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::HeaderMap;
+use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
@@ -18,11 +19,11 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links},
+    http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     system::Workbench,
-    transport::DrainLimits,
+    transport::{ConnectionLimits, DrainLimits},
 };
 use serde_json::Value;
 use std::{
@@ -157,8 +158,11 @@ pub struct TestOptions {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    pub issuer: Issuer,
     /// Networks of proxies that are trusted.
-    pub proxies: Vec<ipnet::IpNet>,
+    pub proxies: Vec<IpNet>,
+    pub rates: Option<Rates>,
+    pub connections: ConnectionLimits,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
@@ -179,7 +183,10 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            issuer: Issuer::Localhost,
             proxies: Vec::new(),
+            rates: Some(Rates::default()),
+            connections: ConnectionLimits::default(),
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
@@ -219,7 +226,7 @@ impl TestServer {
         tree.keys.every = options.keys_every;
         tree.janitor = options.janitor;
         let plan = Plan {
-            issuer: Issuer::Localhost,
+            issuer: options.issuer,
             store: url.clone(),
             read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
             listen: vec![loopback()],
@@ -230,7 +237,7 @@ impl TestServer {
             hosts: options.hosts,
             proxies: options.proxies,
             registration: options.registration,
-            limits_enabled: true,
+            rates: options.rates,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),
                 tree,
@@ -240,9 +247,9 @@ impl TestServer {
                     ..Default::default()
                 },
                 limits: options.limits,
-                drain: options.drain,
+                connections: options.connections,
                 flows: options.flows,
-                ..RuntimeOptions::default()
+                drain: options.drain,
             },
         };
         let running = Running::start(plan).await.unwrap();

@@ -95,11 +95,8 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
         let text = format!("this version does not act on {}", idle.join(", "));
         findings.push(doubtful("configuration", text));
     }
-    let operator = survey.loaded.config.operator.listen;
-    if !operator.ip().is_loopback() {
-        let text = format!("{operator}: whoever can reach it reads the metrics");
-        findings.push(doubtful("operator", text));
-    }
+    let concerns = survey.loaded.config.concerns().into_iter();
+    findings.extend(concerns.map(|concern| doubtful(concern.setting, concern.text)));
     findings
 }
 
@@ -179,7 +176,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
         findings.push(good(SUBJECT, "is valid and for the issuer's host, and its key fits"));
     }
     if std::fs::metadata(key).is_ok_and(|found| found.mode() & 0o004 != 0) {
-        let text = format!("{} can be read by everyone on this machine", key.display());
+        let text = format!("{} can be read by every user of this machine", key.display());
         findings.push(doubtful(SUBJECT, text));
     }
     findings

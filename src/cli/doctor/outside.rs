@@ -1,4 +1,4 @@
-//! What lies beyond this machine: names, mail, SMS; nobody is called whom the configuration does not name.
+//! What lies beyond this machine: names, mail, SMS; no host is called that the configuration does not name.
 
 use super::checks::{Finding, bad, doubtful, good};
 use crate::config::{Config, MailTransport, SmsTransport};
@@ -10,10 +10,10 @@ use tokio::{
 };
 use url::Url;
 
-/// How long anybody may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a host may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tells whether everyone can find the hosts that people and programs are sent to.
+/// Tells whether names lead to the hosts that people and programs are sent to.
 pub(super) async fn names(config: &Config) -> Vec<Finding> {
     let mut asked: Vec<(&'static str, Url)> = Vec::new();
     let issuer = config.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok());
@@ -70,7 +70,7 @@ fn writable(subject: &'static str, folder: &Path) -> Finding {
 async fn resolve(host: &str, port: u16) -> Result<String, String> {
     // An address in brackets is one already.
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let found = timeout(PATIENCE, lookup_host((host, port))).await;
+    let found = timeout(TIMEOUT, lookup_host((host, port))).await;
     let found = found.map_err(|_| "no answer in time".to_owned())?;
     let found: Vec<String> =
         found.map_err(|error| error.to_string())?.map(|found| found.ip().to_string()).collect();
@@ -88,7 +88,7 @@ async fn greeting(host: &str, port: u16, silent: bool) -> Result<(), String> {
         stream.read_exact(&mut greeting).await?;
         Ok::<bool, std::io::Error>(greeting == *b"220")
     };
-    match timeout(PATIENCE, talk).await {
+    match timeout(TIMEOUT, talk).await {
         Ok(Ok(true)) => Ok(()),
         Ok(Ok(false)) => Err("it does not greet like a mail server".to_owned()),
         Ok(Err(error)) => Err(error.to_string()),

@@ -4,7 +4,7 @@ use super::Given;
 use crate::config::Config;
 
 const FIT: [(&str, &str); 3] = [
-    ("PORTEIRO_ISSUER", "https://id.example.com"),
+    ("PORTEIRO_ISSUER", "http://localhost:8443"),
     ("PORTEIRO_STORE__URL", "sqlite:///var/lib/porteiro.db"),
     ("PORTEIRO_KEYS__DIR", "/etc/porteiro/keys"),
 ];
@@ -47,7 +47,8 @@ fn an_issuer_is_an_origin_in_its_one_spelling() {
         "http://[::1]:8080",
         "https://10.0.0.1",
     ] {
-        assert_eq!(unfit(&[("ISSUER", issuer)]), [""; 0], "{issuer}");
+        let said = unfit(&[("ISSUER", issuer), ("PUBLIC_PROXY", "true")]);
+        assert_eq!(said, [""; 0], "{issuer}");
     }
     for (issuer, reason) in [
         ("https://id.example.com/", "must not end with a slash: write https://id.example.com"),
@@ -72,7 +73,8 @@ fn an_issuer_is_an_origin_in_its_one_spelling() {
         ("ftp://id.example.com", "is not a URL like https://id.example.com"),
     ] {
         let expected = format!("issuer (PORTEIRO_ISSUER): {reason}");
-        assert_eq!(unfit(&[("ISSUER", issuer)]), [expected], "{issuer}");
+        let said = unfit(&[("ISSUER", issuer), ("PUBLIC_PROXY", "true")]);
+        assert_eq!(said, [expected], "{issuer}");
     }
     assert_eq!(unfit(&[("ISSUER", "http://user@id.example.com/a?b#c")]).len(), 5);
 }
@@ -94,6 +96,94 @@ fn nothing_is_served_in_clear_beyond_this_host() {
     let key = "tls.key: is not set, and tls.cert needs it";
     assert_eq!(unfit(&[("LISTEN", "0.0.0.0:8443"), ("TLS__CERT", "c.pem")]), [key]);
     assert_eq!(unfit(&[("TLS__KEY", "k.pem")]), ["tls.cert: is not set, and tls.key needs it"]);
+}
+
+#[test]
+fn an_https_issuer_that_nothing_serves_is_looked_at() {
+    let concerns = |given: &[(&str, &str)]| {
+        let given = given.iter().map(|(name, value)| (format!("PORTEIRO_{name}"), (*value).into()));
+        let environment = given.map(|(name, value)| (name.into(), value)).collect();
+        let loaded = Config::load(crate::config::Sources {
+            environment,
+            ..crate::config::Sources::default()
+        })
+        .unwrap();
+        let settings = loaded.config.concerns().into_iter().map(|concern| concern.setting);
+        settings.collect::<Vec<_>>()
+    };
+    let issuer = ("ISSUER", "https://id.example.com");
+    assert_eq!(unfit(&[issuer]), [""; 0], "three settings are enough (contract, section 2)");
+    assert_eq!(concerns(&[issuer]), ["issuer"]);
+    assert_eq!(concerns(&[issuer, ("TLS__CERT", "c.pem"), ("TLS__KEY", "k.pem")]), [""; 0]);
+    let proxy = [issuer, ("PUBLIC_PROXY", "true"), ("TRUSTED_PROXIES", "10.0.0.0/8")];
+    assert_eq!(concerns(&proxy), [""; 0]);
+    assert_eq!(concerns(&[("ISSUER", "http://localhost:8443")]), [""; 0]);
+}
+
+#[test]
+fn limits_are_neither_nothing_nor_beyond_what_can_be_kept() {
+    for (name, value, reason) in [
+        ("connections", "7", "must be 8 at least"),
+        ("connections_per_address", "0", "must be 1 at least"),
+        ("flow_burst", "0", "must be 1 to 10000: for none, limits.enabled"),
+        ("registration_per_minute", "0", "must be 1 to 10000: for none, limits.enabled"),
+        ("authorize_burst", "10001", "must be 1 to 10000: for none, limits.enabled"),
+    ] {
+        let variable = format!("LIMITS__{}", name.to_uppercase());
+        let expected = format!("limits.{name} (PORTEIRO_{variable}): {reason}");
+        assert_eq!(unfit(&[(&variable, value)]), [expected]);
+        assert_eq!(unfit(&[(&variable, "100")]), [""; 0]);
+    }
+    let huge = unfit(&[("LIMITS__FLOW_BURST", "5000000000")]);
+    assert_eq!(huge.len(), 1);
+    assert!(huge[0].contains("is too large"), "{huge:?}");
+}
+
+/// Which settings are to be looked at.
+fn concerns(variables: &[(&str, &str)]) -> Vec<&'static str> {
+    let given = variables.iter().fold(Given::nothing(), |given, (name, value)| {
+        given.variable(format!("PORTEIRO_{name}"), value)
+    });
+    let concerns = given.load().unwrap().config.concerns();
+    concerns.into_iter().map(|concern| concern.setting).collect()
+}
+
+#[test]
+fn metrics_for_every_host_and_a_proxy_that_is_not_named_are_looked_at() {
+    assert_eq!(concerns(&[]), [""; 0]);
+    assert_eq!(concerns(&[("OPERATOR__LISTEN", "[::1]:9090")]), [""; 0]);
+    for listen in ["0.0.0.0:9090", "[::]:9090", "10.0.0.1:9090"] {
+        assert_eq!(concerns(&[("OPERATOR__LISTEN", listen)]), ["operator.listen"], "{listen}");
+    }
+    assert_eq!(concerns(&[("PUBLIC_PROXY", "true")]), ["trusted_proxies"]);
+    let named = [("PUBLIC_PROXY", "true"), ("TRUSTED_PROXIES", "10.0.0.0/8")];
+    assert_eq!(concerns(&named), [""; 0]);
+}
+
+#[test]
+fn a_database_on_another_host_is_reached_in_clear_only_with_a_warning() {
+    for near in [
+        "sqlite:///var/lib/porteiro.db",
+        "postgres://a@localhost/b",
+        "postgres://a@127.0.0.1:5433/b?sslmode=disable",
+        "postgres://a@[::1]/b",
+        "postgres:///b?host=/run/postgresql",
+        "postgres://%2Frun%2Fpostgresql/b",
+        "postgres://a@db.example.com/b?sslmode=verify-full",
+        "postgresql://a@db.example.com/b?sslrootcert=ca.pem&sslmode=verify-ca",
+    ] {
+        assert_eq!(concerns(&[("STORE__URL", near)]), [""; 0], "{near}");
+    }
+    for far in [
+        "postgres://a@db.example.com/b",
+        "postgres://a@10.0.0.1/b?sslmode=prefer",
+        "postgres://a@10.0.0.1/b?sslmode=disable",
+        "postgres://a@10.0.0.1/b?sslmode=require",
+        "postgres://a@localhost/b?host=db.example.com",
+        "postgres://a@localhost.example.com/b",
+    ] {
+        assert_eq!(concerns(&[("STORE__URL", far)]), ["store.url"], "{far}");
+    }
 }
 
 #[test]

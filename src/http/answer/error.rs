@@ -244,6 +244,7 @@ pub enum Stopped {
     MissingHost,
     ForeignHost,
     MethodNotAllowed,
+    /// The server's own deadline passed.
     Late,
     Panicked,
     /// Too many requests are under way.
@@ -275,9 +276,9 @@ impl Stopped {
                 (refused.status, refused.code, refused.detail)
             }
             Self::Late => (
-                StatusCode::REQUEST_TIMEOUT,
-                "timeout",
-                "the request did not arrive, or could not be answered, in time",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                "the server could not answer in time, please try again",
             ),
             Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "something broke on our side")

@@ -1,4 +1,4 @@
-//! When whoever was turned away may come back.
+//! When a client that was refused may ask again.
 
 use crate::domain::Timestamp;
 use axum::{
@@ -6,15 +6,15 @@ use axum::{
     response::Response,
 };
 
-/// How long whoever was turned away should wait, in whole seconds (RFC 9110 §10.2.3).
+/// How long a client that was refused should wait, in whole seconds (RFC 9110 §10.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryAfter(u32);
 
 impl RetryAfter {
-    /// For those of whom nobody knows how long it will take.
+    /// Where it is not known how long it will take.
     const SOON: Self = Self(1);
 
-    /// Says how long it is from `now` until `retry_at`, rounded up: who waits so long is not early.
+    /// Says how long it is from `now` until `retry_at`, rounded up: a client that waits so long is not early.
     pub fn until(retry_at: Timestamp, now: Timestamp) -> Self {
         let seconds = retry_at.since(now).as_millis().div_ceil(1_000).max(1);
         Self(u32::try_from(seconds).unwrap_or(u32::MAX))
@@ -24,7 +24,7 @@ impl RetryAfter {
         self.0
     }
 
-    /// Tells whoever is refused for now when to come back.
+    /// Tells a client that is refused for now when to ask again.
     pub fn tell(given: Option<Self>, response: &mut Response) {
         let later = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
         if later.contains(&response.status()) {
@@ -42,7 +42,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn who_asks_too_often_is_told_in_either_voice_when_to_come_back() {
+    fn a_client_that_asks_too_often_is_told_in_either_voice_when_to_ask_again() {
         let now = Timestamp::from_millis(1_800_000_000_000);
         let wait = |millis| RetryAfter::until(now + Duration::from_millis(millis), now);
         for (millis, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (3_600_000, 3_600)] {

@@ -1,41 +1,40 @@
-//! Where a request comes from, as far as somebody we trust says so.
+//! Where a request comes from, as far as trusted proxies say so.
 //!
-//! Anybody can write a forwarded header. The last entry of one was written by whoever handed the
-//! request to us: it is believed if that is a trusted proxy; the entry before it if the last one
+//! Any client can write a forwarded header. Its last entry was written by the peer that handed us
+//! the request: it is believed if that peer is a trusted proxy; the entry before it if the last one
 //! names a trusted proxy too, and so on. The first address that is no trusted proxy's is the
-//! client's, and whatever stands before it is hearsay.
+//! client's, and what stands before it is not believed.
 
+use crate::transport::{AddressRules, Peer};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// Returns the address of the client that sent a request over the connection of `peer`.
+pub fn of(peer: Option<&Peer>, headers: &HeaderMap, addresses: &AddressRules) -> IpAddr {
+    // Our listeners always name the peer; without one all clients count as one.
+    let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.address.ip());
+    client_address(peer, headers, addresses)
+}
+
 /// Returns the address of the client on whose behalf `peer` has sent a request with these headers.
 ///
 /// Where a trusted proxy does not say, it is the proxy's own.
-pub fn client_address(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
-    let is_trusted = |address: IpAddr| proxies.iter().any(|network| network.contains(&address));
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, addresses: &AddressRules) -> IpAddr {
     let mut believed = peer.to_canonical();
-    if !is_trusted(believed) {
+    if !addresses.is_proxy(believed) {
         return believed;
     }
-    // An address that nobody can read ends it: whoever wrote it is the last one we know.
+    // An entry that is no address ends it: the proxy that wrote it is the last one we know.
     for entry in entries(headers) {
         let Some(address) = entry else { return believed };
         believed = address;
-        if !is_trusted(believed) {
+        if !addresses.is_proxy(believed) {
             return believed;
         }
     }
     believed
-}
-
-/// Tells whether an address is one client's: not a proxy's, behind which there are many, and not of
-/// this machine.
-pub fn is_somebody(address: IpAddr, proxies: &[IpNet]) -> bool {
-    let address = address.to_canonical();
-    !address.is_loopback() && !proxies.iter().any(|network| network.contains(&address))
 }
 
 /// Reads what the proxies say, the nearest first.
@@ -83,7 +82,7 @@ fn node(text: &str) -> Option<IpAddr> {
 /// Splits at every separator that is not within quotes, the last part first.
 ///
 /// From the right, because the last part is a trusted proxy's and well-formed: a quotation mark that
-/// a stranger has left open further to the left cannot swallow it.
+/// a client has left open further to the left cannot swallow it.
 fn split_from_the_right(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {

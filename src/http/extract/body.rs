@@ -1,5 +1,6 @@
 //! A body, read within limits: how large it is, how long it takes, and how many are on their way.
 
+use super::address;
 use crate::http::{answer::error::Stopped, limits::request_permits::RequestPermits};
 use crate::transport::Peer;
 use axum::{
@@ -13,20 +14,22 @@ use tokio::time::timeout;
 /// More than any request of ours needs.
 pub const LARGEST: usize = 64 * 1024;
 
-/// Reads all of it; while it comes in, the request has a place among those whose body comes in.
+/// Reads all of it; while it comes in, the request holds a body permit of its client's address.
 pub async fn read(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
 ) -> Result<Bytes, Stopped> {
-    // Whoever stands in front of us might read another request than we do.
+    // A proxy in front of us might read another request than we do.
     if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Stopped::WrongMedia("the body must not be encoded"));
     }
     if body.size_hint().lower() > LARGEST as u64 {
         return Err(Stopped::TooLarge);
     }
-    let _arriving = request_permits.arrive(head.extensions.get::<Peer>())?;
+    let peer = head.extensions.get::<Peer>();
+    let client = address::of(peer, &head.headers, &request_permits.addresses);
+    let _arriving = request_permits.arrive(client)?;
     let whole = Limited::new(body, LARGEST).collect();
     match timeout(request_permits.timeout, whole).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),

@@ -1,4 +1,4 @@
-//! A request that is meant for us is answered in time, or told that it was not.
+//! A request that is meant for us is answered in time, or the caller is told that it was not.
 
 use super::{cors::Cors, host::Hosts};
 use crate::http::answer::error::{Stopped, Voice};
@@ -40,7 +40,35 @@ impl Admission {
         }
         match tokio::time::timeout(self.deadline, next.run(request)).await {
             Ok(response) => response,
+            // A body that came too late was refused before: this is our own slowness.
             Err(_late) => voice.word(Stopped::Late),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::{Router, body::Body, middleware::from_fn_with_state, routing::get};
+    use std::future::pending;
+    use tower::ServiceExt as _;
+
+    #[tokio::test]
+    async fn the_servers_own_slowness_is_503_and_says_when_to_come_back() {
+        let admission = Admission {
+            hosts: Hosts::Any,
+            deadline: Duration::ZERO,
+            cors: Cors::NoPage,
+            voice: Voice::Problem,
+        };
+        for path in ["/connect/token", "/flows"] {
+            let stuck = Router::new()
+                .route(path, get(pending::<()>))
+                .layer(from_fn_with_state(admission.clone(), admit));
+            let request = Request::get(path).header(header::HOST, "a").body(Body::empty());
+            let answer = stuck.oneshot(request.unwrap()).await.unwrap();
+            assert_eq!(answer.status(), 503, "{path}");
+            assert_eq!(answer.headers()[header::RETRY_AFTER], "1", "{path}");
         }
     }
 }

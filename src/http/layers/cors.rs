@@ -44,7 +44,7 @@ impl Cors {
         allowed.then(|| (StatusCode::NO_CONTENT, headers).into_response())
     }
 
-    /// Lets whoever asked read the answer.
+    /// Lets the page that asked read the answer.
     pub fn open(&self, origin: Option<HeaderValue>, response: &mut Response) {
         let headers = response.headers_mut();
         match self {

@@ -1,17 +1,18 @@
-//! Every response, whoever made it, has a request id and the security headers, and is counted.
+//! Every response, whichever part made it, has a request id and the security headers, and is counted.
 
 use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
         answer::error::{Refused, Stopped, Voice},
-        extract::context::RequestId,
+        extract::{address, context::RequestId},
         vitals::Vitals,
     },
+    transport::{AddressRules, Peer},
 };
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::Response,
 };
@@ -36,10 +37,20 @@ const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-
 pub struct Envelope {
     ids: Arc<RequestIds>,
     vitals: Arc<Vitals>,
+    addresses: Arc<AddressRules>,
     /// Over https only: browsers then stay there.
     strict_transport: bool,
     /// How the endpoints inside word their refusals.
     voice: Voice,
+}
+
+/// What an envelope is built from.
+pub struct EnvelopeOptions<'a> {
+    pub dice: &'a dyn Dice,
+    pub vitals: Arc<Vitals>,
+    /// Tells proxies from clients, whose address is logged with a refusal.
+    pub addresses: Arc<AddressRules>,
+    pub strict_transport: bool,
 }
 
 /// Numbers requests; the beginning tells one process from another.
@@ -66,12 +77,14 @@ pub async fn envelope(
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route_name = route.as_ref().map(MatchedPath::as_str);
     let method = request.method().as_str();
-    // Formatting a span's fields is not free: whoever wants spans asks for this level.
+    let peer = request.extensions().get::<Peer>();
+    let address = address::of(peer, request.headers(), &envelope.addresses);
+    // Formatting a span's fields is not free: an operator who wants spans asks for this level.
     let span = tracing::debug_span!("http.request", id, method, route = route_name);
     // A panic is our fault and an answer, not a closed connection.
     let answered = surviving(next.run(request).instrument(span)).await;
     let mut response = answered.unwrap_or_else(|| {
-        tracing::error!(id, route = route_name, "a handler panicked");
+        tracing::error!(id, %address, route = route_name, "a handler panicked");
         envelope.voice.word(Stopped::Panicked)
     });
     let (status, took) = (response.status(), stopwatch.elapsed());
@@ -79,12 +92,24 @@ pub async fn envelope(
     if let Some(Refused { code, description, reason }) = response.extensions().get() {
         envelope.vitals.refused(*code);
         let (code, status) = (code.name(), status.as_u16());
-        tracing::info!(id, route = route_name, status, code, description, reason, "refused");
+        tracing::info!(
+            id, %address, route = route_name, status, code, description, reason, "refused"
+        );
+    } else if is_denial(status) {
+        tracing::info!(id, %address, route = route_name, status = status.as_u16(), "refused");
     } else {
         tracing::debug!(id, route = route_name, status = status.as_u16(), ?took, "answered");
     }
     envelope.seal(&mut response, id);
     response
+}
+
+/// Whether an answer denies the caller something; operators look for the address of such a caller.
+fn is_denial(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+    )
 }
 
 /// Waits for `answer`; nothing comes of one that panics.
@@ -98,9 +123,11 @@ async fn surviving<T>(answer: impl Future<Output = T>) -> Option<T> {
 }
 
 impl Envelope {
-    pub fn new(dice: &dyn Dice, vitals: Arc<Vitals>, strict_transport: bool) -> Self {
+    pub fn new(options: EnvelopeOptions<'_>) -> Self {
+        let EnvelopeOptions { dice, vitals, addresses, strict_transport } = options;
         let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
-        Self { ids: Arc::new(ids), vitals, strict_transport, voice: Voice::Problem }
+        let (ids, voice) = (Arc::new(ids), Voice::Problem);
+        Self { ids, vitals, addresses, strict_transport, voice }
     }
 
     /// The same for endpoints that word their refusals in another way.

@@ -33,7 +33,7 @@ impl Hosts {
             // RFC 9112 §3.2
             _ => return Err(Stopped::MissingHost),
         };
-        // Nobody logs in to a host (RFC 9110 §4.2.4).
+        // A host has no user (RFC 9110 §4.2.4).
         if host.as_str().contains('@') {
             return Err(Stopped::MissingHost);
         }

@@ -1,82 +1,126 @@
-//! How often one address may ask, by what for; kept in memory, and never more than so much of it.
+//! How often one address may ask, by purpose; kept in memory, and never more than so much of it.
 //!
 //! This keeps one client from costing the others anything. What protects an identifier is its
 //! throttle, which is kept in the store and knows no addresses.
 
 use super::purpose::Purpose;
-use crate::domain::Timestamp;
-use crate::http::{answer::retry_after::RetryAfter, extract::address::is_somebody, vitals::Vitals};
+use crate::{
+    domain::{Rate, Timestamp},
+    http::{answer::retry_after::RetryAfter, vitals::Vitals},
+    transport::{AddressRules, networks},
+};
 use ipnet::IpNet;
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
+    ops::{Index, IndexMut},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-/// How many addresses are remembered for a purpose: a few megabytes at the very most.
+/// How many networks are remembered for a purpose: a few megabytes at the very most.
 const MOST: usize = 65_536;
 
-/// When the allowance of each address will be whole again; nobody needs to be kept for whom it is.
-type Book = HashMap<IpAddr, Timestamp>;
+/// How often one address may ask for each purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates([Rate; Purpose::ALL.len()]);
+
+/// Generous: the people of an office share an address.
+impl Default for Rates {
+    fn default() -> Self {
+        let rate = |burst, millis| Rate { burst, refill: Duration::from_millis(millis) };
+        Self([rate(300, 100), rate(120, 250), rate(30, 1_000), rate(20, 5_000), rate(20, 10_000)])
+    }
+}
+
+impl Index<Purpose> for Rates {
+    type Output = Rate;
+
+    fn index(&self, purpose: Purpose) -> &Rate {
+        &self.0[purpose as usize]
+    }
+}
+
+impl IndexMut<Purpose> for Rates {
+    fn index_mut(&mut self, purpose: Purpose) -> &mut Rate {
+        &mut self.0[purpose as usize]
+    }
+}
+
+/// When the allowance of each network will be whole again; one whose allowance is whole needs no
+/// entry.
+type Book = HashMap<IpNet, Timestamp>;
 
 /// The pace of every address.
 pub struct Pace {
-    enabled: bool,
-    proxies: Vec<IpNet>,
+    /// None switches it off.
+    rates: Option<Rates>,
+    addresses: Arc<AddressRules>,
     books: [Mutex<Book>; Purpose::ALL.len()],
     vitals: Arc<Vitals>,
 }
 
 impl Pace {
-    pub fn new(enabled: bool, proxies: Vec<IpNet>, vitals: Arc<Vitals>) -> Self {
-        Self { enabled, proxies, books: Default::default(), vitals }
+    pub fn new(rates: Option<Rates>, addresses: Arc<AddressRules>, vitals: Arc<Vitals>) -> Self {
+        Self { rates, addresses, books: Default::default(), vitals }
     }
 
-    /// Networks of proxies, which are believed and not counted.
-    pub fn proxies(&self) -> &[IpNet] {
-        &self.proxies
+    /// Which addresses are proxies, and which are limited.
+    pub fn addresses(&self) -> &AddressRules {
+        &self.addresses
     }
 
     /// Lets a client ask once more, or says how long it must wait.
+    ///
+    /// An IPv6 address asks for all networks it is counted in: a client that changes its /64 keeps
+    /// to the pace of its /56 and its /48.
     pub fn take(
         &self,
         purpose: Purpose,
         address: IpAddr,
         now: Timestamp,
     ) -> Result<(), RetryAfter> {
-        if !self.enabled || !is_somebody(address, &self.proxies) {
+        let Some(rates) = self.rates.filter(|_| self.addresses.is_limited(address)) else {
             return Ok(());
-        }
-        let (rate, client) = (purpose.rate(), client(address));
+        };
         let book = &self.books[purpose as usize];
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = book.get(&client).copied();
-        if held.is_none() && book.len() >= MOST {
-            make_room(&mut book, now);
-        }
-        // No more is owed than the whole: a clock that was set back locks nobody out.
-        let full_at = held.unwrap_or(now).min(now + rate.whole());
-        let taken = rate.take(full_at, now);
-        book.insert(client, taken.unwrap_or(full_at));
+        let taken = take(&mut book, rates[purpose], address, now);
         drop(book);
-        taken.map(drop).map_err(|retry_at| {
+        taken.map_err(|retry_at| {
             self.vitals.limited(purpose);
             RetryAfter::until(retry_at, now)
         })
     }
 }
 
-/// Whoever has an IPv6 address has all of its /64.
-fn client(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
-        }
-        v4 @ IpAddr::V4(_) => v4,
+/// Takes one from every network of an address; or from none, and says when each has one.
+fn take(book: &mut Book, rate: Rate, address: IpAddr, now: Timestamp) -> Result<(), Timestamp> {
+    let shares = |(network, share): (IpNet, u32)| {
+        let burst = rate.burst.saturating_mul(share);
+        (network, Rate { burst, refill: rate.refill / share })
+    };
+    let mut retry_at = None;
+    for (network, rate) in networks(address).map(shares) {
+        let Some(full_at) = book.get_mut(&network) else { continue };
+        // No more is owed than the whole: a clock that was set back locks no client out.
+        *full_at = (*full_at).min(now + rate.whole());
+        retry_at = retry_at.max(rate.take(*full_at, now).err());
     }
+    if let Some(retry_at) = retry_at {
+        return Err(retry_at);
+    }
+    for (network, rate) in networks(address).map(shares) {
+        if book.len() >= MOST && !book.contains_key(&network) {
+            make_room(book, now);
+        }
+        let full_at = book.get(&network).copied().unwrap_or(now);
+        book.insert(network, rate.take(full_at, now).unwrap_or(full_at));
+    }
+    Ok(())
 }
 
-/// Forgets those who owe nothing, and if that is not half of them, those who owe the least.
+/// Forgets the networks that owe nothing, and if that is not half of them, those that owe the least.
 fn make_room(book: &mut Book, now: Timestamp) {
     book.retain(|_, full_at| *full_at > now);
     if book.len() > MOST / 2 {
@@ -94,8 +138,13 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
+    fn pace_at(issuer: &str, rates: Option<Rates>) -> Pace {
+        let addresses = AddressRules::new(issuer, vec!["10.0.0.0/8".parse().unwrap()]);
+        Pace::new(rates, Arc::new(addresses), Arc::default())
+    }
+
     fn pace() -> Pace {
-        Pace::new(true, vec!["10.0.0.0/8".parse().unwrap()], Arc::default())
+        pace_at("https://id.example.com", Some(Rates::default()))
     }
 
     /// Says how often an address is let through at once.
@@ -104,14 +153,14 @@ mod tests {
         (0..1_000).take_while(|_| pace.take(purpose, address, now).is_ok()).count()
     }
 
-    fn stranger(number: usize) -> IpAddr {
+    fn client(number: usize) -> IpAddr {
         Ipv4Addr::from_bits(0x2000_0000 + u32::try_from(number).unwrap()).into()
     }
 
     #[test]
     fn an_address_has_a_burst_for_each_purpose_and_then_a_pace() {
         let pace = pace();
-        for (purpose, burst) in Purpose::ALL.into_iter().zip([120, 30, 20, 20]) {
+        for (purpose, burst) in Purpose::ALL.into_iter().zip([300, 120, 30, 20, 20]) {
             assert_eq!(at_once(&pace, purpose, "192.0.2.1", NOW), burst);
         }
         let address = "192.0.2.1".parse().unwrap();
@@ -120,7 +169,18 @@ mod tests {
         let later = NOW + Duration::from_secs(refused.seconds().into());
         assert_eq!(at_once(&pace, Purpose::Registration, "192.0.2.1", later), 1);
         assert_eq!(at_once(&pace, Purpose::Registration, "192.0.2.2", NOW), 20);
-        assert_eq!(pace.vitals.limits().collect::<Vec<_>>()[3], ("registration", 4));
+        assert_eq!(pace.vitals.limits().collect::<Vec<_>>()[4], ("registration", 4));
+    }
+
+    #[test]
+    fn a_rate_that_the_operator_set_is_the_one_that_counts() {
+        let mut rates = Rates::default();
+        rates[Purpose::Flow] = Rate { burst: 2, refill: Duration::from_mins(1) };
+        let pace = pace_at("https://id.example.com", Some(rates));
+        assert_eq!(at_once(&pace, Purpose::Flow, "192.0.2.1", NOW), 2);
+        let refused = pace.take(Purpose::Flow, "192.0.2.1".parse().unwrap(), NOW).unwrap_err();
+        assert_eq!(refused.seconds(), 60);
+        assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", NOW), 30);
     }
 
     #[test]
@@ -134,16 +194,38 @@ mod tests {
     }
 
     #[test]
-    fn proxies_and_this_machine_are_not_limited_and_nobody_is_when_it_is_switched_off() {
-        for address in ["127.0.0.1", "::1", "10.9.9.9"] {
-            assert_eq!(at_once(&pace(), Purpose::Credential, address, NOW), 1_000);
-        }
-        let off = Pace::new(false, Vec::new(), Arc::default());
+    fn a_client_that_changes_its_network_keeps_to_the_pace_of_its_customer() {
+        let pace = pace();
+        let all = |third: u16, fourths: std::ops::Range<u16>| {
+            let addresses = fourths.map(|fourth| format!("2001:db8:{third:x}:{fourth:x}::1"));
+            addresses.map(|one| at_once(&pace, Purpose::Credential, &one, NOW)).sum::<usize>()
+        };
+        assert_eq!(all(0, 0..0x100), 60, "a /56 has twice the allowance");
+        assert_eq!(all(0, 0x100..0x1000), 60, "a /48 has four times the allowance");
+        assert_eq!(all(1, 0..1), 30, "another customer");
+        let later = NOW + Duration::from_secs(1);
+        let after = at_once(&pace, Purpose::Credential, "2001:db8:0:1fff::1", later);
+        assert_eq!(after, 4, "and four times the pace");
+    }
+
+    #[test]
+    fn trusted_proxies_are_not_limited_and_no_address_is_when_it_is_switched_off() {
+        assert_eq!(at_once(&pace(), Purpose::Credential, "10.9.9.9", NOW), 1_000);
+        let off = pace_at("https://id.example.com", None);
         assert_eq!(at_once(&off, Purpose::Credential, "192.0.2.1", NOW), 1_000);
     }
 
     #[test]
-    fn a_clock_that_was_set_back_locks_nobody_out() {
+    fn loopback_is_limited_unless_the_issuer_is_on_loopback() {
+        for address in ["127.0.0.1", "::1"] {
+            assert_eq!(at_once(&pace(), Purpose::Credential, address, NOW), 30);
+            let here = pace_at("http://localhost:8080", Some(Rates::default()));
+            assert_eq!(at_once(&here, Purpose::Credential, address, NOW), 1_000);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_locks_no_client_out() {
         let pace = pace();
         assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", NOW), 30);
         let before = NOW - Duration::from_hours(24);
@@ -153,24 +235,25 @@ mod tests {
     }
 
     #[test]
-    fn strangers_without_number_take_no_more_room_and_free_nobody() {
+    fn clients_without_number_take_no_more_memory_and_free_none_that_owes() {
         let pace = pace();
         assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", NOW), 30);
         for number in 0..3 * MOST {
-            assert!(pace.take(Purpose::Credential, stranger(number), NOW).is_ok());
+            assert!(pace.take(Purpose::Credential, client(number), NOW).is_ok());
         }
         assert!(pace.books[Purpose::Credential as usize].lock().unwrap().len() <= MOST);
-        assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", NOW), 0, "who owes most stays");
+        let again = at_once(&pace, Purpose::Credential, "192.0.2.1", NOW);
+        assert_eq!(again, 0, "the client that owes most is remembered");
     }
 
     #[test]
-    fn whoever_owes_nothing_is_forgotten_first() {
+    fn a_client_that_owes_nothing_is_forgotten_first() {
         let pace = pace();
         for number in 0..MOST {
-            pace.take(Purpose::Flow, stranger(number), NOW).unwrap();
+            pace.take(Purpose::Flow, client(number), NOW).unwrap();
         }
         let later = NOW + Duration::from_secs(1);
-        pace.take(Purpose::Flow, stranger(MOST), later).unwrap();
+        pace.take(Purpose::Flow, client(MOST), later).unwrap();
         assert_eq!(pace.books[Purpose::Flow as usize].lock().unwrap().len(), 1);
     }
 }

@@ -12,9 +12,10 @@ use crate::{
         app::App,
         extract::{
             bearer::{Missing, bearer},
-            form::Posted,
+            form::{self, Form},
         },
         facts::token_validity,
+        limits::request_permits::WorkPermit,
     },
 };
 use axum::{
@@ -59,31 +60,35 @@ const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
 
 pub async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
-    let _place = match app.request_permits.work() {
-        Ok(place) => place,
-        Err(stopped) => return OAuthError::from(stopped).into_response(),
-    };
-    answer(&app, bearer(&headers)).await
+    match app.request_permits.work() {
+        Ok(permit) => answer(&app, bearer(&headers), &permit).await,
+        Err(stopped) => OAuthError::from(stopped).into_response(),
+    }
 }
 
 /// OIDC Core §5.3.1: the token may come in a form as well (RFC 6750 §2.2).
 pub async fn post(State(app): State<App>, headers: HeaderMap, request: PostedOrNot) -> Response {
-    let form = match request.0 {
-        Ok(posted) => posted.and_then(|posted| posted.form.get("access_token").map(str::to_owned)),
+    let Arrived { form, permit } = match request.0 {
+        Ok(arrived) => arrived,
         Err(error) => return error.into_response(),
     };
-    match (bearer(&headers), form) {
+    match (bearer(&headers), form.get("access_token")) {
         (Ok(_), Some(_)) => challenge(OAuthError::new(
             Code::InvalidRequest,
             "the access token is presented in more than one way",
         )),
-        (Err(Missing::None), Some(token)) => answer(&app, Ok(&token)).await,
-        (presented, _) => answer(&app, presented).await,
+        (Err(Missing::None), Some(token)) => answer(&app, Ok(token), &permit).await,
+        (presented, _) => answer(&app, presented, &permit).await,
     }
 }
 
-/// A form, if there is a body at all.
-pub struct PostedOrNot(Result<Option<Posted>, OAuthError>);
+/// A form, which is empty where the request has none.
+pub struct PostedOrNot(Result<Arrived, OAuthError>);
+
+struct Arrived {
+    form: Form,
+    permit: WorkPermit,
+}
 
 impl axum::extract::FromRequest<App> for PostedOrNot {
     type Rejection = std::convert::Infallible;
@@ -93,13 +98,22 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
         app: &App,
     ) -> Result<Self, Self::Rejection> {
         if !request.headers().contains_key(header::CONTENT_TYPE) {
-            return Ok(Self(Ok(None)));
+            let permit = app.request_permits.work().map_err(OAuthError::from);
+            return Ok(Self(permit.map(|permit| Arrived { form: Form::default(), permit })));
         }
-        Ok(Self(Posted::from_request(request, app).await.map(Some)))
+        let (head, body) = request.into_parts();
+        Ok(Self(
+            async {
+                let (body, permit) = form::arrived(&head, body, app).await?;
+                Ok(Arrived { form: Form::parse(&body)?, permit })
+            }
+            .await,
+        ))
     }
 }
 
-async fn answer(app: &App, presented: Result<&str, Missing>) -> Response {
+/// Answers; the permit is held until the answer is there.
+async fn answer(app: &App, presented: Result<&str, Missing>, _: &WorkPermit) -> Response {
     let told = match presented {
         Ok(token) => tell(app, token).await,
         // RFC 6750 §3.1: whoever shows nothing is told only how to.

@@ -65,9 +65,9 @@ impl Family<'_> {
         scale: impl Fn(u64) -> String,
     ) {
         let mut below = 0;
-        for (place, count) in report.counts.iter().enumerate() {
+        for (at, count) in report.counts.iter().enumerate() {
             below += count;
-            let bound = report.bounds.get(place).map(|bound| scale(*bound));
+            let bound = report.bounds.get(at).map(|bound| scale(*bound));
             let bound = bound.unwrap_or_else(|| "+Inf".to_owned());
             self.line("_bucket", labels, Some(("le", &bound)), below);
         }

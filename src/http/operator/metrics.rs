@@ -57,10 +57,16 @@ fn connections(text: &mut Exposition, operator: &Operator) {
         .sample(&[], report.open);
     text.counter("porteiro_connections_accepted_total", "Connections accepted since the start.")
         .sample(&[], report.accepted);
+    text.counter("porteiro_connections_closed_total", "Connections closed by us, by why.")
+        .sample(&[("why", "too_many_of_address")], report.refused)
+        .sample(&[("why", "idle_and_full")], report.closed_idle)
+        .sample(&[("why", "answers_not_read")], report.cut_off);
     text.counter("porteiro_tls_handshakes_failed_total", "TLS handshakes that failed.")
         .sample(&[], report.handshakes_failed);
-    text.gauge("porteiro_requests_under_way", "Requests whose answer is not complete.")
+    text.gauge("porteiro_requests_under_way", "Requests whose answer has not been sent in full.")
         .sample(&[], report.requests_under_way);
+    text.gauge("porteiro_requests_owed_bytes", "Memory of requests and answers under way.")
+        .sample(&[], report.owed_bytes);
 }
 
 type Count = fn(&KindReport) -> u64;

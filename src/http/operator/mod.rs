@@ -9,7 +9,7 @@ use super::{
     layers::{
         admission::{self, Admission},
         cors::Cors,
-        envelope::Envelope,
+        envelope::{Envelope, EnvelopeOptions},
     },
     vitals::Vitals,
 };
@@ -39,7 +39,7 @@ use std::{
 };
 
 /// How long the store may take to show that it is there.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long an operator's request may take.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -60,7 +60,7 @@ pub struct Operator {
 pub struct Leaving(Arc<AtomicBool>);
 
 impl Leaving {
-    /// From now on no load balancer should send anybody here.
+    /// From now on no load balancer should send requests here.
     pub fn begin(&self) {
         self.0.store(true, Relaxed);
     }
@@ -68,7 +68,12 @@ impl Leaving {
 
 impl Operator {
     pub fn router(self) -> Router {
-        let envelope = Envelope::new(&*self.system.dice(), self.vitals.clone(), false);
+        let envelope = Envelope::new(EnvelopeOptions {
+            dice: &*self.system.dice(),
+            vitals: self.vitals.clone(),
+            addresses: Arc::default(),
+            strict_transport: false,
+        });
         let admission = Admission {
             hosts: self.hosts,
             deadline: DEADLINE,
@@ -86,7 +91,7 @@ impl Operator {
             .with_state(self)
     }
 
-    /// Says why nobody should be sent here, if so.
+    /// Says why no request should be sent here, if so.
     async fn trouble(&self) -> Option<&'static str> {
         if self.leaving.0.load(Relaxed) {
             return Some("this node is leaving");
@@ -96,7 +101,7 @@ impl Operator {
         }
         let reads = self.system.fresh_reads();
         let seen = reads.version(SigningKeys::KIND, INSTALLATION);
-        match tokio::time::timeout(PATIENCE, seen).await {
+        match tokio::time::timeout(STORE_TIMEOUT, seen).await {
             Ok(Ok(_)) => None,
             Ok(Err(_)) => Some("the store cannot be read"),
             Err(_late) => Some("the store does not answer"),

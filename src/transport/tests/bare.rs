@@ -127,6 +127,7 @@ async fn the_id_of_a_refusal_comes_from_the_dice_that_were_lent() {
         tls: None,
         router: Router::new(),
         limits: ConnectionLimits::default(),
+        addresses: here(),
         dice: Arc::new(Always(7)),
     });
     let mut client = connect(address).await;

@@ -11,8 +11,8 @@ fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
         router: Router::new(),
         tls: None,
         limits: ConnectionLimits::default(),
+        addresses: Arc::default(),
         dice: Arc::new(SystemDice),
-        places: 1,
     }));
     (shared.clone(), Arc::new(ConnectionState::new(shared)))
 }
@@ -40,9 +40,9 @@ fn a_request_goes_round_and_each_step_counts() {
     };
     for _ in 0..2 {
         connection_state.hear();
-        let request = UnderWay::begin(&connection_state);
+        let request = UnderWay::begin(&connection_state, Http1, 100);
         stands(Awaiting::Answer, false);
-        assert_eq!(shared.tally.report().requests_under_way, 1);
+        assert_eq!(shared.tally.report(0).requests_under_way, 1);
         drop(request);
         stands(Awaiting::Request, false);
         connection_state.flushed();
@@ -50,13 +50,13 @@ fn a_request_goes_round_and_each_step_counts() {
         connection_state.hear();
         stands(Awaiting::Head, true);
     }
-    assert_eq!(shared.tally.report().requests_under_way, 0);
+    assert_eq!(shared.tally.report(0).requests_under_way, 0);
 }
 
 #[test]
 fn what_comes_before_the_answer_is_flushed_begins_no_head() {
     let (_, connection_state) = connection_state();
-    let request = UnderWay::begin(&connection_state);
+    let request = UnderWay::begin(&connection_state, Http1, 100);
     connection_state.hear();
     connection_state.flushed();
     drop(request);
@@ -68,9 +68,53 @@ fn what_comes_before_the_answer_is_flushed_begins_no_head() {
 #[test]
 fn bytes_of_http2_are_not_taken_for_a_head() {
     let (_, connection_state) = connection_state();
-    drop(UnderWay::begin(&connection_state));
+    drop(UnderWay::begin(&connection_state, Http1, 100));
     connection_state.hear();
     assert_eq!(connection_state.awaiting(Http2), Awaiting::Request);
+}
+
+#[test]
+fn a_request_is_charged_until_its_answer_is_flushed() {
+    let (shared, connection_state) = connection_state();
+    let mut request = UnderWay::begin(&connection_state, Http1, 1_000);
+    let begun = shared.owed();
+    assert!(begun >= 1_000, "{begun}");
+    request.answer(500);
+    assert_eq!(shared.owed(), begun, "the answer takes the place of the request");
+    request.answer(20_000);
+    assert_eq!(shared.owed(), begun + 19_000);
+    connection_state.flushed();
+    assert_eq!(connection_state.owes(), begun + 19_000, "it has not been handed over");
+    drop(request);
+    assert_eq!(shared.owed(), begun + 19_000);
+    connection_state.flushed();
+    assert_eq!((connection_state.owes(), shared.owed()), (0, 0));
+    let request = UnderWay::begin(&connection_state, Http2, 1).go_with_body();
+    connection_state.flushed();
+    drop(request);
+    assert_eq!((connection_state.owes(), shared.owed()), (0, 0), "a body is flushed before");
+    drop(UnderWay::begin(&connection_state, Http2, 1));
+    assert!(shared.owed() > 0, "a head is not");
+    drop(connection_state);
+    assert_eq!(shared.owed(), 0, "a connection that has ended owes nothing");
+}
+
+#[test]
+fn a_connection_makes_room_only_when_it_is_idle() {
+    for (version, advice) in [(Http1, Advice::Drop), (Http2, Advice::MakeRoom)] {
+        let (_, connection_state) = connection_state();
+        let request = UnderWay::begin(&connection_state, version, 1);
+        connection_state.close_if_idle();
+        assert!(!connection_state.is_idle());
+        assert_eq!(connection_state.advice(Stage::Open, version), Advice::Stay);
+        assert!(request.must_close(), "and its client is told");
+        drop(request);
+        assert_eq!(connection_state.advice(Stage::Open, version), Advice::Stay);
+        connection_state.flushed();
+        assert_eq!(connection_state.advice(Stage::Open, version), advice);
+        connection_state.cut_off();
+        assert_eq!(connection_state.advice(Stage::Open, version), Advice::Drop);
+    }
 }
 
 /// What has happened so far.
@@ -81,7 +125,7 @@ fn a_drain_advises_by_what_a_connection_has_done() {
     let silent = |_: &Arc<ConnectionState>| {};
     let heard = |connection_state: &Arc<ConnectionState>| connection_state.hear();
     let used = |connection_state: &Arc<ConnectionState>| {
-        drop(UnderWay::begin(connection_state));
+        drop(UnderWay::begin(connection_state, Http1, 100));
         connection_state.flushed();
     };
     let half = |connection_state: &Arc<ConnectionState>| {

@@ -3,6 +3,7 @@
 mod bare;
 mod client;
 mod connection_state;
+mod crowding;
 mod drain;
 mod drain_under_load;
 mod identity;
@@ -53,9 +54,13 @@ async fn serve(
 ) -> (Server, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let dice = Arc::new(SystemDice);
-    let listeners = vec![listener];
-    (Server::start(ServerOptions { listeners, tls, router, limits, dice }), address)
+    let (listeners, dice, addresses) = (vec![listener], Arc::new(SystemDice), here());
+    (Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice }), address)
+}
+
+/// Rules under which loopback is not limited.
+fn here() -> Arc<AddressRules> {
+    Arc::new(AddressRules::new("http://localhost", Vec::new()))
 }
 
 fn router(gate: Arc<Semaphore>) -> Router {

@@ -35,6 +35,7 @@ async fn an_ipv4_peer_of_an_ipv6_listener_keeps_its_address() {
         tls: None,
         router: router(Arc::new(Semaphore::new(0))),
         limits: ConnectionLimits::default(),
+        addresses: here(),
         dice: Arc::new(SystemDice),
     });
     let mut client = connect(SocketAddr::from(([127, 0, 0, 1], port))).await;

@@ -10,6 +10,7 @@ use serde_json::json;
 use std::{
     convert::Infallible,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -40,7 +41,7 @@ impl HttpBody for Pieces {
 }
 
 fn request_permits() -> RequestPermits {
-    RequestPermits::new(&Limits::default(), Vec::new())
+    RequestPermits::new(&Limits::default(), Arc::default())
 }
 
 /// Says what both kinds of endpoint answer: a status each, and the code of the problem.
@@ -111,7 +112,7 @@ async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() 
 async fn late_bodies_and_full_houses_are_told() {
     let moment = Duration::from_millis(20);
     let limits = Limits { requests: 1, body: moment, ..Limits::default() };
-    let request_permits = RequestPermits::new(&limits, Vec::new());
+    let request_permits = RequestPermits::new(&limits, Arc::default());
     let slow = || Body::new(Pieces { left: 1 });
     let told_of = told(|| request("application/json", slow()), &request_permits).await;
     assert_eq!(told_of, (408, 408, "timeout"));

@@ -23,8 +23,10 @@ use crate::http::{
     extract::{
         context::RequestContext,
         form::{self, Form},
+        origin::Origin,
         request_source::{RequestSource, comes_from_another_site},
     },
+    limits::purpose::Purpose,
     routes,
 };
 use answer::Answered;
@@ -48,10 +50,14 @@ pub fn methods() -> MethodRouter<App> {
 async fn get(
     State(app): State<App>,
     RequestContext(context): RequestContext,
+    Origin(address): Origin,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return answer::unproven(&source, OAuthError::from(wait));
+    }
     let _place = match app.request_permits.work() {
         Ok(place) => place,
         Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
@@ -66,10 +72,14 @@ async fn get(
 async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
+    Origin(address): Origin,
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
     let source = RequestSource::of(&head.headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return answer::unproven(&source, OAuthError::from(wait));
+    }
     let (body, _place) = match form::arrived(&head, body, &app).await {
         Ok(arrived) => arrived,
         Err(error) => return answer::unproven(&source, error),
