@@ -36,6 +36,7 @@ pub mod signing_keys;
 pub mod throttle;
 mod time;
 pub mod token_family;
+mod visible_text;
 
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
@@ -46,6 +47,7 @@ pub use record::Record;
 pub use secret::Secret;
 use time::CLOCK_SKEW;
 pub use time::{Clock, Timestamp};
+pub use visible_text::is_hidden;
 
 use serde::{Serialize, de::DeserializeOwned};
 

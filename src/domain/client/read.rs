@@ -3,6 +3,7 @@
 //! JSON's null empties the place.
 
 use super::{FieldProblem, Shape, Wrong, jwks};
+use crate::domain::is_hidden;
 use serde_json::Value;
 
 pub(super) const MOST_CHARACTERS: usize = 2_000;
@@ -122,8 +123,8 @@ fn entry<T>(text: &str, read: impl Fn(&str) -> Result<T, Wrong>) -> Result<T, Fi
     if text.len() > MOST_CHARACTERS && text.chars().count() > MOST_CHARACTERS {
         return Err(FieldProblem::TooLong { most: MOST_CHARACTERS });
     }
-    if text.chars().any(char::is_control) {
-        return Err(FieldProblem::ControlCharacter);
+    if text.chars().any(is_hidden) {
+        return Err(FieldProblem::HiddenCharacter);
     }
     read(text).map_err(|wrong| FieldProblem::Is { value: text.to_owned(), wrong })
 }

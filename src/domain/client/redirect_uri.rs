@@ -64,6 +64,18 @@ pub fn is_private_use(text: &str) -> bool {
     Uri::parse(text).is_ok_and(|uri| !matches!(uri.scheme, "http" | "https"))
 }
 
+/// Returns where a URI leads, in words that a person can judge: its host, or the scheme that a program
+/// on the person's device has claimed.
+pub fn host(text: &str) -> Option<String> {
+    let uri = Uri::parse(text).ok()?;
+    let named = match (uri.scheme, uri.authority) {
+        ("http" | "https", Some(authority)) => authority.host,
+        ("http" | "https", None) => return None,
+        (scheme, _) => scheme,
+    };
+    Some(named.to_ascii_lowercase()).filter(|named| !named.is_empty())
+}
+
 /// A plain http URI on this machine, cut where the port stands.
 struct Loopback<'a> {
     host: &'a str,

@@ -78,7 +78,7 @@ impl Flaw {
             P::KeySet(_) => Self::Keys,
             P::Beside { .. } => Self::Beside,
             P::Needed { .. } => Self::Needed,
-            P::Unknown | P::ControlCharacter => Self::Malformed,
+            P::Unknown | P::HiddenCharacter => Self::Malformed,
         }
     }
 }
