@@ -4,7 +4,10 @@ use super::{
     answer::error::{OAuthError, Voice},
     extract::cookies::CookieNames,
     layers::{admission::Admission, cors::Cors},
-    limits::{attempts::Attempts, pace::Pace, request_permits::RequestPermits},
+    limits::{
+        attempts::Attempts, client_failures::ClientFailures, pace::Pace,
+        registrations::Registrations, request_permits::RequestPermits,
+    },
     options::{AppOptions, Lifetimes, Links},
     vitals::Vitals,
 };
@@ -15,7 +18,7 @@ use crate::{
         Clock,
         access_token::{AccessToken, Claims},
         account::Account,
-        client::{self, Client, KnownClient},
+        client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
         consent::Consent,
         flow::Flow,
         id_token::IdToken,
@@ -79,6 +82,8 @@ pub struct Inner {
     pub(super) request_permits: RequestPermits,
     pub(super) pace: Pace,
     pub(super) attempts: Attempts,
+    pub(super) client_failures: ClientFailures,
+    pub(super) registrations: Registrations,
     /// Of endpoints that are not for browsers.
     pub(super) admission: Admission,
 }
@@ -147,6 +152,11 @@ impl App {
             request_permits: RequestPermits::new(&options.limits, options.proxies.clone()),
             pace: Pace::new(options.limits_enabled, options.proxies, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.limits_enabled).await?,
+            client_failures: ClientFailures::new(options.limits_enabled, vitals.clone()),
+            registrations: Registrations::new(
+                options.limits_enabled,
+                options.limits.unused_clients,
+            ),
             vitals,
             fixed,
             admission: Admission {
@@ -203,11 +213,23 @@ impl App {
         ours.then(|| claims.sub.into_owned())
     }
 
-    /// Notes that a client which registered itself is used, so that it is not forgotten.
+    /// Notes that a person has used a client, so that one which registered itself is not forgotten.
     pub(super) async fn note_use_of(&self, client: &KnownClient) {
-        if client.is_awaited() {
-            // If this fails there are thirty days to come back in.
-            self.registry.ask(&client.client_id, client::Command::Use).await.ok();
+        // Not before its refresh tokens, the last use of which may be noted a day late.
+        let kept_for = KEPT_AFTER_PERSON.max(self.lifetimes.refresh_idle + USE_NOTED_EVERY);
+        self.note(client, Usage { by: UsedBy::Person, kept_for }).await;
+    }
+
+    /// Notes that a client has acted in its own name, which anyone can have it do.
+    pub(super) async fn note_own_use_of(&self, client: &KnownClient) {
+        let kept_for = self.registrations.kept_unused();
+        self.note(client, Usage { by: UsedBy::Itself, kept_for }).await;
+    }
+
+    async fn note(&self, client: &KnownClient, used: Usage) {
+        if client.use_is_due(used.by, self.clock.now()) {
+            // If this fails, the next use is noted.
+            self.registry.ask(&client.client_id, client::Command::Use(used)).await.ok();
         }
     }
 }

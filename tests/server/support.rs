@@ -8,6 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::HeaderMap;
+use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{TreeOptions, hashing::HashingOptions},
@@ -157,6 +158,7 @@ pub struct RuntimeOption {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    pub proxies: Vec<IpNet>,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
 }
@@ -175,6 +177,7 @@ impl Default for RuntimeOption {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            proxies: Vec::new(),
             keys_every,
         }
     }
@@ -220,7 +223,7 @@ impl TestServer {
             lifetimes: manner.lifetimes,
             links: manner.links,
             hosts: manner.hosts,
-            proxies: Vec::new(),
+            proxies: manner.proxies,
             registration: manner.registration,
             limits_enabled: true,
             runtime_options: RuntimeOptions {

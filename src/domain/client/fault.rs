@@ -33,6 +33,9 @@ pub enum FieldProblem {
     Empty,
     #[error("holds more than {most} characters in one string")]
     TooLong { most: usize },
+    /// Of all members together.
+    #[error("holds more than {most} bytes")]
+    TooLarge { most: usize },
     #[error("holds more than {most} entries")]
     TooMany { most: usize },
     #[error("contains a character that cannot be seen, or that changes the order of others")]

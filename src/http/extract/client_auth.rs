@@ -1,12 +1,14 @@
 //! Which client is speaking: RFC 6749 §2.3, OAuth 2.1 §2.4.
 //!
 //! A client presents a secret in the Authorization header or in the body, never both, and only in the
-//! way it was registered for. Whoever fails is told the same, whatever was wrong, and costs the same.
+//! way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
+//! same; one that fails too often is told to wait, and is judged all the same.
 
-use super::form::{Form, decode};
+use super::form::{Form, Posted, decode};
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
+    limits::client_failures::Proof,
 };
 use crate::{
     actors::Seen,
@@ -17,7 +19,7 @@ use crate::{
 };
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
 const FAILED: OAuthError =
     OAuthError::new(Code::InvalidClient, "the client could not be authenticated");
@@ -49,14 +51,9 @@ struct Presented {
 }
 
 /// Finds out which client is speaking.
-pub async fn authenticate(
-    app: &App,
-    headers: &HeaderMap,
-    form: &Form,
-) -> Result<Caller, OAuthError> {
-    let presented = presented(headers, form)?;
-    // Whose id it is is public; what was presented is not even in reach.
-    let refuse = |why: Disbelief| FAILED.because(format!("{why:?}: {}", presented.told()));
+pub async fn authenticate(app: &App, posted: &Posted) -> Result<Caller, OAuthError> {
+    let presented = presented(&posted.headers, &posted.form)?;
+    let refuse = |why: Disbelief| refusal(app, &presented, posted.address, why);
     if presented.client_id.len() > LONGEST_ID {
         return Err(refuse(Disbelief::UnknownClient));
     }
@@ -65,6 +62,16 @@ pub async fn authenticate(
         Ok(confidential) => Ok(Caller { seen, confidential }),
         Err(why) => Err(refuse(why)),
     }
+}
+
+/// Counts a failure, and says the same of all of them until there are too many.
+fn refusal(app: &App, presented: &Presented, address: IpAddr, why: Disbelief) -> OAuthError {
+    // Of an unknown client too, or the limit would tell which clients exist.
+    let failures = &app.client_failures;
+    let counted = failures.count(Proof::Secret, &presented.client_id, address, app.clock.now());
+    let refused = counted.map_or_else(OAuthError::from, |()| FAILED);
+    // A client id is public; the secret is not even in reach.
+    refused.because(format!("{why:?}: {} from {address}", presented.told()))
 }
 
 /// Why a client was not believed; for the log alone.

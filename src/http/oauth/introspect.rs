@@ -57,14 +57,11 @@ impl IntoResponse for Introspected {
     }
 }
 
-pub async fn post(
-    State(app): State<App>,
-    Posted { headers, form, .. }: Posted,
-) -> Result<Introspected, OAuthError> {
+pub async fn post(State(app): State<App>, posted: Posted) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, &posted).await?;
     let caller = caller.confidential()?;
-    let token = form.token()?;
+    let token = posted.form.token()?;
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(&app, caller, token).await;
     }

@@ -24,9 +24,9 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{bearer::bearer, json::JsonPosted, origin::Origin},
+        extract::{address::is_somebody, bearer::bearer, json::JsonPosted, origin::Origin},
         facts::target,
-        limits::purpose::Purpose,
+        limits::{client_failures::Proof, purpose::Purpose, registrations::NotNow},
         routes,
     },
 };
@@ -37,6 +37,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::{net::IpAddr, time::Duration};
 
 const fn unfit(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidClientMetadata, description)
@@ -82,17 +83,19 @@ pub async fn post(
     let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
     check_served(&app, &metadata, &body)?;
     check_scopes(&app, metadata.scope.as_deref()).await?;
+    let kept_for = admit(&app, address).await?;
     let client_id = draw_text(&*app.dice, 16);
     // Leak scanners recognise secrets by how they begin.
     let draw = |prefix: &str| format!("{prefix}{}", draw_text(&*app.dice, 32));
-    let secret = metadata.asks_for_secret().then(|| draw("pcs_"));
+    let secret = metadata.may_use_secret().then(|| draw("pcs_"));
     let token = draw("prt_");
-    let members = metadata.members();
+    let members = metadata.registered_members();
     let registrant = Registrant {
         client_id: client_id.clone(),
         metadata,
         secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
         token: Fingerprint::of(token.as_bytes()),
+        kept_for,
     };
     let register = Command::Register(Box::new(registrant));
     app.registry.ask(&client_id, register).await.map_err(|failure| match failure {
@@ -111,6 +114,23 @@ pub async fn post(
     Ok((StatusCode::CREATED, registered))
 }
 
+/// Counts one more client for its network and in all; says for how long it is kept if no person uses it.
+async fn admit(app: &App, address: IpAddr) -> Result<Duration, OAuthError> {
+    let now = app.clock.now();
+    if is_somebody(address, app.pace.proxies()) {
+        app.registrations.take(address, now)?;
+    }
+    app.registrations.add(&app.store, now).await.map_err(|why| match why {
+        NotNow::Full(wait) => TOO_MANY.after(wait),
+        NotNow::Unavailable(error) => error.into(),
+    })
+}
+
+const TOO_MANY: OAuthError = OAuthError::new(
+    Code::TemporarilyUnavailable,
+    "too many clients have registered and were never used: please try again later",
+);
+
 /// Where a client finds what is known of it.
 fn own_address(app: &App, client_id: &str) -> String {
     format!("{}{}/{client_id}", app.issuer, routes::REGISTER)
@@ -120,16 +140,22 @@ fn own_address(app: &App, client_id: &str) -> String {
 pub async fn read(
     State(app): State<App>,
     client_id: Result<Path<String>, PathRejection>,
+    Origin(address): Origin,
     headers: HeaderMap,
 ) -> Result<Registered, OAuthError> {
     // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
     const REFUSED: OAuthError =
         OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
-    let _place = app.request_permits.work()?;
+    let _permit = app.request_permits.work()?;
     let token = bearer(&headers).map_err(|_| REFUSED)?;
     let Path(client_id) = client_id.map_err(|_| REFUSED)?;
+    let refuse = || {
+        let (failures, now) = (&app.client_failures, app.clock.now());
+        let counted = failures.count(Proof::RegistrationToken, &client_id, address, now);
+        counted.map_or_else(OAuthError::from, |()| REFUSED)
+    };
     if client_id.len() > LONGEST_ID || client_id.contains('\0') {
-        return Err(REFUSED);
+        return Err(refuse());
     }
     let seen = app.clients.look_anew(&client_id).await?;
     let known = seen.machine.known();
@@ -138,14 +164,14 @@ pub async fn read(
     let (Some(known), Some(registration)) =
         (known, registration.filter(|registration| registration.token == presented))
     else {
-        return Err(REFUSED);
+        return Err(refuse());
     };
     Ok(Registered {
         registration_client_uri: own_address(&app, &client_id),
         client_id_issued_at: registration.registered_at.seconds(),
         secret: None,
         registration_access_token: token.to_owned(),
-        metadata: known.metadata.members(),
+        metadata: known.metadata.registered_members(),
         client_id,
     })
 }

@@ -23,12 +23,9 @@ use std::borrow::Cow;
 const FOREIGN: OAuthError =
     OAuthError::new(Code::InvalidRequest, "the token was issued to another client");
 
-pub async fn post(
-    State(app): State<App>,
-    Posted { headers, form, .. }: Posted,
-) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
-    let token = form.token()?;
+pub async fn post(State(app): State<App>, posted: Posted) -> Result<Response, OAuthError> {
+    let caller = client_auth::authenticate(&app, &posted).await?;
+    let token = posted.form.token()?;
     let client_id = &caller.client().client_id;
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };

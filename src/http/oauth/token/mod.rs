@@ -47,13 +47,11 @@ impl IntoResponse for Issued {
 pub const GRANTS: [GrantType; 3] =
     [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::ClientCredentials];
 
-pub async fn post(
-    State(app): State<App>,
-    Posted { headers, form, .. }: Posted,
-) -> Result<Issued, OAuthError> {
+pub async fn post(State(app): State<App>, posted: Posted) -> Result<Issued, OAuthError> {
     const UNSUPPORTED: OAuthError =
         OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");
-    let caller = client_auth::authenticate(&app, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, &posted).await?;
+    let form = &posted.form;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
     let grant = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
     let grant = grant.filter(|grant| GRANTS.contains(grant)).ok_or(UNSUPPORTED)?;
@@ -62,13 +60,16 @@ pub async fn post(
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     let issued = match grant {
-        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
-        GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
-        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, &form).await?,
+        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, form).await?,
+        GrantType::RefreshToken => refresh_token::grant(&app, &caller, form).await?,
+        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, form).await?,
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    app.note_use_of(caller.client()).await;
+    match grant {
+        GrantType::ClientCredentials => app.note_own_use_of(caller.client()).await,
+        _ => app.note_use_of(caller.client()).await,
+    }
     app.vitals.issued(grant);
     Ok(issued)
 }
