@@ -11,6 +11,7 @@
 )]
 
 mod authorization;
+mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
