@@ -7,8 +7,8 @@
 //! | known | provision | known, what was given replaced; kept for good | likewise |
 //! | known | use | known; a client that registered itself is kept longer | never |
 //!
-//! A client of a suspended organization accepts no change, as the organization itself does not. What
-//! the organization is comes with the command; that it still is so is a requirement of the commit.
+//! A client of a suspended organization accepts no change, as the organization itself does not. The
+//! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration, Usage};
 use crate::domain::{
@@ -44,7 +44,7 @@ pub struct KnownClient {
     pub organization: Option<String>,
     /// Its roles there.
     pub roles: Vec<String>,
-    /// First party: nobody is asked for consent.
+    /// First party: people are not asked for consent.
     pub trusted: bool,
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
@@ -298,7 +298,7 @@ impl Client {
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
-        // What is as it was stands, though its organization may have changed around it.
+        // A client that does not change is not checked again: its organization may have changed since.
         if outcome != Provisioned::Unchanged {
             next.check(home, if existed { &held.roles } else { &[] })?;
         }

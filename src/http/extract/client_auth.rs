@@ -24,7 +24,7 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc};
 const FAILED: OAuthError =
     OAuthError::new(Code::InvalidClient, "the client could not be authenticated");
 
-/// A client that is who it says it is, as far as its kind can show.
+/// A client that has proved who it is, or a public one, which cannot.
 pub struct Caller {
     seen: Arc<Seen<Client>>,
     pub confidential: bool,
@@ -130,8 +130,8 @@ const fn several_methods() -> OAuthError {
 
 /// Reads HTTP Basic, in which id and secret are form-encoded first (RFC 6749 §2.3.1).
 ///
-/// Many programs leave that out, so a secret counts as it was sent as well: whoever knows either
-/// knows it.
+/// Many programs leave that out, so a secret counts as it was sent as well: a caller that knows one
+/// form knows the other.
 fn basic(header: &HeaderValue) -> Option<Presented> {
     let (scheme, credentials) = header.to_str().ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_logged_of_a_stranger_is_one_short_line() {
+    fn what_is_logged_of_an_unknown_client_is_one_short_line() {
         let (client_id, method) = ("x\n".repeat(500), AuthMethod::None);
         let told = Presented { client_id, secrets: vec![], method }.told();
         assert_eq!((told.len(), told.contains('\n')), (50, false));

@@ -1,7 +1,7 @@
 //! Token introspection: RFC 7662.
 //!
 //! A confidential client sees its own tokens and those of the resources it guards; of all others it
-//! learns nothing but `{"active": false}`. What is answered is fresh ([`standing`]).
+//! learns nothing but `{"active": false}`. What is answered is fresh ([`token_validity`]).
 
 use crate::{
     actors::Failure,
@@ -69,7 +69,7 @@ pub async fn post(State(app): State<App>, posted: Posted) -> Result<Introspected
     if !may_see(&app, caller, &claims) {
         return Ok(INACTIVE);
     }
-    // Whoever belongs to a suspended organization may not ask either.
+    // A client of a suspended organization may not ask either.
     if token_validity::look(&app, &claims, caller.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
@@ -77,7 +77,7 @@ pub async fn post(State(app): State<App>, posted: Posted) -> Result<Introspected
 }
 
 fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
-    // What is for the issuer is guarded by nobody else.
+    // A token for the issuer is introspected by no API.
     let guarded =
         claims.aud != app.issuer && caller.introspects.iter().any(|one| *one == claims.aud);
     claims.client_id == caller.client_id || guarded

@@ -1,8 +1,8 @@
 //! Dynamic client registration: RFC 7591, OIDC Dynamic Client Registration 1.0.
 //!
-//! Whoever asks is given an id, and a secret if it authenticates by one; both that and the token by
-//! which it manages itself are told once and kept as hashes. What this installation could not serve
-//! to it is refused now and not when somebody signs in.
+//! A client is given an id, and a secret if it authenticates by one. That and the token by which it
+//! manages itself are told once and kept as hashes. What this installation could not serve to it is
+//! refused now, and not when a person signs in. How many clients may register is bounded.
 
 mod refusal;
 
@@ -43,7 +43,7 @@ const fn unfit(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidClientMetadata, description)
 }
 
-/// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); of its secret once.
+/// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); its secret only once.
 #[derive(Serialize)]
 pub struct Registered {
     client_id: String,
@@ -136,7 +136,8 @@ fn own_address(app: &App, client_id: &str) -> String {
     format!("{}{}/{client_id}", app.issuer, routes::REGISTER)
 }
 
-/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret: nobody knows it.
+/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret,
+/// of which only a hash is kept.
 pub async fn read(
     State(app): State<App>,
     client_id: Result<Path<String>, PathRejection>,
@@ -176,8 +177,8 @@ pub async fn read(
     })
 }
 
-/// Answers where registration is closed: it would take an initial access token (RFC 7591 §3), of
-/// which none is ever issued, so whatever was presented is not a good one (§3.2.2, RFC 6750 §3.1).
+/// Answers where registration is closed: it would take an initial access token (RFC 7591 §3). None is
+/// ever issued, so no token that is presented is a good one (§3.2.2, RFC 6750 §3.1).
 const CLOSED: OAuthError =
     OAuthError::new(Code::InvalidToken, "registration is closed: clients are made by the operator");
 
@@ -191,14 +192,15 @@ fn check_served(
     if !metadata.token_endpoint_auth_method.is_none_or(served) {
         return Err(unfit("the token_endpoint_auth_method is not offered yet"));
     }
-    // OIDC Registration §5: what is found there must name every redirect URI, and nobody looks yet.
+    // OIDC Registration §5: what is found there must name every redirect URI, and it is
+    // not fetched yet.
     if metadata.sector_identifier_uri.is_some() {
         return Err(unfit("a sector_identifier_uri is not offered yet"));
     }
     if metadata.subject_type == Some(SubjectType::Pairwise) {
         return Err(unfit("pairwise subjects are not offered yet"));
     }
-    // The authorization endpoint would refuse whoever wants more than is offered, always.
+    // The authorization endpoint would refuse a client that wants more than is offered, always.
     let more = [
         (metadata.dpop_bound_access_tokens, "dpop_bound_access_tokens is not offered yet"),
         (
@@ -219,7 +221,7 @@ fn check_served(
     }
     let keys = app.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
-    // Whoever has not named one may never want an ID token.
+    // A client that has not named one may never want an ID token.
     let named = said.contains_key("id_token_signed_response_alg");
     let id_token = metadata.id_token_signed_response_alg.filter(|_| named);
     let ours = [
