@@ -127,19 +127,14 @@ pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Resp
     if source.wants_json {
         return private_json(&Map::<String, Value>::new());
     }
-    let to = if proven.is_silent || is_signed_in(app, source).await {
-        None
-    } else {
-        let Some(link) = &app.links.sign_in else { return no_sign_in_page() };
-        Some(link.as_str())
-    };
-    match to.map(see_other) {
-        Some(response) => response.unwrap_or_else(IntoResponse::into_response),
-        None => {
-            let mut response = StatusCode::SEE_OTHER.into_response();
-            never_stored(&mut response);
-            response
-        }
+    if proven.is_silent || is_signed_in(app, source).await {
+        let mut response = StatusCode::SEE_OTHER.into_response();
+        never_stored(&mut response);
+        return response;
+    }
+    match &app.links.sign_in {
+        Some(link) => see_other(link.as_str()).unwrap_or_else(IntoResponse::into_response),
+        None => no_sign_in_page(),
     }
 }
 
