@@ -306,7 +306,7 @@ impl Client {
     }
 }
 
-/// What is there twice counts once.
+/// Returns the list without repetitions.
 fn unique(list: &[String]) -> Vec<String> {
     let mut seen = HashSet::new();
     list.iter().filter(|member| seen.insert(*member)).cloned().collect()

@@ -1,6 +1,6 @@
 //! Token introspection: RFC 7662.
 //!
-//! A confidential client sees its own tokens and those of the resources it guards; of all others it
+//! A confidential client sees its own tokens and those of the resources in its `introspects`; of others it
 //! learns nothing but `{"active": false}`. What is answered is fresh ([`token_validity`]).
 
 use crate::{
@@ -106,7 +106,7 @@ async fn refresh_token(
     let Some((_, expires_at)) = good.filter(|_| grant.client_id == caller.client_id) else {
         return Ok(INACTIVE);
     };
-    // What it could be used for must still be there, as for an access token.
+    // What it rests on must still be live, as for an access token.
     let claims = Claims::of_grant(grant, &token.id, &app.issuer);
     if token_validity::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
