@@ -39,6 +39,7 @@ pub mod signing_keys;
 pub mod throttle;
 mod time;
 pub mod token_family;
+mod visible_text;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
@@ -51,6 +52,7 @@ pub use record::Record;
 pub use secret::Secret;
 use time::CLOCK_SKEW;
 pub use time::{Clock, Timestamp};
+pub use visible_text::is_hidden;
 
 use serde::{Serialize, de::DeserializeOwned};
 

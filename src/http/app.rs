@@ -4,7 +4,10 @@ use super::{
     answer::error::{OAuthError, Voice},
     extract::cookies::CookieNames,
     layers::{admission::Admission, cors::Cors},
-    limits::{attempts::Attempts, pace::Pace, request_permits::RequestPermits},
+    limits::{
+        attempts::Attempts, client_failures::ClientFailures, pace::Pace,
+        registrations::Registrations, request_permits::RequestPermits,
+    },
     options::{AppOptions, Lifetimes, Links},
     vitals::Vitals,
 };
@@ -18,7 +21,7 @@ use crate::{
         Clock, Context,
         access_token::{AccessToken, Claims},
         account::Account,
-        client::{self, Client, KnownClient},
+        client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
         consent::Consent,
         flow::{Flow, Rules},
         id_token::IdToken,
@@ -81,6 +84,8 @@ pub struct Inner {
     pub(super) request_permits: RequestPermits,
     pub(super) pace: Pace,
     pub(super) attempts: Attempts,
+    pub(super) client_failures: ClientFailures,
+    pub(super) registrations: Registrations,
     /// Of endpoints that are not for browsers.
     pub(super) admission: Admission,
 }
@@ -149,6 +154,11 @@ impl App {
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
             pace: Pace::new(options.rates, options.addresses, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
+            client_failures: ClientFailures::new(options.rates.is_some(), vitals.clone()),
+            registrations: Registrations::new(
+                options.rates.is_some(),
+                options.limits.unused_clients,
+            ),
             vitals,
             fixed,
             admission: Admission {
@@ -206,11 +216,23 @@ impl App {
         ours.then(|| claims.sub.into_owned())
     }
 
-    /// Notes that a client which registered itself is used, so that it is not forgotten.
+    /// Notes that a person has used a client, so that one which registered itself is not forgotten.
     pub(super) fn note_use_of(&self, context: &Context, client: &KnownClient) {
-        if client.is_awaited() {
-            // The caller does not wait for it: if it fails, there are thirty days to come back in.
-            self.registry.tell(context, &client.client_id, client::Command::Use);
+        // Not before its refresh tokens, the last use of which may be noted a day late.
+        let kept_for = KEPT_AFTER_PERSON.max(self.lifetimes.refresh_idle + USE_NOTED_EVERY);
+        self.note(context, client, Usage { by: UsedBy::Person, kept_for });
+    }
+
+    /// Notes that a client has acted in its own name, which anyone can have it do.
+    pub(super) fn note_own_use_of(&self, context: &Context, client: &KnownClient) {
+        let kept_for = self.registrations.kept_unused();
+        self.note(context, client, Usage { by: UsedBy::Itself, kept_for });
+    }
+
+    fn note(&self, context: &Context, client: &KnownClient, used: Usage) {
+        if client.use_is_due(used.by, self.clock.now()) {
+            // The caller does not wait for it: if it fails, the next use is noted.
+            self.registry.tell(context, &client.client_id, client::Command::Use(used));
         }
     }
 

@@ -75,6 +75,8 @@ pub struct Limits {
     pub request_permits: usize,
     /// How many of those one address may have.
     pub body_permits_per_address: usize,
+    /// Clients that registered themselves and that no person has used.
+    pub unused_clients: usize,
     /// How long a body may take.
     pub body: Duration,
     /// How long all of a request may take once its head is here.
@@ -87,6 +89,7 @@ impl Default for Limits {
             requests: 2_048,
             request_permits: 2_048,
             body_permits_per_address: 128,
+            unused_clients: 10_000,
             body: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
         }

@@ -25,8 +25,8 @@ pub struct Vitals {
     routes: Vec<(&'static str, RouteVitals)>,
     issued: Vec<(GrantType, AtomicU64)>,
     refused: [AtomicU64; Code::ALL.len()],
-    /// One a purpose, and one for all attempts against identifiers.
-    limited: [AtomicU64; Purpose::ALL.len() + 1],
+    /// One a purpose, one for all attempts against identifiers, one for all against clients.
+    limited: [AtomicU64; Purpose::ALL.len() + 2],
 }
 
 struct RouteVitals {
@@ -97,6 +97,11 @@ impl Vitals {
         self.limited[Purpose::ALL.len()].fetch_add(1, Relaxed);
     }
 
+    /// A client was not proved more often than is allowed.
+    pub fn limited_client(&self) {
+        self.limited[Purpose::ALL.len() + 1].fetch_add(1, Relaxed);
+    }
+
     pub fn routes(&self) -> impl Iterator<Item = RouteReport> {
         self.routes.iter().map(|(route, vitals)| {
             let names = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
@@ -120,7 +125,7 @@ impl Vitals {
     /// Lists how many requests were over a limit, by what for.
     pub fn limits(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.limited.iter().map(|count| count.load(Relaxed));
-        Purpose::ALL.into_iter().map(Purpose::name).chain(["identifier"]).zip(counts)
+        Purpose::ALL.into_iter().map(Purpose::name).chain(["identifier", "client"]).zip(counts)
     }
 }
 

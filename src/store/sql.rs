@@ -87,6 +87,9 @@ pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, 
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
      ORDER BY l.rank, l.id LIMIT $5 + 0";
 
+pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
+     (SELECT 1 FROM listings WHERE list = $1 AND owner = $2 LIMIT $3 + 0) AS listed";
+
 // security log
 
 pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {

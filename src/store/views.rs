@@ -37,6 +37,11 @@ impl FreshReads {
         self.0.find(space, name).await
     }
 
+    /// See [`Store::count`].
+    pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
+        self.0.count(list, owner, most).await
+    }
+
     /// See [`Store::version`].
     pub async fn version(&self, kind: &str, id: &str) -> Result<i64, ReadError> {
         self.0.version(kind, id).await
@@ -156,6 +161,14 @@ impl Store {
         let rows = self.read(sql::FIND, &[Value::Text(space), Value::Text(name)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         Ok(Some((row.text(0)?, row.text(1)?)))
+    }
+
+    /// Counts the entries of a list, as far as `most`.
+    pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
+        let values = [Value::Text(list), Value::Text(owner), Value::Int(most.into())];
+        let rows = self.read(sql::COUNT, &values).await?;
+        let counted = rows.first().map(|row| row.int(0)).transpose()?;
+        Ok(counted.and_then(|counted| usize::try_from(counted).ok()).unwrap_or(0))
     }
 
     /// Reads a page of a list, after the entry with the rank and id given (empty: from its start).

@@ -11,9 +11,11 @@
 )]
 
 mod authorization;
+mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
+mod client_failures;
 mod commands;
 mod contexts;
 mod dev;
@@ -49,4 +51,5 @@ mod sign_in;
 mod support;
 mod tokens;
 mod toy_flow;
+mod unused_clients;
 mod userinfo;

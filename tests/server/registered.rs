@@ -15,7 +15,7 @@ async fn read(server: &TestServer, client_id: &str, token: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn whoever_declines_what_is_not_offered_may_register_and_sign_people_in() {
+async fn a_client_that_declines_what_is_not_offered_may_register_and_sign_people_in() {
     let server = TestServer::open().await;
     let asked = json!({
         "redirect_uris": ["https://web.example.com/cb"],
@@ -33,7 +33,7 @@ async fn whoever_declines_what_is_not_offered_may_register_and_sign_people_in() 
 }
 
 #[tokio::test]
-async fn a_client_reads_what_it_is_registered_with_and_nobody_else_does() {
+async fn a_client_reads_what_it_is_registered_with_and_no_other_does() {
     let server = TestServer::open().await;
     let asked = json!({ "redirect_uris": ["https://rp.example/cb"], "client_name": "Ours" });
     let ours = server.post_json("/connect/register", &asked, &[]).await.json();

@@ -29,7 +29,6 @@ impl KnownClient {
         narrow(asked, &bounds)
     }
 
-    /// Tells whether it wants its tokens bound to a key or a certificate, and no others.
     /// Tells whether this is a redirect URI of the client's.
     pub fn has_redirect_uri(&self, presented: &str) -> bool {
         let kind = self.metadata.application_type;
@@ -66,6 +65,7 @@ impl KnownClient {
             && (redirect_uri::is_loopback(uri) || redirect_uri::is_private_use(uri))
     }
 
+    /// Tells whether it wants its tokens bound to a key or a certificate, and no others.
     pub fn demands_bound_tokens(&self) -> bool {
         let metadata = &self.metadata;
         metadata.dpop_bound_access_tokens

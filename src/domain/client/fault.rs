@@ -1,6 +1,7 @@
-//! What is wrong with a member of client metadata, in words for whoever wrote it.
+//! What is wrong with a member of client metadata, in words for its author.
 
 use super::{KeySetFault, UriFault};
+use crate::domain::is_hidden;
 use std::fmt;
 
 /// How much of a value a complaint repeats.
@@ -32,10 +33,13 @@ pub enum FieldProblem {
     Empty,
     #[error("holds more than {most} characters in one string")]
     TooLong { most: usize },
+    /// Of all members together.
+    #[error("holds more than {most} bytes")]
+    TooLarge { most: usize },
     #[error("holds more than {most} entries")]
     TooMany { most: usize },
-    #[error("contains a control character")]
-    ControlCharacter,
+    #[error("contains a character that cannot be seen, or that changes the order of others")]
+    HiddenCharacter,
     /// The whole member belongs to something Porteiro does not do.
     #[error("cannot be honoured: {what} is not offered")]
     NotOffered { what: &'static str },
@@ -98,9 +102,9 @@ pub enum Wrong {
     Unauthenticated,
 }
 
-/// Shortens what a stranger wrote and leaves nothing in it that a terminal would obey.
+/// Shortens what a client wrote and leaves nothing in it that a terminal would obey.
 fn excerpt(value: &str) -> String {
-    let mut words: String = value.chars().filter(|c| !c.is_control()).take(EXCERPT).collect();
+    let mut words: String = value.chars().filter(|c| !is_hidden(*c)).take(EXCERPT).collect();
     if words.len() < value.len() {
         words.push('…');
     }
@@ -129,12 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_repeats_little_of_what_a_stranger_wrote() {
+    fn a_fault_repeats_little_of_what_a_client_wrote() {
         let long = "a".repeat(5_000);
         assert!(said(&long, FieldProblem::Unknown).chars().count() < 200);
         assert_eq!(
             said("a\u{1b}[2J", FieldProblem::Unknown),
             "`a[2J…` is not a field of client metadata"
+        );
+        assert_eq!(
+            said("a\u{202e}b", FieldProblem::Unknown),
+            "`ab…` is not a field of client metadata"
         );
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn check(value: &Value) -> Option<Result<Value, Vec<KeySetFault>>> {
 }
 
 fn check_key(key: &Map<String, Value>) -> Result<(), KeySetFault> {
-    // RFC 7591 §2: public keys; whoever sent a private one must not rely on it any more.
+    // RFC 7591 §2: public keys. A private key that was sent here is no secret any more.
     if let Some(private) = PRIVATE_MEMBERS.into_iter().find(|member| key.contains_key(*member)) {
         return Err(KeySetFault::Private(private));
     }

@@ -3,16 +3,14 @@
 //! | state | command | next | refused when |
 //! |---|---|---|---|
 //! | unborn | provision | known | its metadata or what it says beside it does not hold together |
-//! | unborn | register | known, awaited | its metadata does not hold together |
-//! | known | provision | known, what was given replaced; no longer awaited | likewise |
-//! | known | use | known, no longer awaited | never |
+//! | unborn | register | known, until it is no longer used | its metadata does not hold together |
+//! | known | provision | known, what was given replaced; kept for good | likewise |
+//! | known | use | known; a client that registered itself is kept longer | never |
 //!
-//! A client that registered itself is awaited until its first use, and forgotten if that never comes.
-//!
-//! A client of a suspended organization accepts no change, as the organization itself does not. What
-//! the organization is comes with the command; that it still is so is a requirement of the commit.
+//! A client of a suspended organization accepts no change, as the organization itself does not. The
+//! organization comes with the command; that it has not changed since is a requirement of the commit.
 
-use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration};
+use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration, Usage};
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
     organization,
@@ -23,6 +21,9 @@ use std::collections::HashSet;
 
 /// The list of all clients.
 pub const CLIENTS: &str = "clients";
+
+/// The list of clients that registered themselves and that no person has used.
+pub const UNUSED_CLIENTS: &str = "unused_clients";
 
 /// No client has a longer id.
 pub const LONGEST_ID: usize = 255;
@@ -43,7 +44,7 @@ pub struct KnownClient {
     pub organization: Option<String>,
     /// Its roles there.
     pub roles: Vec<String>,
-    /// First party: nobody is asked for consent.
+    /// First party: people are not asked for consent.
     pub trusted: bool,
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
@@ -102,14 +103,14 @@ pub enum Command {
     Provision { draft: Box<Draft>, home: Option<organization::Known> },
     /// What the installation cannot serve to it has been refused before.
     Register(Box<Registrant>),
-    /// It has shown itself.
-    Use,
+    /// It was granted something.
+    Use(Usage),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Provisioned(Box<KnownClient>),
-    Used,
+    Used { used: Usage, at: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -256,8 +257,8 @@ impl Client {
         let metadata = held.metadata.patch(&draft.metadata).map_err(Refusal::Metadata)?;
         let next = KnownClient {
             client_id: held.client_id.clone(),
-            // Whoever turns to a method without a secret has no use for the one it had.
-            secret: draft.secret.or(held.secret.filter(|_| may_need_secret(&metadata))),
+            // A client that turns to a method without a secret has no use for the one it had.
+            secret: draft.secret.or(held.secret.filter(|_| metadata.may_use_secret())),
             metadata,
             organization: draft.organization.clone().or(held.organization.clone()),
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
@@ -268,8 +269,11 @@ impl Client {
                 Some(Bond::To(profile)) => Some(profile),
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
-            // Whoever provisions a client makes it the operator's.
-            registration: held.registration.clone().map(|kept| Registration { used: true, ..kept }),
+            // An operator who provisions a client makes it their own.
+            registration: held
+                .registration
+                .clone()
+                .map(|kept| Registration { adopted: true, ..kept }),
         };
         let mut differs = differing(&next.metadata, &held.metadata);
         differs.extend([
@@ -282,7 +286,7 @@ impl Client {
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
-        // What is as it was stands, though its organization may have changed around it.
+        // A client that does not change is not checked again: its organization may have changed since.
         if outcome != Provisioned::Unchanged {
             next.check(home, if existed { &held.roles } else { &[] })?;
         }
@@ -295,13 +299,7 @@ impl Client {
     }
 }
 
-/// Tells whether a client of this metadata may authenticate by a secret.
-fn may_need_secret(metadata: &ClientMetadata) -> bool {
-    use AuthMethod::{ClientSecretBasic, ClientSecretPost};
-    matches!(metadata.token_endpoint_auth_method, None | Some(ClientSecretBasic | ClientSecretPost))
-}
-
-/// What is there twice counts once.
+/// Returns the list without repetitions.
 fn unique(list: &[String]) -> Vec<String> {
     let mut seen = HashSet::new();
     list.iter().filter(|member| seen.insert(*member)).cloned().collect()
@@ -321,8 +319,8 @@ fn differing(next: &ClientMetadata, held: &ClientMetadata) -> Vec<(&'static str,
 
 impl Machine for Client {
     const KIND: &'static str = "client";
-    // 2: `registration`
-    const REVISION: u32 = 2;
+    // 2: `registration`; 3: when that was last used, and until when it is kept
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -332,32 +330,36 @@ impl Machine for Client {
         match command {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
-            Command::Use => self.note_use(),
+            Command::Use(used) => self.note_use(*used, now),
         }
     }
 
     fn apply(&mut self, event: &Event) {
         match (event, self) {
             (Event::Provisioned(known), machine) => *machine = Self::Known(known.clone()),
-            (Event::Used, Self::Known(known)) => {
-                known.registration.iter_mut().for_each(|registration| registration.used = true);
+            (Event::Used { used, at }, Self::Known(known)) => {
+                if let Some(registration) = &mut known.registration {
+                    registration.note_use(*used, *at);
+                }
             }
-            (Event::Used, Self::Unborn) => {}
+            (Event::Used { .. }, Self::Unborn) => {}
         }
     }
 
     fn forget_at(&self) -> Option<Timestamp> {
-        self.known().and_then(KnownClient::awaited_until)
+        self.known().and_then(KnownClient::forgotten_at)
     }
 
     fn tolerates_stale(command: &Command) -> bool {
-        // What was used once never counts as unused again.
-        matches!(command, Command::Use)
+        // A use that was noted stays noted.
+        matches!(command, Command::Use(_))
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let listing = |known: &KnownClient| Listing::new(CLIENTS, "", &*known.client_id);
-        self.known().map(listing).into_iter().collect()
+        let Some(known) = self.known() else { return Vec::new() };
+        let listing = |list| Listing::new(list, "", &*known.client_id);
+        let unused = known.is_unused().then(|| listing(UNUSED_CLIENTS));
+        [listing(CLIENTS)].into_iter().chain(unused).collect()
     }
 }
 

@@ -25,7 +25,7 @@ const ALTERNATIVES: [&[&str]; 2] = [
 
 /// A client's metadata as it was given, with neither defaults nor a secret in it.
 ///
-/// It is stored as its fields are; the world is shown its `members`.
+/// It is stored as its fields are; others are shown its `members`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a member that the standards define")]
@@ -132,9 +132,9 @@ pub struct ClientMetadata {
 }
 
 impl ClientMetadata {
-    /// Returns this metadata with the members given in place of those held; null removes one.
+    /// Returns this metadata with the members given instead of those held; null removes one.
     ///
-    /// Of alternatives the one given replaces the one held: `jwks_uri` takes the place of `jwks`.
+    /// Of alternatives the one given replaces the one held: `jwks_uri` replaces `jwks`.
     /// What is refused is said all at once. What only the whole can tell is left to `check_whole`.
     pub fn patch(&self, members: &Map<String, Value>) -> Result<Self, Vec<FieldFault>> {
         let mut patched = self.clone();
@@ -159,7 +159,7 @@ impl ClientMetadata {
         if faults.is_empty() { Ok(patched) } else { Err(faults) }
     }
 
-    /// Whether `name` is a member that `patch` has an opinion on, be it a refusal.
+    /// Tells whether `patch` knows a member of this name, be it to refuse it.
     pub fn is_known(name: &str) -> bool {
         fields::setter(name).is_some() || localized::base(name).is_some()
     }
@@ -169,8 +169,8 @@ impl ClientMetadata {
         fields::FIELDS.iter().map(|(name, _)| *name)
     }
 
-    /// Returns what registration must heed of a request: neither what nobody knows (RFC 7591 §2)
-    /// nor what is null or empty, which a server may ignore (RFC 7592 §2.2).
+    /// Returns what registration must heed of a request: neither unknown members (RFC 7591 §2) nor
+    /// what is null or empty, which a server may ignore (RFC 7592 §2.2).
     pub fn heeded(members: &Map<String, Value>) -> Map<String, Value> {
         let says_something = |value: &Value| !value.is_null() && value.as_str() != Some("");
         let mut heeded = members.clone();
@@ -190,9 +190,9 @@ impl ClientMetadata {
 
     /// Returns what the client may bring to the token endpoint.
     ///
-    /// Said nothing, it is a code and what it grows into, where somebody could be sent back to it.
+    /// Where it has not said, that is a code and the refresh tokens after it, if it has a redirect URI.
     /// A client that `speaks_for_organization` also has its own credentials, unless it said that it
-    /// has none to show. What neither can be is a client that only looks at tokens.
+    /// has none. A client that has neither can only introspect tokens.
     pub fn grant_types(&self, speaks_for_organization: bool) -> Vec<GrantType> {
         use GrantType::{AuthorizationCode, ClientCredentials, RefreshToken};
         if let Some(given) = &self.grant_types {
@@ -220,7 +220,7 @@ impl ClientMetadata {
 
     /// Returns where the client runs; `web` unless it says otherwise (OIDC Registration §2).
     ///
-    /// Redirect URIs are compared by the field itself: there, unsaid is not `web`.
+    /// Redirect URIs are compared by the field itself: there, left out is not `web`.
     pub fn application_type(&self) -> ApplicationType {
         self.application_type.unwrap_or(ApplicationType::Web)
     }
@@ -243,7 +243,7 @@ impl ClientMetadata {
 
     fn forget(&mut self, name: &str) {
         if let Some(set) = fields::setter(name) {
-            // Null empties every place.
+            // Every setter takes null.
             set(self, &Value::Null).ok();
         }
     }

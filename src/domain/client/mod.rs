@@ -20,9 +20,13 @@ pub use jwks::KeySetFault;
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
+    UNUSED_CLIENTS,
 };
 pub use metadata::ClientMetadata;
-pub use registration::{Registrant, Registration};
+pub use registration::{
+    KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA, Registrant,
+    Registration, USE_NOTED_EVERY, Usage, UsedBy,
+};
 pub use uri::UriFault;
 pub use vocabulary::{
     ApplicationType, AuthMethod, DeliveryMode, GrantType, ResponseType, SubjectType,

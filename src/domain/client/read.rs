@@ -1,8 +1,9 @@
-//! How the value of a member is read into its place: by its type, within bounds, or not at all.
+//! How the value of a member is read into its field: by its type, within bounds, or not at all.
 //!
-//! JSON's null empties the place.
+//! JSON's null empties the field.
 
 use super::{FieldProblem, Shape, Wrong, jwks};
+use crate::domain::is_hidden;
 use serde_json::Value;
 
 pub(super) const MOST_CHARACTERS: usize = 2_000;
@@ -12,11 +13,11 @@ pub(super) type Outcome = Result<(), Vec<FieldProblem>>;
 
 /// A single value.
 pub(super) fn one<T>(
-    place: &mut Option<T>,
+    field: &mut Option<T>,
     value: &Value,
     read: impl Fn(&str) -> Result<T, Wrong>,
 ) -> Outcome {
-    *place = match value {
+    *field = match value {
         Value::Null => None,
         Value::String(text) => Some(entry(text, read).map_err(|problem| vec![problem])?),
         _ => return Err(vec![FieldProblem::Shape(Shape::Text)]),
@@ -26,24 +27,24 @@ pub(super) fn one<T>(
 
 /// A list, of which none and empty are the same.
 pub(super) fn each<T: PartialEq>(
-    place: &mut Vec<T>,
+    field: &mut Vec<T>,
     value: &Value,
     read: impl Fn(&str) -> Result<T, Wrong>,
 ) -> Outcome {
     let mut list = None;
     each_if_given(&mut list, value, read)?;
-    *place = list.unwrap_or_default();
+    *field = list.unwrap_or_default();
     Ok(())
 }
 
-/// A list, of which an empty one says something: no grant at all is not the usual ones.
+/// A list, where an empty one differs from none: no grant at all is not the usual ones.
 pub(super) fn each_if_given<T: PartialEq>(
-    place: &mut Option<Vec<T>>,
+    field: &mut Option<Vec<T>>,
     value: &Value,
     read: impl Fn(&str) -> Result<T, Wrong>,
 ) -> Outcome {
     if value.is_null() {
-        *place = None;
+        *field = None;
         return Ok(());
     }
     let entries = value.as_array().map(|entries| entries.iter().map(Value::as_str));
@@ -67,12 +68,12 @@ pub(super) fn each_if_given<T: PartialEq>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    *place = Some(list);
+    *field = Some(list);
     Ok(())
 }
 
-pub(super) fn flag(place: &mut bool, value: &Value) -> Outcome {
-    *place = match value {
+pub(super) fn flag(field: &mut bool, value: &Value) -> Outcome {
+    *field = match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,
         _ => return Err(vec![FieldProblem::Shape(Shape::Flag)]),
@@ -80,17 +81,17 @@ pub(super) fn flag(place: &mut bool, value: &Value) -> Outcome {
     Ok(())
 }
 
-pub(super) fn seconds(place: &mut Option<u32>, value: &Value) -> Outcome {
+pub(super) fn seconds(field: &mut Option<u32>, value: &Value) -> Outcome {
     let read = value.as_u64().and_then(|seconds| u32::try_from(seconds).ok());
     if read.is_none() && !value.is_null() {
         return Err(vec![FieldProblem::Shape(Shape::Seconds)]);
     }
-    *place = read;
+    *field = read;
     Ok(())
 }
 
-pub(super) fn key_set(place: &mut Option<Value>, value: &Value) -> Outcome {
-    *place = match (value, jwks::check(value)) {
+pub(super) fn key_set(field: &mut Option<Value>, value: &Value) -> Outcome {
+    *field = match (value, jwks::check(value)) {
         (Value::Null, _) => None,
         (_, Some(Ok(set))) => Some(set),
         (_, Some(Err(faults))) => {
@@ -122,8 +123,8 @@ fn entry<T>(text: &str, read: impl Fn(&str) -> Result<T, Wrong>) -> Result<T, Fi
     if text.len() > MOST_CHARACTERS && text.chars().count() > MOST_CHARACTERS {
         return Err(FieldProblem::TooLong { most: MOST_CHARACTERS });
     }
-    if text.chars().any(char::is_control) {
-        return Err(FieldProblem::ControlCharacter);
+    if text.chars().any(is_hidden) {
+        return Err(FieldProblem::HiddenCharacter);
     }
     read(text).map_err(|wrong| FieldProblem::Is { value: text.to_owned(), wrong })
 }

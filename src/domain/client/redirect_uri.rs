@@ -11,7 +11,7 @@ use super::{
 
 /// Says whether a redirect URI may be registered at all.
 ///
-/// Whether a private-use scheme suits the application's type is a question to the whole metadata.
+/// Whether a private-use scheme suits the application's type is checked with the whole metadata.
 pub fn check(text: &str) -> Result<(), UriFault> {
     let uri = Uri::parse(text)?;
     // RFC 6749 §3.1.2: an absolute URI without a fragment.
@@ -50,7 +50,7 @@ pub fn matches(
     port_is_free && meant.host == asked.host && meant.rest == asked.rest
 }
 
-/// Whether a URI leads to whichever program listens on the person's own machine.
+/// Tells whether a URI leads to the person's own machine, where any program may listen.
 pub fn is_loopback(text: &str) -> bool {
     let Ok(Uri { scheme: "http" | "https", authority: Some(authority), .. }) = Uri::parse(text)
     else {
@@ -59,9 +59,21 @@ pub fn is_loopback(text: &str) -> bool {
     is_loopback_host(&authority.host.to_ascii_lowercase())
 }
 
-/// Whether a URI leads to whichever program claimed its scheme (RFC 8252 §7.1).
+/// Tells whether a URI leads to a program that claimed its scheme, as any may (RFC 8252 §7.1).
 pub fn is_private_use(text: &str) -> bool {
     Uri::parse(text).is_ok_and(|uri| !matches!(uri.scheme, "http" | "https"))
+}
+
+/// Returns where a URI leads, in words that a person can judge: its host, or the scheme that a program
+/// on the person's device has claimed.
+pub fn host(text: &str) -> Option<String> {
+    let uri = Uri::parse(text).ok()?;
+    let named = match (uri.scheme, uri.authority) {
+        ("http" | "https", Some(authority)) => authority.host,
+        ("http" | "https", None) => return None,
+        (scheme, _) => scheme,
+    };
+    Some(named.to_ascii_lowercase()).filter(|named| !named.is_empty())
 }
 
 /// A plain http URI on this machine, cut where the port stands.

@@ -154,7 +154,7 @@ pub(super) fn check_callable(text: &str) -> Result<(), UriFault> {
 }
 
 /// Whether `host` as written is this machine: the parser for addresses takes four plain decimal
-/// numbers and no other notation, and `localhost.example` is somebody's domain.
+/// numbers and no other notation, and `localhost.example` is a domain like others.
 pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.parse::<Ipv4Addr>();
     matches!(host, "localhost" | "[::1]") || address.is_ok_and(|address| address.is_loopback())
@@ -186,7 +186,7 @@ fn is_scheme(scheme: &str) -> bool {
 }
 
 /// Lets through the characters of RFC 3986 §2 alone: no whitespace, no backslash, nothing beyond
-/// ASCII; and an encoded control character would only ever be an attack on whoever decodes it.
+/// ASCII. An encoded control character is an attack on a program that decodes it.
 fn check_characters(text: &str) -> Result<(), UriFault> {
     const MARKS: &[u8] = b"-._~:/?#[]@!$&'()*+,;=%";
     if !text.bytes().all(|b| b.is_ascii_alphanumeric() || MARKS.contains(&b)) {

@@ -73,7 +73,7 @@ impl ClientMetadata {
         let unnotified = self.backchannel_client_notification_endpoint.is_none();
         let pairwise = self.subject_type == Some(SubjectType::Pairwise);
         let rules = [
-            // RFC 7591 §2, OAuth 2.1 §2.3: whoever redirects registers where to.
+            // RFC 7591 §2, OAuth 2.1 §2.3: a client that uses redirects registers where they lead.
             (
                 grants.contains(&GrantType::AuthorizationCode) && self.redirect_uris.is_empty(),
                 "redirect_uris",

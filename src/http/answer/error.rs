@@ -52,6 +52,12 @@ impl OAuthError {
     pub const fn unavailable() -> Self {
         Self::new(Code::TemporarilyUnavailable, "please try again")
     }
+
+    /// Says when it is worth trying again.
+    pub const fn after(mut self, wait: RetryAfter) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
 }
 
 /// What could not be looked at may be there the next time.

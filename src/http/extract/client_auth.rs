@@ -1,12 +1,14 @@
 //! Which client is speaking: RFC 6749 §2.3, OAuth 2.1 §2.4.
 //!
 //! A client presents a secret in the Authorization header or in the body, never both, and only in the
-//! way it was registered for. Whoever fails is told the same, whatever was wrong, and costs the same.
+//! way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
+//! same; one that fails too often is told to wait, and is judged all the same.
 
-use super::form::{Form, decode};
+use super::form::{Form, Posted, decode};
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
+    limits::client_failures::Proof,
 };
 use crate::{
     actors::Hydrated,
@@ -17,12 +19,12 @@ use crate::{
 };
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
 const FAILED: OAuthError =
     OAuthError::new(Code::InvalidClient, "the client could not be authenticated");
 
-/// A client that is who it says it is, as far as its kind can show.
+/// A client that has proved who it is, or a public one, which cannot.
 pub struct Caller {
     seen: Arc<Hydrated<Client>>,
     pub confidential: bool,
@@ -54,12 +56,10 @@ struct Presented {
 pub async fn authenticate(
     app: &App,
     context: Context,
-    headers: &HeaderMap,
-    form: &Form,
+    posted: &Posted,
 ) -> Result<Caller, OAuthError> {
-    let presented = presented(headers, form)?;
-    // Whose id it is is public; what was presented is not even in reach.
-    let refuse = |why: Disbelief| FAILED.because(format!("{why:?}: {}", presented.told()));
+    let presented = presented(&posted.headers, &posted.form)?;
+    let refuse = |why: Disbelief| refusal(app, &presented, posted.address, why);
     if presented.client_id.len() > LONGEST_ID {
         return Err(refuse(Disbelief::UnknownClient));
     }
@@ -71,6 +71,16 @@ pub async fn authenticate(
         }
         Err(why) => Err(refuse(why)),
     }
+}
+
+/// Counts a failure, and says the same of all of them until there are too many.
+fn refusal(app: &App, presented: &Presented, address: IpAddr, why: Disbelief) -> OAuthError {
+    // Of an unknown client too, or the limit would tell which clients exist.
+    let failures = &app.client_failures;
+    let counted = failures.count(Proof::Secret, &presented.client_id, address, app.clock.now());
+    let refused = counted.map_or_else(OAuthError::from, |()| FAILED);
+    // A client id is public; the secret is not even in reach.
+    refused.because(format!("{why:?}: {} from {address}", presented.told()))
 }
 
 /// Why a client was not believed; for the log alone.
@@ -129,8 +139,8 @@ const fn several_methods() -> OAuthError {
 
 /// Reads HTTP Basic, in which id and secret are form-encoded first (RFC 6749 §2.3.1).
 ///
-/// Many programs leave that out, so a secret counts as it was sent as well: whoever knows either
-/// knows it.
+/// Many programs leave that out, so a secret counts as it was sent as well: a caller that knows one
+/// form knows the other.
 fn basic(header: &HeaderValue) -> Option<Presented> {
     let (scheme, credentials) = header.to_str().ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -211,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_logged_of_a_stranger_is_one_short_line() {
+    fn what_is_logged_of_an_unknown_client_is_one_short_line() {
         let (client_id, method) = ("x\n".repeat(500), AuthMethod::None);
         let told = Presented { client_id, secrets: vec![], method }.told();
         assert_eq!((told.len(), told.contains('\n')), (50, false));

@@ -1,6 +1,6 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
-use super::body;
+use super::{body, origin::Origin};
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
@@ -8,11 +8,11 @@ use crate::http::{
 };
 use axum::{
     body::Body,
-    extract::{FromRequest, Request},
+    extract::{FromRequest, FromRequestParts as _, Request},
     http::{HeaderMap, request::Parts},
 };
 use bytes::Bytes;
-use std::borrow::Cow;
+use std::{borrow::Cow, net::IpAddr};
 
 const MOST_PARAMETERS: usize = 64;
 
@@ -139,10 +139,12 @@ pub(super) fn decode(text: &[u8]) -> Result<Cow<'_, str>, OAuthError> {
     String::from_utf8(decoded).map(Cow::Owned).map_err(|_| NOT_TEXT)
 }
 
-/// A form, and the headers it came with.
+/// A form, and what it came with.
 pub struct Posted {
     pub headers: HeaderMap,
     pub form: Form,
+    /// The address of the caller.
+    pub address: IpAddr,
     /// Kept until the request is answered.
     _place: WorkPermit,
 }
@@ -151,9 +153,10 @@ impl FromRequest<App> for Posted {
     type Rejection = OAuthError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        let Ok(Origin(address)) = Origin::from_request_parts(&mut head, app).await;
         let (body, place) = arrived(&head, body, app).await?;
-        Ok(Self { headers: head.headers, form: Form::parse(&body)?, _place: place })
+        Ok(Self { headers: head.headers, form: Form::parse(&body)?, address, _place: place })
     }
 }
 

@@ -77,12 +77,40 @@ impl RequestSource {
     }
 }
 
-/// Tells whether JSON is asked for rather than a page.
+/// Tells whether JSON is asked for rather than a page: by its name, and no less than a page is.
 fn wants_json(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut kinds = accepted.flat_map(|value| value.split(','));
-    let named = |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kinds.any(|kind| named(kind) == "application/json")
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<(String, u16)> =
+        lines.flat_map(|line| line.split(',')).filter_map(media_range).collect();
+    // RFC 9110 §12.5.1: of the ranges that match, the most specific one counts.
+    let quality = |names: &[&str]| {
+        let named = |name: &&str| ranges.iter().filter(|range| range.0 == *name).max();
+        names.iter().find_map(named).map(|range| range.1)
+    };
+    let json = quality(&["application/json"]).unwrap_or(0);
+    json > 0 && json >= quality(&["text/html", "text/*", "*/*"]).unwrap_or(0)
+}
+
+/// Reads one range of `Accept` and its quality in thousandths; a quality that cannot be read is none.
+fn media_range(text: &str) -> Option<(String, u16)> {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().filter(|name| !name.is_empty())?.to_ascii_lowercase();
+    let mut parameters = parts.filter_map(|parameter| parameter.split_once('='));
+    let given = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    let quality = given.map_or(Some(1_000), |(_, value)| thousandths(value.trim()));
+    Some((name, quality.unwrap_or(0)))
+}
+
+/// Reads a quality: 0 or 1, and up to three digits after a point (RFC 9110 §12.4.2).
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let part: u16 = format!("{part:0<3}").parse().ok().filter(|_| digits)?;
+    match whole {
+        "0" => Some(part),
+        "1" if part == 0 => Some(1_000),
+        _ => None,
+    }
 }
 
 /// Tells whether a browser says that another site had it ask (Fetch Metadata).
@@ -137,6 +165,50 @@ mod tests {
         assert!(source(&[("accept", "text/html,*/*;q=0.8")]).is_browser);
         assert!(source(&[json, ("sec-fetch-mode", "cors")]).is_browser);
         assert!(source(&[("accept", "text/plain, application/json;q=0.5")]).wants_json);
+    }
+
+    #[test]
+    fn a_caller_gets_json_where_it_names_it_and_prefers_no_page() {
+        for accepted in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json, text/plain, */*",
+            "application/json, text/html;q=0.9",
+            "text/html;q=0.8, application/json;q=0.9",
+            "text/html, application/json",
+            "*/*;q=0.1, application/json;q=0.1",
+            "application/json;q=0.001",
+            ",, application/json ;q=1.000 ,",
+        ] {
+            assert!(source(&[("accept", accepted)]).wants_json, "{accepted}");
+        }
+        for accepted in [
+            "text/html,application/json;q=0.9",
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "*/*",
+            "application/*",
+            "*/*, application/json;q=0.5",
+            "text/*;q=0.5, application/json;q=0.4",
+            "application/json;q=0",
+            "application/json;q=0.000",
+            "application/json;q=",
+            "application/json;q=2",
+            "application/json;q=1.001",
+            "application/json;q=0.0001",
+            "application/json;q=-1",
+            "application/json;q=+1",
+            "application/json;q=NaN",
+            "application/json;q=0.5.5",
+            "application/json;q=é",
+            "application/json-patch",
+            "x/application/json",
+            ";q=1",
+            "",
+        ] {
+            assert!(!source(&[("accept", accepted)]).wants_json, "{accepted}");
+        }
+        let lines = [("accept", "text/html;q=0.5"), ("accept", "application/json")];
+        assert!(source(&lines).wants_json, "several lines are one list");
     }
 
     #[test]

@@ -55,3 +55,11 @@ pub async fn find(
     let (person, version) = (open.person_at(now), seen.version);
     Ok(Some(Present { id: token.id, person, version }))
 }
+
+/// Tells whether a request presents the token of an open session; its use is not noted.
+pub async fn is_open(app: &App, source: &RequestSource) -> bool {
+    let Some(token) = &source.session_token else { return false };
+    let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return false };
+    let seen = app.session_views.look_anew(&token.id).await;
+    seen.is_ok_and(|seen| seen.machine.opened_by(token.fingerprint, app.clock.now()).is_some())
+}

@@ -1,6 +1,10 @@
 //! How much callers may do: at once, how often, and against whom.
 
+mod allowances;
 pub mod attempts;
+pub mod client_failures;
+mod network;
 pub mod pace;
 pub mod purpose;
+pub mod registrations;
 pub mod request_permits;

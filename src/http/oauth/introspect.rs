@@ -1,6 +1,6 @@
 //! Token introspection: RFC 7662.
 //!
-//! A confidential client sees its own tokens and those of the resources it guards; of all others it
+//! A confidential client sees its own tokens and those of the resources in its `introspects`; of others it
 //! learns nothing but `{"active": false}`. What is answered is fresh (`facts::token_validity`).
 
 use crate::{
@@ -64,12 +64,12 @@ impl IntoResponse for Introspected {
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    Posted { headers, form, .. }: Posted,
+    posted: Posted,
 ) -> Result<Introspected, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
-    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, context, &posted).await?;
     let client = caller.confidential()?;
-    let token = form.token()?;
+    let token = posted.form.token()?;
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(&app, &caller, token).await;
     }
@@ -77,7 +77,7 @@ pub async fn post(
     if !may_see(&app, client, &claims) {
         return Ok(INACTIVE);
     }
-    // Whoever belongs to a suspended organization may not ask either.
+    // A client of a suspended organization may not ask either.
     if token_validity::look(&app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
@@ -85,7 +85,7 @@ pub async fn post(
 }
 
 fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
-    // What is for the issuer is guarded by nobody else.
+    // A token for the issuer is introspected by no API.
     let guarded =
         claims.aud != app.issuer && caller.introspects.iter().any(|one| *one == claims.aud);
     claims.client_id == caller.client_id || guarded
@@ -115,7 +115,7 @@ async fn refresh_token(
     let Some((_, expires_at)) = good.filter(|_| grant.client_id == client.client_id) else {
         return Ok(INACTIVE);
     };
-    // What it could be used for must still be there, as for an access token.
+    // What it rests on must still be live, as for an access token.
     let claims = Claims::of_grant(grant, &token.id, &app.issuer);
     if token_validity::look(app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);

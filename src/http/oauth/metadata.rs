@@ -26,7 +26,7 @@ pub const AUTH_METHODS: [AuthMethod; 2] =
 const SIGNED: [SigningAlgorithm; 3] =
     [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa];
 
-/// What ID tokens say of everybody.
+/// What every ID token may say.
 const TOKEN_CLAIMS: [&str; 11] =
     ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "org"];
 

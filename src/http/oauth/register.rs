@@ -1,8 +1,8 @@
 //! Dynamic client registration: RFC 7591, OIDC Dynamic Client Registration 1.0.
 //!
-//! Whoever asks is given an id, and a secret if it authenticates by one; both that and the token by
-//! which it manages itself are told once and kept as hashes. What this installation could not serve
-//! to it is refused now and not when somebody signs in.
+//! A client is given an id, and a secret if it authenticates by one. That and the token by which it
+//! manages itself are told once and kept as hashes. What this installation could not serve to it is
+//! refused now, and not when a person signs in. How many clients may register is bounded.
 
 mod refusal;
 
@@ -26,7 +26,7 @@ use crate::{
         app::App,
         extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
         facts::target,
-        limits::purpose::Purpose,
+        limits::{client_failures::Proof, purpose::Purpose, registrations::NotNow},
         routes,
     },
 };
@@ -37,12 +37,13 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::{net::IpAddr, time::Duration};
 
 const fn unfit(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidClientMetadata, description)
 }
 
-/// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); of its secret once.
+/// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); its secret only once.
 #[derive(Serialize)]
 pub struct Registered {
     client_id: String,
@@ -83,17 +84,19 @@ pub async fn post(
     let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
     check_served(&app, &metadata, &body)?;
     check_scopes(&app, metadata.scope.as_deref()).await?;
+    let kept_for = admit(&app, address).await?;
     let client_id = draw_text(&*app.dice, 16);
     // Leak scanners recognise secrets by how they begin.
     let draw = |prefix: &str| format!("{prefix}{}", draw_text(&*app.dice, 32));
-    let secret = metadata.asks_for_secret().then(|| draw("pcs_"));
+    let secret = metadata.may_use_secret().then(|| draw("pcs_"));
     let token = draw("prt_");
-    let members = metadata.members();
+    let members = metadata.registered_members();
     let registrant = Registrant {
         client_id: client_id.clone(),
         metadata,
         secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
         token: Fingerprint::of(token.as_bytes()),
+        kept_for,
     };
     let register = Command::Register(Box::new(registrant));
     app.registry.ask(&context, &client_id, register).await.map_err(|failure| match failure {
@@ -112,25 +115,49 @@ pub async fn post(
     Ok((StatusCode::CREATED, registered))
 }
 
+/// Counts one more client for its network and in all; says for how long it is kept if no person uses it.
+async fn admit(app: &App, address: IpAddr) -> Result<Duration, OAuthError> {
+    let now = app.clock.now();
+    if app.pace.addresses().is_limited(address) {
+        app.registrations.take(address, now)?;
+    }
+    app.registrations.add(&app.store, now).await.map_err(|why| match why {
+        NotNow::Full(wait) => TOO_MANY.after(wait),
+        NotNow::Unavailable(error) => error.into(),
+    })
+}
+
+const TOO_MANY: OAuthError = OAuthError::new(
+    Code::TemporarilyUnavailable,
+    "too many clients have registered and were never used: please try again later",
+);
+
 /// Where a client finds what is known of it.
 fn own_address(app: &App, client_id: &str) -> String {
     format!("{}{}/{client_id}", app.issuer, routes::REGISTER)
 }
 
-/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret: nobody knows it.
+/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret,
+/// of which only a hash is kept.
 pub async fn read(
     State(app): State<App>,
     client_id: Result<Path<String>, PathRejection>,
+    Origin(address): Origin,
     headers: HeaderMap,
 ) -> Result<Registered, OAuthError> {
     // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
     const REFUSED: OAuthError =
         OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
-    let _place = app.request_permits.work()?;
+    let _permit = app.request_permits.work()?;
     let token = bearer(&headers).map_err(|_| REFUSED)?;
     let Path(client_id) = client_id.map_err(|_| REFUSED)?;
+    let refuse = || {
+        let (failures, now) = (&app.client_failures, app.clock.now());
+        let counted = failures.count(Proof::RegistrationToken, &client_id, address, now);
+        counted.map_or_else(OAuthError::from, |()| REFUSED)
+    };
     if client_id.len() > LONGEST_ID || client_id.contains('\0') {
-        return Err(REFUSED);
+        return Err(refuse());
     }
     let seen = app.clients.look_anew(&client_id).await?;
     let known = seen.machine.known();
@@ -139,20 +166,20 @@ pub async fn read(
     let (Some(known), Some(registration)) =
         (known, registration.filter(|registration| registration.token == presented))
     else {
-        return Err(REFUSED);
+        return Err(refuse());
     };
     Ok(Registered {
         registration_client_uri: own_address(&app, &client_id),
         client_id_issued_at: registration.registered_at.seconds(),
         secret: None,
         registration_access_token: token.to_owned(),
-        metadata: known.metadata.members(),
+        metadata: known.metadata.registered_members(),
         client_id,
     })
 }
 
-/// Answers where registration is closed: it would take an initial access token (RFC 7591 §3), of
-/// which none is ever issued, so whatever was presented is not a good one (§3.2.2, RFC 6750 §3.1).
+/// Answers where registration is closed: it would take an initial access token (RFC 7591 §3). None is
+/// ever issued, so no token that is presented is a good one (§3.2.2, RFC 6750 §3.1).
 const CLOSED: OAuthError =
     OAuthError::new(Code::InvalidToken, "registration is closed: clients are made by the operator");
 
@@ -166,14 +193,15 @@ fn check_served(
     if !metadata.token_endpoint_auth_method.is_none_or(served) {
         return Err(unfit("the token_endpoint_auth_method is not offered yet"));
     }
-    // OIDC Registration §5: what is found there must name every redirect URI, and nobody looks yet.
+    // OIDC Registration §5: what is found there must name every redirect URI, and it is
+    // not fetched yet.
     if metadata.sector_identifier_uri.is_some() {
         return Err(unfit("a sector_identifier_uri is not offered yet"));
     }
     if metadata.subject_type == Some(SubjectType::Pairwise) {
         return Err(unfit("pairwise subjects are not offered yet"));
     }
-    // The authorization endpoint would refuse whoever wants more than is offered, always.
+    // The authorization endpoint would refuse a client that wants more than is offered, always.
     let more = [
         (metadata.dpop_bound_access_tokens, "dpop_bound_access_tokens is not offered yet"),
         (
@@ -194,7 +222,7 @@ fn check_served(
     }
     let keys = app.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
-    // Whoever has not named one may never want an ID token.
+    // A client that has not named one may never want an ID token.
     let named = said.contains_key("id_token_signed_response_alg");
     let id_token = metadata.id_token_signed_response_alg.filter(|_| named);
     let ours = [

@@ -26,22 +26,22 @@ const FOREIGN: OAuthError =
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    Posted { headers, form, .. }: Posted,
+    posted: Posted,
 ) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
-    let token = form.token()?;
+    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let token = posted.form.token()?;
     let client_id = &caller.client().client_id;
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
-        // Carried out though the caller hangs up.
+        // Carried out even if the caller closes the connection.
         return match app.families.ask_detached(&caller.context, &token.id, revoke).await {
             Err(Failure::Refused(token_family::Refusal::WrongClient)) => Err(FOREIGN),
-            // Nothing of it is left, which is what was wanted.
+            // The family has ended already.
             Ok(_) | Err(Failure::Refused(_)) => Ok(done()),
             Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
         };
     }
-    // RFC 7009 §2.2: what is no token of ours needs no revocation, which is what was wanted.
+    // RFC 7009 §2.2: a token that is not ours, or no longer, needs no revocation.
     if let Some(claims) = app.read_access_token(token) {
         // RFC 7009 §2.1: it must have been issued to the client that asks.
         if claims.client_id != *client_id {
@@ -52,7 +52,7 @@ pub async fn post(
             client_id: claims.client_id.into_owned(),
             organization: claims.org.map(Cow::into_owned),
         };
-        // Carried out though the caller hangs up.
+        // Carried out even if the caller closes the connection.
         app.access_tokens
             .ask_detached(&caller.context, &claims.jti, revoke)
             .await

@@ -51,7 +51,7 @@ const CLAIMS: [(&str, &[&str]); 4] = [
     ("phone", &["phone_number", "phone_number_verified"]),
 ];
 
-/// Lists every claim that somebody may get here.
+/// Lists every claim that may be told here.
 pub fn claims_supported() -> impl Iterator<Item = &'static str> {
     CLAIMS.iter().flat_map(|(_, claims)| claims.iter().copied())
 }
@@ -116,7 +116,7 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
 async fn answer(app: &App, presented: Result<&str, Missing>, _: &WorkPermit) -> Response {
     let told = match presented {
         Ok(token) => tell(app, token).await,
-        // RFC 6750 §3.1: whoever shows nothing is told only how to.
+        // RFC 6750 §3.1: a caller without a token is told only how to present one.
         Err(Missing::None) => {
             let mut response = INVALID_TOKEN.into_response();
             let bare = HeaderValue::from_static("Bearer realm=\"porteiro\"");

@@ -167,3 +167,21 @@ const registered = await check('discovery and registration (RFC 7591)', async ()
 });
 // A public client has nothing to introspect with; the API that its tokens are for does.
 await story(registered, callback, 'ES256', billing);
+
+// As most who use the library write it: no method is named, and it posts the secret it was given.
+about = 'no method named';
+const unnamed = await check('registration without a method (RFC 7591)', async () => {
+  const metadata = { client_name: 'From npm, unnamed', redirect_uris: [callback] };
+  const config = await client.dynamicClientRegistration(issuer, metadata, undefined, options);
+  const answer = config.clientMetadata();
+  assert.equal(answer.token_endpoint_auth_method, 'client_secret_basic');
+  assert.match(answer.client_secret, /^pcs_/);
+  return config;
+});
+await story(unnamed, callback, 'RS256', billing);
+about = 'no method named, ClientSecretPost';
+const posting = await check('discovery with the id and the secret alone', () => {
+  const { client_id, client_secret } = unnamed.clientMetadata();
+  return client.discovery(issuer, client_id, client_secret, undefined, options);
+});
+await check('a person signs in, and the secret is posted', () => tokens(posting, callback));

@@ -224,10 +224,26 @@ fn strings_and_lists_are_bounded() {
 }
 
 #[test]
-fn no_string_holds_a_control_character() {
-    for text in ["a\u{0}", "a\nb", "\u{1b}[2J", "a\u{7f}", "a\u{85}b"] {
+fn no_string_holds_a_character_that_cannot_be_seen_or_changes_the_order_of_others() {
+    for text in [
+        "a\u{0}",
+        "a\nb",
+        "\u{1b}[2J",
+        "a\u{7f}",
+        "a\u{85}b",
+        "Bank\u{202e}moc.live",
+        "\u{2066}a\u{2069}",
+        "Ac\u{200b}me",
+        "Ac\u{ad}me",
+        "\u{3164}",
+        "\u{feff}Acme",
+        "Acme\u{e0041}",
+    ] {
         for name in ["client_name", "client_name#pt", "software_id", "scope", "jwks_uri"] {
-            let complaint = format!("`{name}` contains a control character");
+            let complaint = format!(
+                "`{name}` contains a character that cannot be seen, or that changes the order of \
+                 others"
+            );
             assert_eq!(refusal(name, &json!(text)), complaint);
         }
         assert!(take("contacts", &json!([text])).is_err());

@@ -162,7 +162,7 @@ fn languages_are_bounded() {
 fn said_nothing_a_client_may_spend_a_code_and_refresh() {
     use GrantType::{AuthorizationCode, ClientCredentials, RefreshToken};
     let silent = ClientMetadata::default();
-    assert_eq!(silent.grant_types(false), [], "nobody could be sent back to it");
+    assert_eq!(silent.grant_types(false), [], "no browser could be sent back to it");
     assert_eq!(silent.grant_types(true), [ClientCredentials]);
     assert_eq!((silent.response_types(false), silent.response_types(true)), (vec![], vec![]));
     let redirecting = of(&json!({ "redirect_uris": ["https://a.example/"] }));

@@ -250,7 +250,7 @@ fn hostile() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_matches_leads_a_browser_to_the_same_place(presented in hostile()) {
+    fn whatever_matches_leads_a_browser_to_the_same_address(presented in hostile()) {
         for registered in ["http://127.0.0.1/cb", "http://[::1]:8080/cb?a=b", "http://localhost/cb"] {
             if !matches(registered, &presented, None) {
                 continue;

@@ -254,3 +254,21 @@ fn a_redirect_into_the_persons_own_machine_is_told_apart() {
         assert!(!is_loopback(uri) && !is_private_use(uri), "{uri}");
     }
 }
+
+#[test]
+fn a_redirect_uri_is_shown_by_its_host_or_its_private_scheme() {
+    for (uri, shown) in [
+        ("https://app.example.com/cb?x=bank.example", Some("app.example.com")),
+        ("https://APP.example.com:8443/cb", Some("app.example.com")),
+        ("http://127.0.0.1:51004/cb", Some("127.0.0.1")),
+        ("http://[::1]/cb", Some("[::1]")),
+        ("com.example.app:/cb", Some("com.example.app")),
+        ("com.example.app://bank.example/cb", Some("com.example.app")),
+        ("https:bank.example", None),
+        ("https://bank.example@evil.example/", None),
+        ("/cb", None),
+        ("", None),
+    ] {
+        assert_eq!(host(uri).as_deref(), shown, "{uri}");
+    }
+}

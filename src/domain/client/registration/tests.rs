@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{
     Machine as _,
-    client::{Command, Draft, FieldProblem, Wrong},
+    client::{CLIENTS, Command, Draft, FieldProblem, UNUSED_CLIENTS, Wrong},
 };
 use serde_json::json;
 
@@ -20,13 +20,18 @@ fn faulty(members: Value) -> Vec<String> {
 
 fn registrant(members: Value) -> Registrant {
     let metadata = read(members).unwrap();
-    let secret = metadata.asks_for_secret().then(|| Fingerprint::of(b"a secret"));
+    let secret = metadata.may_use_secret().then(|| Fingerprint::of(b"a secret"));
     let token = Fingerprint::of(b"a token");
-    Registrant { client_id: "drawn".to_owned(), metadata, secret, token }
+    let client_id = "drawn".to_owned();
+    Registrant { client_id, metadata, secret, token, kept_for: KEPT_UNUSED }
 }
 
 fn take(client: &mut Client, command: &Command) -> Result<Provisioned, Refusal> {
-    let decision = client.decide(command, NOW);
+    take_at(client, command, NOW)
+}
+
+fn take_at(client: &mut Client, command: &Command, now: Timestamp) -> Result<Provisioned, Refusal> {
+    let decision = client.decide(command, now);
     for event in &decision.events {
         client.apply(event);
     }
@@ -42,7 +47,8 @@ fn registered() -> Client {
 
 #[test]
 fn what_was_left_unsaid_is_said() {
-    let members = read(json!({ "redirect_uris": ["https://a.example/cb"] })).unwrap().members();
+    let metadata = read(json!({ "redirect_uris": ["https://a.example/cb"] })).unwrap();
+    let members = metadata.registered_members();
     let said = json!({
         "redirect_uris": ["https://a.example/cb"],
         "grant_types": ["authorization_code", "refresh_token"],
@@ -78,7 +84,7 @@ fn nothing_that_an_operator_says_of_a_client_is_heeded() {
         "redirect_uris": ["https://a.example/cb"],
         "client_id": "mine", "client_secret": "mine", "trusted": true, "organization": "acme",
         "roles": ["manager"], "introspects": ["https://api.example.com/"],
-        "require_profile": "fapi2", "registration": { "used": true },
+        "require_profile": "fapi2", "registration": { "adopted": true },
         "software_statement": "ey.ey.x", "unheard_of": [1],
     }));
     let mut client = Client::default();
@@ -87,9 +93,9 @@ fn nothing_that_an_operator_says_of_a_client_is_heeded() {
     assert_eq!(known.client_id, "drawn");
     assert!(!known.trusted && known.organization.is_none() && known.roles.is_empty());
     assert!(known.introspects.is_empty() && known.require_profile.is_none());
-    assert!(known.is_awaited());
+    assert!(known.is_self_registered() && known.is_unused());
     assert_eq!(known.secret, Some(Fingerprint::of(b"a secret")));
-    assert_eq!(known.metadata.members().len(), 5);
+    assert_eq!(known.metadata.members().len(), 4);
 }
 
 #[test]
@@ -123,7 +129,7 @@ fn what_cannot_stand_is_refused_by_its_field() {
 }
 
 #[test]
-fn a_secret_is_given_to_whoever_authenticates_by_one_and_to_nobody_else() {
+fn a_secret_is_given_to_a_client_that_authenticates_by_one_and_to_no_other() {
     let mut asked = registrant(json!({ "redirect_uris": ["https://a.example/"] }));
     asked.secret = None;
     let without = take(&mut Client::default(), &Command::Register(Box::new(asked)));
@@ -146,30 +152,110 @@ fn an_id_that_is_taken_is_not_registered_again() {
     assert_eq!(client, before);
 }
 
+const DAYS: Duration = Duration::from_hours(24);
+
+fn used(by: UsedBy, kept_for: Duration) -> Command {
+    Command::Use(Usage { by, kept_for })
+}
+
 #[test]
-fn a_client_that_nobody_used_is_forgotten_after_thirty_days() {
+fn a_client_that_was_never_used_is_forgotten_after_the_time_it_was_given() {
+    let client = registered();
+    assert_eq!(client.forget_at(), Some(NOW + KEPT_UNUSED));
+    let unknown = Client::default().decide(&used(UsedBy::Person, DAYS), NOW);
+    assert_eq!(unknown.outcome, Err(Refusal::NoSuchClient));
+}
+
+#[test]
+fn every_use_postpones_the_end_and_none_prevents_it() {
     let mut client = registered();
-    let end = NOW + Duration::from_hours(720);
-    assert_eq!(client.forget_at(), Some(end));
-    let first = client.decide(&Command::Use, NOW);
+    let itself = used(UsedBy::Itself, 30 * DAYS);
+    take_at(&mut client, &itself, NOW + 20 * DAYS).unwrap();
+    assert_eq!(client.forget_at(), Some(NOW + 50 * DAYS), "one token makes no client permanent");
+    take_at(&mut client, &used(UsedBy::Person, 90 * DAYS), NOW + 21 * DAYS).unwrap();
+    assert_eq!(client.forget_at(), Some(NOW + 111 * DAYS));
+    take_at(&mut client, &itself, NOW + 22 * DAYS).unwrap();
+    assert_eq!(client.forget_at(), Some(NOW + 111 * DAYS), "and shortens nothing");
+}
+
+#[test]
+fn a_use_is_noted_once_a_day_at_most() {
+    let mut client = registered();
+    let itself = used(UsedBy::Itself, 30 * DAYS);
+    let first = client.decide(&itself, NOW);
     assert_eq!((first.events.len(), first.effects.write_nothing()), (1, true));
-    assert!(matches!(take(&mut client, &Command::Use), Ok(Provisioned::Changed(_))));
-    assert_eq!(client.forget_at(), None);
-    let later = client.decide(&Command::Use, end);
-    assert!(later.events.is_empty() && later.effects.write_nothing(), "only the first is a commit");
-    assert_eq!(Client::default().decide(&Command::Use, NOW).outcome, Err(Refusal::NoSuchClient));
+    assert!(matches!(take(&mut client, &itself), Ok(Provisioned::Changed(_))));
+    let soon = client.decide(&itself, NOW + DAYS - Duration::from_millis(1));
+    assert!(soon.events.is_empty() && soon.effects.write_nothing());
+    assert_eq!(client.decide(&itself, NOW + DAYS).events.len(), 1);
+    // The first person is noted at once: the client does not count as unused any more.
+    let person = used(UsedBy::Person, 90 * DAYS);
+    assert!(matches!(take(&mut client, &person), Ok(Provisioned::Changed(_))));
+    assert_eq!(take(&mut client, &person), Ok(Provisioned::Unchanged));
+}
+
+#[test]
+fn a_client_is_listed_as_unused_until_a_person_has_used_it() {
+    let mut client = registered();
+    let lists = |client: &Client| -> Vec<&'static str> {
+        client.listings().into_iter().map(|listing| listing.list).collect()
+    };
+    assert_eq!(lists(&client), [CLIENTS, UNUSED_CLIENTS]);
+    take(&mut client, &used(UsedBy::Itself, DAYS)).unwrap();
+    assert_eq!(lists(&client), [CLIENTS, UNUSED_CLIENTS]);
+    take(&mut client, &used(UsedBy::Person, DAYS)).unwrap();
+    assert_eq!(lists(&client), [CLIENTS]);
 }
 
 #[test]
 fn a_client_that_an_operator_provisions_is_kept() {
     let mut client = registered();
+    assert!(client.known().unwrap().is_self_registered());
     let draft = Draft { client_id: "drawn".to_owned(), ..Draft::default() };
     let provision = Command::Provision { draft: Box::new(draft), home: None };
     let outcome = take(&mut client, &provision);
     assert_eq!(outcome, Ok(Provisioned::Changed(vec!["registration"])));
     assert_eq!(client.forget_at(), None);
     assert_eq!(take(&mut client, &provision), Ok(Provisioned::Unchanged));
-    assert!(client.known().unwrap().registration.is_some(), "its token still works");
+    let known = client.known().unwrap();
+    assert!(known.registration.is_some(), "its token still works");
+    assert!(!known.is_self_registered(), "it is the operator's now");
+    let used = used(UsedBy::Person, DAYS);
+    assert_eq!(take(&mut client, &used), Ok(Provisioned::Unchanged));
+}
+
+#[test]
+fn a_client_that_named_no_method_presents_its_secret_either_way_and_another_as_it_said() {
+    let methods = |members: Value| {
+        let mut client = Client::default();
+        take(&mut client, &Command::Register(Box::new(registrant(members)))).unwrap();
+        let known = client.known().unwrap().clone();
+        let ways = AuthMethod::ALL.iter().filter(|method| known.authenticates_by(**method));
+        (ways.map(|way| way.name()).collect::<Vec<_>>(), known.metadata.registered_members())
+    };
+    let mut asked = json!({ "redirect_uris": ["https://a.example/cb"] });
+    let (ways, told) = methods(asked.clone());
+    assert_eq!(ways, ["client_secret_basic", "client_secret_post"]);
+    assert_eq!(told["token_endpoint_auth_method"], "client_secret_basic");
+    for named in ["client_secret_basic", "client_secret_post", "none"] {
+        asked["token_endpoint_auth_method"] = named.into();
+        let (ways, told) = methods(asked.clone());
+        assert_eq!(ways, [named]);
+        assert_eq!(told["token_endpoint_auth_method"], named);
+    }
+}
+
+#[test]
+fn a_client_registers_eight_kilobytes_of_metadata_and_no_more() {
+    let asked = |characters: usize| {
+        let uris: Vec<String> = (0..10)
+            .map(|n| format!("https://a.example/{n}{}", "x".repeat(characters / 10)))
+            .collect();
+        read(json!({ "redirect_uris": uris, "ignored": "x".repeat(50_000) }))
+    };
+    assert!(asked(7_500).is_ok());
+    let faults = asked(8_500).unwrap_err();
+    assert_eq!(faults[0].problem, FieldProblem::TooLarge { most: MOST_METADATA });
 }
 
 #[test]
@@ -183,6 +269,14 @@ fn a_registration_is_stored_as_hashes_and_what_was_stored_before_it_is_read() {
         "trusted": false, "require_profile": null, "introspects": [],
     } });
     let older: Client = serde_json::from_value(older).unwrap();
-    assert!(!older.known().unwrap().is_awaited());
+    assert!(!older.known().unwrap().is_self_registered());
     assert_eq!(older.forget_at(), None);
+    let mut earlier = serde_json::to_value(&client).unwrap();
+    let registration = &mut earlier["Known"]["registration"];
+    for name in ["used_at", "used_by_person", "kept_until", "adopted"] {
+        registration.as_object_mut().unwrap().remove(name);
+    }
+    registration["used"] = true.into();
+    let earlier: Client = serde_json::from_value(earlier).unwrap();
+    assert_eq!(earlier.forget_at(), Some(NOW + KEPT_UNUSED));
 }

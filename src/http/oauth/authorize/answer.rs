@@ -1,20 +1,23 @@
 //! Answers of the authorization endpoint: redirects for browsers, documents for programs, and a page
-//! or JSON where nobody can be redirected.
+//! or JSON where a redirect is not safe.
 
 use super::proof::Proven;
 use crate::{
     domain::{
         authorization::Request,
+        client::redirect_uri,
         flow::{Flow, Seed, SignedIn},
     },
     http::{
         answer::{
             authorization_error::AuthorizationError,
             error::{OAuthError, Refused},
+            never_stored, private_json,
             redirect::see_other,
         },
         app::App,
         extract::{cookies::with_cookie, request_source::RequestSource},
+        facts::session,
         flows::{
             Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
@@ -25,6 +28,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 /// The kind of flow that a client's request begins.
@@ -59,6 +63,8 @@ pub async fn give(
             let to = error.redirect_to(&proven.redirect_uri, proven.state.as_deref(), &app.issuer);
             let response = if wants_json {
                 Ok(over(app, proven, source, None, Some(to)).await)
+            } else if stays_here(app, proven, &source).await {
+                Ok(destination_page(proven, error))
             } else {
                 see_other(&to)
             };
@@ -68,7 +74,7 @@ pub async fn give(
     given.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Marks a refusal for the log and for whoever counts.
+/// Marks a refusal for the log and the metrics.
 fn noted(mut response: Response, error: AuthorizationError) -> Response {
     let AuthorizationError { code, description } = error;
     response.extensions_mut().insert(Refused { code, description, reason: None });
@@ -89,11 +95,7 @@ async fn begin(
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         Document::of(app, shown).await?.into_response()
     } else {
-        let Some(link) = &app.links.sign_in else {
-            let text = "There is no sign-in page here: ask for application/json, or have the \
-                        operator set links.sign_in.\n";
-            return Ok((StatusCode::BAD_REQUEST, text).into_response());
-        };
+        let Some(link) = &app.links.sign_in else { return Ok(no_sign_in_page()) };
         let mut link = link.clone();
         link.query_pairs_mut().append_pair("flow", &id);
         see_other(link.as_str())?
@@ -122,23 +124,79 @@ async fn over(
     with_cookie(Document::over(app, &id, &over, code_to).await, cookie)
 }
 
-/// Where it is not certain whose redirect URI it is, nobody is sent there (RFC 6749 §4.1.2.1).
+/// Answers HEAD to a request that GET would go on with: nothing is issued and no cookie is set, and
+/// headers that only issuing could tell are left out (RFC 9110 §9.3.2).
+pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Response {
+    if source.wants_json {
+        return private_json(&Map::<String, Value>::new());
+    }
+    if proven.is_silent || is_signed_in(app, source).await {
+        let mut response = StatusCode::SEE_OTHER.into_response();
+        never_stored(&mut response);
+        return response;
+    }
+    match &app.links.sign_in {
+        Some(link) => see_other(link.as_str()).unwrap_or_else(IntoResponse::into_response),
+        None => no_sign_in_page(),
+    }
+}
+
+/// Tells whether a browser is kept from following an error to the client.
+///
+/// Anyone can register a client, and a link to us with a mistake in it would then lead anywhere. So an
+/// error of such a client is a page, unless the person has signed in here (RFC 9700 §4.11.2, adr/0044).
+async fn stays_here(app: &App, proven: &Proven, source: &RequestSource) -> bool {
+    let leaves = !proven.client().is_self_registered() || proven.is_silent;
+    !leaves && !is_signed_in(app, source).await
+}
+
+async fn is_signed_in(app: &App, source: &RequestSource) -> bool {
+    session::is_open(app, source).await
+}
+
+/// Names the host that an error would have led to.
+fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
+    // A host or a scheme: letters, digits and a few marks, none of which means anything in HTML.
+    let host = redirect_uri::host(&proven.redirect_uri).unwrap_or_default();
+    let text = format!(
+        "<p>The application that sent you here made a mistake: {}.</p>\n\
+         <p>It registered itself here, and would take you to <strong>{host}</strong>. \
+         Go there only if you know it.</p>\n",
+        error.description
+    );
+    let refused = OAuthError::new(error.code, error.description);
+    page(refused.with_status(StatusCode::BAD_REQUEST), &text)
+}
+
+/// Where it is not certain whose redirect URI it is, no browser is sent there (RFC 6749 §4.1.2.1).
 pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
     if source.wants_json {
         return error.into_response();
     }
+    let text = format!(
+        "<p>The application that sent you here made a mistake: {}.</p>\n\
+         <p>Go back to it and try again; if that does not help, tell its makers.</p>\n",
+        error.description
+    );
+    page(error, &text)
+}
+
+/// Shows a refusal to a person.
+fn page(error: OAuthError, text: &str) -> Response {
     let page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
          <title>This sign-in link cannot be used</title></head>\n<body>\n\
-         <h1>This sign-in link cannot be used</h1>\n\
-         <p>The application that sent you here made a mistake: {}.</p>\n\
-         <p>Go back to it and try again; if that does not help, tell its makers.</p>\n\
-         </body>\n</html>\n",
-        error.description
+         <h1>This sign-in link cannot be used</h1>\n{text}</body>\n</html>\n"
     );
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     let mut response = error.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, html);
     let (head, _) = response.into_parts();
     Response::from_parts(head, page.into())
+}
+
+fn no_sign_in_page() -> Response {
+    let text = "There is no sign-in page here: ask for application/json, or have the operator set \
+                links.sign_in.\n";
+    (StatusCode::BAD_REQUEST, text).into_response()
 }

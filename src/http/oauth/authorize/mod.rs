@@ -1,12 +1,13 @@
 //! The authorization endpoint: RFC 6749 §3.1 as OAuth 2.1 has it, OIDC Core §3.1.2, RFC 9207.
 //!
-//! 1. client and redirect URI are proved; without them nobody is sent anywhere ([`proof`]);
-//! 2. the request passes an ordered table of checks ([`checks`]); from here on an error is a redirect;
-//! 3. somebody with a live session may be done at once: the same rules as in a flow decide;
-//! 4. everybody else begins a flow.
+//! 1. client and redirect URI are proved; without them no browser is sent anywhere ([`proof`]);
+//! 2. the request passes an ordered table of checks ([`checks`]); from here on an error is a redirect,
+//!    or a page where the client registered itself and the browser has no session ([`answer`]);
+//! 3. a person with a live session may be done at once: the same rules as in a flow decide;
+//! 4. everyone else begins a flow.
 //!
-//! Browsers are redirected; whoever asks for JSON gets the document of the flow, or of one that is
-//! over already.
+//! Browsers are redirected; a caller that asks for JSON gets the document of the flow, or of one that
+//! is over already. HEAD is answered as GET would be, and issues nothing.
 
 mod answer;
 pub mod checks;
@@ -39,12 +40,45 @@ use axum::{
 use silent::Asking;
 use url::form_urlencoded;
 
-/// Bytes; the head of a request has room for as many again.
+/// Bytes; the head of a request may have as many again.
 const LONGEST_LINK: usize = 16 * 1024;
 
 /// Serves links and forms (OIDC Core §3.1.2.1), and refuses other methods in JSON.
 pub fn methods() -> MethodRouter<App> {
-    routing::get(get).head(refuse_method).post(post).fallback(refuse_method)
+    routing::get(get).head(head).post(post).fallback(refuse_method)
+}
+
+/// RFC 9110 §9.1 and §9.2.1: a caller that only looks at a link gets no code by it, no flow and no
+/// cookie.
+async fn head(
+    State(app): State<App>,
+    Origin(address): Origin,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let source = RequestSource::of(&headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return answer::unproven(&source, OAuthError::from(wait));
+    }
+    let _permit = match app.request_permits.work() {
+        Ok(permit) => permit,
+        Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
+    };
+    let proven = match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
+        Ok(form) => proof::prove(&app, &form).await.map(|proven| (form, proven)),
+        Err(error) => Err(error),
+    };
+    let (form, proven) = match proven {
+        Ok(proven) => proven,
+        Err(error) => return answer::unproven(&source, error),
+    };
+    match checks::run(&app, &form, &proven).await {
+        // A document would be that of a flow.
+        Err(error) if !source.wants_json => {
+            answer::give(&app, &proven, Answered::Refused(error), source).await
+        }
+        _ => answer::outline(&app, &proven, &source).await,
+    }
 }
 
 async fn get(
@@ -58,8 +92,8 @@ async fn get(
     if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
         return answer::unproven(&source, OAuthError::from(wait));
     }
-    let _place = match app.request_permits.work() {
-        Ok(place) => place,
+    let _permit = match app.request_permits.work() {
+        Ok(permit) => permit,
         Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
@@ -80,7 +114,7 @@ async fn post(
     if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
         return answer::unproven(&source, OAuthError::from(wait));
     }
-    let (body, _place) = match form::arrived(&head, body, &app).await {
+    let (body, _permit) = match form::arrived(&head, body, &app).await {
         Ok(arrived) => arrived,
         Err(error) => return answer::unproven(&source, error),
     };
@@ -107,10 +141,9 @@ fn as_link(headers: &HeaderMap, source: &RequestSource, body: &[u8]) -> Option<S
     (link.len() <= LONGEST_LINK).then_some(link)
 }
 
-/// RFC 9110 §9.2.1: whoever only looks at what a link would answer gets no code by it.
 async fn refuse_method() -> Response {
     let mut response = OAuthError::from(Stopped::MethodNotAllowed).into_response();
-    let allowed = HeaderValue::from_static("GET,POST");
+    let allowed = HeaderValue::from_static("GET,HEAD,POST");
     response.headers_mut().insert(header::ALLOW, allowed);
     response
 }

@@ -1,4 +1,4 @@
-//! Who asks, and where the answer may go: before both are certain nobody is redirected.
+//! Which client asks, and where the answer may go: before both are certain no browser is redirected.
 
 use super::checks::LONGEST_STATE;
 use crate::{
@@ -18,6 +18,8 @@ pub struct Proven {
     pub redirect_uri: String,
     pub state: Option<String>,
     pub scope: String,
+    /// `prompt=none`: no page is shown, whatever happens (OIDC Core §3.1.2.1).
+    pub is_silent: bool,
 }
 
 impl Proven {
@@ -37,9 +39,9 @@ const fn invalid(description: &'static str) -> OAuthError {
 
 pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
     const UNKNOWN: OAuthError = invalid("the client is not known");
-    for name in ["client_id", "redirect_uri"] {
+    for name in ["client_id", "redirect_uri", "state"] {
         if form.is_repeated(name) {
-            return Err(invalid("client_id and redirect_uri are given once"));
+            return Err(invalid("client_id, redirect_uri and state are given once"));
         }
     }
     let client_id = form.get("client_id").ok_or(invalid("the parameter client_id is missing"))?;
@@ -60,11 +62,16 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
         (None, _) => return Err(invalid("the parameter redirect_uri is missing")),
     };
     let redirect_uri = redirect_uri.to_owned();
-    // RFC 6749 §4.1.2.1 has it sent back; one that is too long was never taken.
-    let short = |state: &&str| state.len() <= LONGEST_STATE && !form.is_repeated("state");
-    let state = form.get("state").filter(short).map(str::to_owned);
-    // For showing alone; what is asked for is checked later, and bounded.
+    // RFC 6749 §4.1.2.1 has it sent back. A client that gets an answer without its state cannot tell
+    // it from a forged one, so where the state cannot be sent back there is no redirect.
+    let state = form.get("state");
+    if state.is_some_and(|state| state.len() > LONGEST_STATE) {
+        return Err(invalid("the state has more than 2048 bytes"));
+    }
+    let state = state.map(str::to_owned);
+    // To be shown; what is asked for is checked later, and bounded.
     let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);
     let scope = scope.unwrap_or_default().to_owned();
-    Ok(Proven { seen, redirect_uri, state, scope })
+    let is_silent = form.get("prompt") == Some("none") && !form.is_repeated("prompt");
+    Ok(Proven { seen, redirect_uri, state, scope, is_silent })
 }

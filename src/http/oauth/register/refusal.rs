@@ -45,6 +45,9 @@ fn described(fault: &FieldFault) -> &'static str {
             _ => "a redirect URI is malformed",
         };
     }
+    if matches!(fault.problem, FieldProblem::TooLarge { .. }) {
+        return "the client metadata holds too much: 8192 bytes are allowed";
+    }
     sentence(member(fault), Flaw::of(&fault.problem))
 }
 
@@ -66,7 +69,7 @@ impl Flaw {
         use FieldProblem as P;
         match problem {
             P::Shape(_) => Self::Shape,
-            P::Empty | P::TooLong { .. } | P::TooMany { .. } => Self::Bounds,
+            P::Empty | P::TooLong { .. } | P::TooMany { .. } | P::TooLarge { .. } => Self::Bounds,
             P::NotOffered { .. } => Self::NotOffered,
             P::Is { wrong, .. } | P::Contains { wrong, .. } => match wrong {
                 Wrong::NeverOffered | Wrong::NeedsClearSecret | Wrong::NotOneOf(_) => {
@@ -78,7 +81,7 @@ impl Flaw {
             P::KeySet(_) => Self::Keys,
             P::Beside { .. } => Self::Beside,
             P::Needed { .. } => Self::Needed,
-            P::Unknown | P::ControlCharacter => Self::Malformed,
+            P::Unknown | P::HiddenCharacter => Self::Malformed,
         }
     }
 }

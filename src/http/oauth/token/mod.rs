@@ -50,11 +50,12 @@ pub const GRANTS: [GrantType; 3] =
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    Posted { headers, form, .. }: Posted,
+    posted: Posted,
 ) -> Result<Issued, OAuthError> {
     const UNSUPPORTED: OAuthError =
         OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");
-    let caller = client_auth::authenticate(&app, context, &headers, &form).await?;
+    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let form = &posted.form;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
     let grant = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
     let grant = grant.filter(|grant| GRANTS.contains(grant)).ok_or(UNSUPPORTED)?;
@@ -63,13 +64,16 @@ pub async fn post(
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     let issued = match grant {
-        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, &form).await?,
-        GrantType::RefreshToken => refresh_token::grant(&app, &caller, &form).await?,
-        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, &form).await?,
+        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, form).await?,
+        GrantType::RefreshToken => refresh_token::grant(&app, &caller, form).await?,
+        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, form).await?,
         _ => return Err(UNSUPPORTED),
     };
     // Not before something was granted: anyone may name a public client.
-    app.note_use_of(&caller.context, caller.client());
+    match grant {
+        GrantType::ClientCredentials => app.note_own_use_of(&caller.context, caller.client()),
+        _ => app.note_use_of(&caller.context, caller.client()),
+    }
     app.vitals.issued(grant);
     Ok(issued)
 }

@@ -7,7 +7,7 @@ pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationEr
     match &asked.hinted {
         Hinted::Nothing => Ok(()),
         Hinted::NotOurs => Err(AuthorizationError::invalid("the id_token_hint is not one of ours")),
-        Hinted::Somebody(subject) => {
+        Hinted::Subject(subject) => {
             draft.hint = Some(subject.clone());
             Ok(())
         }

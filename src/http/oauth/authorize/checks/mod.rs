@@ -1,6 +1,6 @@
 //! What every authorization request must satisfy, in this order: one file a check.
 //!
-//! Client and redirect URI have been proved before the first of them, so whatever is refused here is
+//! Client and redirect URI have been proved before the first of them, so what is refused here can be
 //! told to the client by a redirect.
 
 mod acr_values;
@@ -56,7 +56,7 @@ enum Hinted {
     Nothing,
     NotOurs,
     /// The subject it names.
-    Somebody(String),
+    Subject(String),
 }
 
 /// What the checks make of it.
@@ -106,7 +106,7 @@ pub async fn run(app: &App, form: &Form, proven: &Proven) -> Result<Request, Aut
     let hinted = match form.get("id_token_hint") {
         None => Hinted::Nothing,
         Some(token) => {
-            app.subject_of_id_token(token, client).map_or(Hinted::NotOurs, Hinted::Somebody)
+            app.subject_of_id_token(token, client).map_or(Hinted::NotOurs, Hinted::Subject)
         }
     };
     let asked = Asked { form, client, scopes, target, hinted };

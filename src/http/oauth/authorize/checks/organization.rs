@@ -4,7 +4,7 @@
 use super::{Asked, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
-/// No slug is longer; whatever else it may be, it is nobody's.
+/// No slug is longer.
 const LONGEST: usize = 63;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {

@@ -1,4 +1,4 @@
-//! PKCE with S256 on every request, whoever asks (RFC 7636 §4.3; OAuth 2.1 §4.1.1).
+//! PKCE with S256 on every request of every client (RFC 7636 §4.3; OAuth 2.1 §4.1.1).
 
 use super::{Asked, Draft};
 use crate::domain::Fingerprint;

@@ -3,14 +3,11 @@
 use super::{Asked, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
-/// Bytes; it travels in addresses, and in the id of the flow.
+/// Bytes; it travels in addresses, and in the id of the flow. A longer one is refused before.
 pub const LONGEST: usize = 2_048;
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(state) = asked.form.get("state") else { return Ok(()) };
-    if state.len() > LONGEST {
-        return Err(AuthorizationError::invalid("the state has more than 2048 bytes"));
-    }
     if state.chars().any(char::is_control) {
         return Err(AuthorizationError::invalid("the state contains a control character"));
     }
