@@ -1,6 +1,6 @@
 //! The token family, model-checked: every order of events within bounds, over the real machine.
 //!
-//! A store, two nodes, a client, a stranger and a thief; actors that die, commits of unknown fate,
+//! A store, two nodes, a client, an impostor and a thief; actors that die, commits of unknown fate,
 //! answers that are lost or stolen, time, a session that ends, a role that is lost. `shell` says what
 //! it mirrors of production and what it leaves out; adr/0019 says why it is done this way.
 //!

@@ -67,7 +67,7 @@ impl Request {
         self.hint.as_ref().is_some_and(|account| *account != person.account)
     }
 
-    /// Tells whether somebody who signed in before must do so again.
+    /// Tells whether a person who signed in before must do so again.
     pub fn wants_fresh_sign_in(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
             let since = person.evidence.last().map(|at| now.since(at));

@@ -214,8 +214,8 @@ impl Open {
                         self.stage = Stage::Organization;
                         return self.moved();
                     }
-                    Settled::AskConsent(place) => {
-                        (self.stage, self.consent_for) = (Stage::Consent, place);
+                    Settled::AskConsent(question) => {
+                        (self.stage, self.consent_for) = (Stage::Consent, question.organization);
                         return self.moved();
                     }
                 }

@@ -41,6 +41,7 @@ fn place(slug: &str) -> MembershipChoice {
         organization: slug.to_owned(),
         name: slug.to_owned(),
         enabled: true,
+        roles: vec![],
         permissions: [].into_iter().collect(),
         requirements: vec![Requirement::unchanged::<crate::domain::organization::Organization>(
             slug, 7,
@@ -50,8 +51,9 @@ fn place(slug: &str) -> MembershipChoice {
 
 fn facts(slugs: &[&str], consent: ConsentRule) -> Box<AuthorizationFacts> {
     let memberships = slugs.iter().map(|slug| place(slug)).collect();
-    let (offered, requirements) = (vec![], vec![]);
-    Box::new(AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements })
+    let (resource, offered, requirements) = (None, vec![], vec![]);
+    let ceiling = None;
+    Box::new(AuthorizationFacts { ceiling, resource, offered, memberships, consent, requirements })
 }
 
 fn fresh() -> Box<Fresh> {

@@ -48,6 +48,13 @@ impl OAuthError {
         self
     }
 
+    /// The request may have been carried out. What it presented may be spent, so it is not told to
+    /// come back: there is no `Retry-After`.
+    pub const OUTCOME_UNKNOWN: Self = Self::new(
+        Code::ServerError,
+        "it is not known whether this was carried out: begin anew, and do not repeat it",
+    );
+
     /// Nothing is wrong with the request; the same may succeed later.
     pub const fn unavailable() -> Self {
         Self::new(Code::TemporarilyUnavailable, "please try again")

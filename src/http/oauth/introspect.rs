@@ -1,7 +1,7 @@
 //! Token introspection: RFC 7662.
 //!
 //! A confidential client sees its own tokens and those of the resources it guards; of all others it
-//! learns nothing but `{"active": false}`. What is answered is fresh ([`standing`]).
+//! learns nothing but `{"active": false}`. What is answered is fresh ([`token_validity`]).
 
 use crate::{
     actors::Failure,
@@ -72,15 +72,15 @@ pub async fn post(
     if !may_see(&app, caller, &claims) {
         return Ok(INACTIVE);
     }
-    // Whoever belongs to a suspended organization may not ask either.
-    if token_validity::look(&app, &claims, caller.organization.as_deref()).await?.is_none() {
+    // A client of a suspended organization may not ask either.
+    if token_validity::of_token(&app, &claims, caller.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
 }
 
 fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
-    // What is for the issuer is guarded by nobody else.
+    // What is for the issuer is guarded by no client.
     let guarded =
         claims.aud != app.issuer && caller.introspects.iter().any(|one| *one == claims.aud);
     claims.client_id == caller.client_id || guarded
@@ -103,15 +103,15 @@ async fn refresh_token(
         Err(failure) => return Err(OAuthError::unavailable().because(failure.to_string())),
     };
     let grant = &shown.grant;
-    let good = shown.refresh.filter(|(fingerprint, expires_at)| {
-        *fingerprint == token.fingerprint && app.clock.now() < *expires_at
+    let good = shown.refresh.filter(|present| {
+        present.fingerprint == token.fingerprint && app.clock.now() < present.expires_at
     });
-    let Some((_, expires_at)) = good.filter(|_| grant.client_id == caller.client_id) else {
+    let Some(present) = good.filter(|_| grant.client_id == caller.client_id) else {
         return Ok(INACTIVE);
     };
     // What it could be used for must still be there, as for an access token.
-    let claims = Claims::of_grant(grant, &token.id, &app.issuer);
-    if token_validity::look(app, &claims, caller.organization.as_deref()).await?.is_none() {
+    let organization = caller.organization.as_deref();
+    if token_validity::of_grant(app, grant, &token.id, organization).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Refresh {
@@ -120,7 +120,7 @@ async fn refresh_token(
         client_id: grant.client_id.clone(),
         sub: grant.account.clone(),
         scope: grant.scopes.to_string(),
-        exp: expires_at.seconds(),
+        exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),
     })
 }

@@ -1,9 +1,9 @@
 //! Token revocation: RFC 7009.
 
 use crate::{
-    actors::Failure,
+    actors::{Entities, Failure},
     crypto::OpaqueKind,
-    domain::{access_token::Command, token_family},
+    domain::{Machine, access_token::Command, token_family},
     http::{
         answer::{
             error::{Code, OAuthError},
@@ -11,6 +11,7 @@ use crate::{
         },
         app::App,
         extract::{client_auth, form::Posted},
+        facts::tries::{Stopped, Tries},
     },
 };
 use axum::{
@@ -32,12 +33,14 @@ pub async fn post(
     let client_id = &caller.client().client_id;
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
-        // Carried out though the caller hangs up.
-        return match app.families.insist(&token.id, revoke).await {
-            Err(Failure::Refused(token_family::Refusal::WrongClient)) => Err(FOREIGN),
+        return match insist(&app.families, &token.id, revoke).await {
+            Err(Stopped::Failed(Failure::Refused(token_family::Refusal::WrongClient))) => {
+                Err(FOREIGN)
+            }
             // Nothing of it is left, which is what was wanted.
-            Ok(_) | Err(Failure::Refused(_)) => Ok(done()),
-            Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
+            Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
+            // To revoke it again changes nothing: the caller may come back.
+            Err(_) => Err(OAuthError::unavailable()),
         };
     }
     // RFC 7009 §2.2: what is no token of ours needs no revocation, which is what was wanted.
@@ -51,13 +54,26 @@ pub async fn post(
             client_id: claims.client_id.into_owned(),
             organization: claims.org.map(Cow::into_owned),
         };
-        // Carried out though the caller hangs up.
-        app.access_tokens
-            .insist(&claims.jti, revoke)
-            .await
-            .map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
+        let revoked = insist(&app.access_tokens, &claims.jti, revoke).await;
+        revoked.map_err(|_| OAuthError::unavailable())?;
     }
     Ok(done())
+}
+
+/// Has it carried out though the caller hangs up, and asks again where that is in doubt.
+async fn insist<M: Machine>(
+    entities: &Entities<M>,
+    id: &str,
+    revoke: M::Command,
+) -> Result<(), Stopped<M::Refusal>>
+where
+    M::Command: Clone,
+{
+    let mut tries = Tries::new();
+    while let Err(failure) = entities.insist(id, revoke.clone()).await {
+        tries.after(failure).await?;
+    }
+    Ok(())
 }
 
 fn done() -> Response {

@@ -2,7 +2,7 @@
 
 use super::{
     rules::{Rules, Verdict},
-    scene::{self, Ask, Request},
+    scene::{self, Ask, Asker, Request},
     world::{Fate, Tokens, World, Write, time},
 };
 use porteiro::domain::Timestamp;
@@ -69,12 +69,19 @@ pub struct Chronicle {
 
 impl Chronicle {
     /// Tells whether what `ask` bears has been spent.
-    pub fn replays(self, ask: Ask) -> bool {
+    fn is_spent(self, ask: Ask) -> bool {
         match ask {
             Ask::Redeem(_) => self.redeemed,
             Ask::Refresh(_, token) => self.spent.contains(token),
             Ask::Revoke => false,
         }
+    }
+
+    /// Tells whether `ask` must end the family: what it bears has been spent, and the client it was
+    /// issued to bears it.
+    pub fn replays(self, ask: Ask) -> bool {
+        let by_client = matches!(ask, Ask::Redeem(Asker::Client) | Ask::Refresh(Asker::Client, _));
+        by_client && self.is_spent(ask)
     }
 
     /// Writes down that an asker heard the verdict.
@@ -99,6 +106,7 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
             violated.push(property);
         }
     };
+    let spent = world.past.is_spent(write.request.ask);
     let replays = world.past.replays(write.request.ask);
     demand(replays || !verdict.accuses(), Property::NobodyAccusedFalsely);
     if !verdict.issues() {
@@ -108,14 +116,14 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
     let (past, number, now) = (&mut world.past, write.request.number, time(write.at));
     match write.request.ask {
         Ask::Refresh(_, token) => {
-            demand(!replays, Property::RotatedOnce);
+            demand(!spent, Property::RotatedOnce);
             demand(now < scene::token_until(past.issued_at), Property::InTime);
             past.spent = past.spent.with(token);
             let kept = if present == Some(token) { past.lineage } else { Tokens::default() };
             past.lineage = kept.with(number);
         }
         Ask::Redeem(_) | Ask::Revoke => {
-            demand(!replays, Property::RedeemedOnce);
+            demand(!spent, Property::RedeemedOnce);
             demand(now < scene::code_until(), Property::InTime);
             past.redeemed = true;
             past.lineage = Tokens::default().with(number);

@@ -197,7 +197,7 @@ impl World {
 
     fn asks(&self) -> impl Iterator<Item = Ask> {
         let known = (0..self.asked).filter(|token| self.known.contains(*token));
-        let askers = [Asker::Client, Asker::Stranger];
+        let askers = [Asker::Client, Asker::Impostor];
         let refreshes = known.flat_map(move |token| askers.map(|one| Ask::Refresh(one, token)));
         askers.map(Ask::Redeem).into_iter().chain([Ask::Revoke]).chain(refreshes)
     }
@@ -208,7 +208,7 @@ impl fmt::Display for Action {
         let name = |n: &u8| if *n == 0 { "node A" } else { "node B" };
         let who = |asker: &Asker| match asker {
             Asker::Client => "the client",
-            Asker::Stranger => "a stranger",
+            Asker::Impostor => "an impostor",
         };
         match self {
             Self::Tick => f.write_str("time passes"),

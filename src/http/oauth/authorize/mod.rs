@@ -100,7 +100,7 @@ async fn authorize(app: &App, form: &Form, source: RequestSource) -> Response {
     };
     let answered = match checks::run(app, form, &proven).await {
         Err(error) => Answered::Refused(error),
-        Ok(request) => silent::settle(app, &proven, request, &source).await,
+        Ok(request) => silent::settle(app, request, &source).await,
     };
     answer::give(app, &proven, answered, source).await
 }

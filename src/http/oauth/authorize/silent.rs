@@ -1,13 +1,14 @@
-//! Somebody with a live session may be done at once, or must do only a part of it.
+//! A person with a live session may be done at once, or must do only a part of it.
 
-use super::{answer::Answered, proof::Proven};
+use super::answer::Answered;
 use crate::{
-    actors::{Failure, ViewError},
+    actors::{Seen, ViewError},
     crypto::{OpaqueKind, draw_id},
     domain::{
         authorization::{Choice, Request, Said, Settled},
+        client::{Client, KnownClient},
         flow::{SignedIn, Stage},
-        token_family::{Begin, Command},
+        token_family::{Begin, Command, Refusal},
     },
     http::{
         answer::{
@@ -18,61 +19,63 @@ use crate::{
         app::App,
         extract::request_source::RequestSource,
         facts::{
-            authorization::FactsReader,
+            authorization::{FactsReader, client_of},
             session::{self, Present},
+            tries::{Stopped, Tries},
         },
     },
 };
 
-/// How often a grant is tried while what it rests on changes.
-const TRIES: usize = 4;
-
-pub async fn settle(
-    app: &App,
-    proven: &Proven,
-    request: Request,
-    source: &RequestSource,
-) -> Answered {
-    try_to_settle(app, proven, request, source).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(app: &App, request: Request, source: &RequestSource) -> Answered {
+    try_to_settle(app, request, source).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
-    proven: &Proven,
     request: Request,
     source: &RequestSource,
 ) -> Result<Answered, AuthorizationError> {
-    for number in 0..TRIES {
-        let anew = number > 0;
-        let present = session::find(app, source, anew).await?;
+    // Drawn once for all tries: by them the family knows a command that it has carried out.
+    let id = draw_id(&*app.dice);
+    let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
+    let mut tries = Tries::new();
+    loop {
+        let anew = tries.anew();
+        let present = tries.read(session::find(app, source, anew).await)?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
             return sign_in(request);
         };
-        let gathering = FactsReader {
+        let client = tries.read(client_of(app, &request, anew).await)?;
+        let Some((client, client_version)) = known(client.as_deref()) else {
+            return Err(CLIENT_CHANGED);
+        };
+        let account = &present.person.account;
+        let (request_now, chosen) = (&request, None);
+        let reader = FactsReader {
             app,
-            client: proven.client(),
-            client_version: proven.version(),
-            request: &request,
-            account: &present.person.account,
-            chosen: None,
+            client,
+            client_version,
+            request: request_now,
+            account,
+            chosen,
             anew,
         };
-        let situation = gathering.gather().await?;
-        let settled = request.settle(&present.person, &present.id, &situation, Said::default());
+        let facts = tries.read(reader.gather().await)?;
+        let settled = request.settle(&present.person, &present.id, &facts, Said::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
             Settled::ChooseOrganization(_) => {
                 return ask(request, present, Stage::Organization, None);
             }
-            Settled::AskConsent(place) => return ask(request, present, Stage::Consent, place),
+            Settled::AskConsent(question) => {
+                return ask(request, present, Stage::Consent, question.organization);
+            }
         };
         requirements.push(present.requirement());
-        let id = draw_id(&*app.dice);
-        let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
-        let begin = Begin {
+        let begin = Command::Begin(Box::new(Begin {
             grant: *grant,
             code: code.fingerprint,
             code_lives: app.lifetimes.authorization_code,
@@ -80,32 +83,49 @@ async fn try_to_settle(
             challenge: request.challenge,
             nonce: request.nonce.clone(),
             requirements,
+        }));
+        let begun = if anew {
+            app.families.ask(&id, begin).await
+        } else {
+            app.families.ask_new(&id, begin).await
         };
-        match app.families.ask_new(&id, Command::Begin(Box::new(begin))).await {
+        match begun {
             Ok(_) => {
-                app.note_use_of(proven.client()).await;
+                app.note_use_of(client).await;
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
-            Err(Failure::Unmet { .. }) => {}
-            Err(failure) => {
-                tracing::info!(why = %failure, "a grant could not be written down");
-                return Err(AuthorizationError::unavailable());
-            }
+            Err(failure) => tries.after(failure).await?,
         }
     }
-    Err(AuthorizationError::unavailable())
 }
 
-/// Nobody is signed in, or not as freshly as is asked.
+fn known(seen: Option<&Seen<Client>>) -> Option<(&KnownClient, i64)> {
+    let seen = seen?;
+    Some((seen.machine.known()?, seen.version))
+}
+
+/// A code goes only where the client is at home now.
+const CLIENT_CHANGED: AuthorizationError =
+    AuthorizationError::new(Code::UnauthorizedClient, "the client has changed: please try again");
+
+/// No code is out that could be presented, whatever came of it: the person may begin anew.
+impl From<Stopped<Refusal>> for AuthorizationError {
+    fn from(stopped: Stopped<Refusal>) -> Self {
+        tracing::info!(why = ?stopped, "a grant could not be written down");
+        Self::unavailable()
+    }
+}
+
+/// No person is signed in, or not as freshly as is asked.
 fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
-        let why = "nobody is signed in, or not recently enough";
+        let why = "no person is signed in, or not recently enough";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
     Ok(Answered::Begin { request: Box::new(request), signed_in: None })
 }
 
-/// Somebody is signed in and must say something.
+/// A person is signed in and must say something.
 fn ask(
     request: Request,
     present: Present,
@@ -126,7 +146,7 @@ fn ask(
 
 impl From<ViewError> for AuthorizationError {
     fn from(error: ViewError) -> Self {
-        tracing::warn!(%error, "a situation could not be gathered");
+        tracing::warn!(%error, "the facts of a request could not be read");
         Self::unavailable()
     }
 }
