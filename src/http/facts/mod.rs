@@ -1,6 +1,7 @@
 //! What is looked up before a machine decides, with the versions that the commit then requires.
 
 pub mod authorization;
+pub mod consent;
 pub mod limits;
 pub mod session;
 pub mod target;

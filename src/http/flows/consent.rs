@@ -3,11 +3,16 @@
 use super::{
     ending::{self, Proved},
     opened::{FlowId, Opened},
-    problems::{NOT_NOW, invalid},
+    problems::{NOT_NOW, UNAVAILABLE, invalid},
 };
 use crate::{
     domain::flow::{Open, Stage, Step},
-    http::{answer::error::Problem, app::App, extract::json::ProblemPosted},
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::json::ProblemPosted,
+        facts::{authorization::client_of, consent},
+    },
 };
 use axum::{extract::State, response::Response};
 
@@ -22,9 +27,19 @@ pub async fn post(
         Some("deny") => false,
         _ => return Err(invalid("the member decision is allow or deny")),
     };
-    let Open { person, stage, chosen, .. } = opened.look(&app).await?;
+    let Open { person, stage, chosen, consent_for, .. } = opened.look(&app).await?;
     let person = person.filter(|_| stage == Stage::Consent).ok_or(NOT_NOW)?;
     let chosen = chosen.as_deref();
+    if let Some(request) = opened.seed.request.as_ref().filter(|_| allow) {
+        let organization = consent_for.as_ref().map(|choice| choice.slug.as_str());
+        let client = client_of(&app, request, false).await?;
+        let known = client.as_ref().and_then(|seen| seen.machine.known());
+        // Of a client that any program could pose as nothing is remembered (RFC 8252 §8.6).
+        if known.is_some_and(|client| !client.can_be_posed_as(&request.redirect_uri)) {
+            let given = consent::remember(&app, request, &person.account, organization).await;
+            given.map_err(|_| UNAVAILABLE)?;
+        }
+    }
     ending::proceed(&app, &opened, Proved { account: &person.account, chosen }, |facts| match facts
         .situation
     {

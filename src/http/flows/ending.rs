@@ -11,9 +11,7 @@ use crate::{
     domain::{
         Machine as _,
         authorization::AuthorizationFacts,
-        consent::{self, Parties},
         flow::{Channel, Finished, Flow, Fresh, Reply, Step},
-        grant::Grant,
         session::{Command, Session},
     },
     http::{
@@ -139,19 +137,16 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let Opened { id, seed, source, .. } = opened;
     let Reply { flow, finished } = reply;
-    let Some(Finished { session, new_session, proved_here, consented, granted }) = finished else {
+    let Some(Finished { session, new_session, proved_here, granted, .. }) = finished else {
         return Ok(standing(app, opened, &flow).await?.into_response());
     };
     let mut outcome = Outcome::default();
-    if let (Some(grant), Some(request)) = (granted, &seed.request) {
+    if let (Some(_), Some(request)) = (granted, &seed.request) {
         let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
         outcome.redirect_to = Some(to);
         let seen = app.clients.look(&request.client_id).await.ok();
         if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
             app.note_use_of(client).await;
-            if consented && !client.can_be_posed_as(&request.redirect_uri) {
-                remember(app, &grant).await;
-            }
         }
     }
     let mut cookie = None;
@@ -179,20 +174,4 @@ async fn renew(app: &App, session: &str, flow: &Flow, minted: &Minted) -> bool {
     let Some(person) = over.person.clone() else { return false };
     let renew = Command::Renew { person, token: minted.fingerprint };
     app.sessions.ask(session, renew).await.is_ok()
-}
-
-/// Remembers what a person has consented to; else they are asked again.
-async fn remember(app: &App, grant: &Grant) {
-    let parties = Parties {
-        account: grant.account.clone(),
-        client_id: grant.client_id.clone(),
-        organization: grant.organization().map(str::to_owned),
-    };
-    let id = parties.id();
-    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
-    let given = app.consents.ask(&id, consent::Command::Give { parties, scopes, audience }).await;
-    if given.is_ok() {
-        // Nobody should be asked twice within the second that a view may be old.
-        app.consent_views.look_anew(&id).await.ok();
-    }
 }
