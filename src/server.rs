@@ -10,6 +10,7 @@ use crate::{
         operator::{Leaving, Operator},
         router,
     },
+    store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity},
 };
@@ -53,6 +54,7 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
+    pub fault_injection: Arc<dyn FaultInjection>,
 }
 
 impl Default for RuntimeOptions {
@@ -64,6 +66,7 @@ impl Default for RuntimeOptions {
             limits: Limits::default(),
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
+            fault_injection: Arc::new(NothingFails),
         }
     }
 }
@@ -114,7 +117,7 @@ pub struct Running {
 impl Running {
     /// Starts the system, then binds: nothing listens before everything behind it stands.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
-        let RuntimeOptions { clock, tree, hashing, limits, connections, drain } =
+        let RuntimeOptions { clock, tree, hashing, limits, connections, drain, fault_injection } =
             plan.runtime_options;
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -124,6 +127,7 @@ impl Running {
             tree,
             hashing,
             couriers: Couriers::new(),
+            fault_injection,
         });
         let system = Arc::new(system.await?);
         let listeners = listen(&plan.listen).await?;

@@ -15,7 +15,9 @@ use crate::{
         Clock, Machine,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
-    store::{Chainer, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions},
+    store::{
+        Chainer, FaultInjection, Mac, NothingFails, OpenError, Pen, ReadError, Store, StoreOptions,
+    },
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -30,6 +32,7 @@ pub struct SystemOptions {
     pub tree: TreeOptions,
     pub hashing: HashingOptions,
     pub couriers: Couriers,
+    pub fault_injection: Arc<dyn FaultInjection>,
 }
 
 /// Why a system did not start.
@@ -94,8 +97,9 @@ impl System {
     /// Starts everything below HTTP and returns once there is a key to sign with.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let folder = (options.read_folder)().map_err(SystemError::Keys)?;
-        let SystemOptions { clock, dice, tree: tree_options, .. } = options;
-        let services = lend(&options.store, &folder, clock, dice).await?;
+        let SystemOptions { clock, dice, tree: tree_options, fault_injection, .. } = options;
+        let sources = Sources { clock, dice, fault_injection };
+        let services = lend(&options.store, &folder, sources).await?;
         let states = key_states(&services.store).await?.unwrap_or_default();
         let mut missing = KeyWithoutFile::all(&states, &folder);
         missing.retain(|key| NEEDED.contains(&key.algorithm));
@@ -228,7 +232,8 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        let services = lend(store_url, folder, clock, dice).await?;
+        let sources = Sources { clock, dice, fault_injection: Arc::new(NothingFails) };
+        let services = lend(store_url, folder, sources).await?;
         Ok(Self { services, password_cost: PasswordCost::default() })
     }
 
@@ -269,19 +274,26 @@ impl Workbench {
     }
 }
 
+/// Where time, randomness and, in tests, failures come from.
+struct Sources {
+    clock: Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+    fault_injection: Arc<dyn FaultInjection>,
+}
+
 /// Opens the store of the installation whose keys are in `folder`.
 async fn lend(
     store_url: &str,
     folder: &Folder,
-    clock: Arc<dyn Clock>,
-    dice: Arc<dyn Dice>,
+    sources: Sources,
 ) -> Result<Arc<Services>, SystemError> {
+    let Sources { clock, dice, fault_injection } = sources;
     let vault = SharedVault::new(folder.vault());
     let options = StoreOptions {
         url: store_url.to_owned(),
         node: draw_text(&*dice, 16),
         chainer: log_chain(vault.clone()),
-        fault_injection: Arc::new(NothingFails),
+        fault_injection,
     };
     let store = Store::open(options, clock.now()).await?;
     // A node with other keys would publish keys nobody else can sign with, and write what

@@ -72,8 +72,9 @@ fn no_order_of_events_breaks_a_family_that_ends_with_its_session() {
         return;
     }
     let requests = requests();
-    let bounds = Bounds { requests, instants: 4, session_ends: true, role_is_lost: false };
-    let stated = [(249_958, 17), (4_365_646, 19)];
+    let bounds =
+        Bounds { requests, instants: 4, session_ends: true, role_is_lost: false, repeats: false };
+    let stated = [(1, 1), (1, 1)];
     let witnesses =
         [Witness::SessionUnmet, Witness::RefusedLate, Witness::Slid, Witness::Forgotten];
     println!("{}", exhaust(false, bounds, stated, &witnesses));
@@ -85,8 +86,9 @@ fn no_order_of_events_breaks_a_family_that_outlives_its_session() {
         return;
     }
     let requests = requests();
-    let bounds = Bounds { requests, instants: 4, session_ends: false, role_is_lost: true };
-    let stated = [(353_551, 17), (6_815_815, 19)];
+    let bounds =
+        Bounds { requests, instants: 4, session_ends: false, role_is_lost: true, repeats: false };
+    let stated = [(1, 1), (1, 1)];
     let witnesses = [
         Witness::IssuedAfterSession,
         Witness::LimitsUnmet,
@@ -104,13 +106,21 @@ fn no_race_of_one_request_more_breaks_a_family_within_an_instant() {
         return;
     }
     let requests = requests() + 1;
-    let bounds = Bounds { requests, instants: 1, session_ends: false, role_is_lost: false };
-    println!("{}", exhaust(false, bounds, [(87_113, 15), (754_560, 17)], &[]));
+    let bounds =
+        Bounds { requests, instants: 1, session_ends: false, role_is_lost: false, repeats: true };
+    let stated = [(1, 1), (1, 1)];
+    println!("{}", exhaust(false, bounds, stated, &[Witness::AnsweredAgain]));
 }
 
 /// Demands that a planted bug be found to break `property`, and tells how.
 fn find(bug: Bug, property: Property) -> String {
-    let bounds = Bounds { requests: REQUESTS, instants: 4, session_ends: true, role_is_lost: true };
+    let bounds = Bounds {
+        requests: REQUESTS,
+        instants: 4,
+        session_ends: true,
+        role_is_lost: true,
+        repeats: true,
+    };
     let explored = explore(&mut Rules::new(false, Some(bug)), bounds, Some(property));
     if let Some(found) = explored.violation {
         return format!("{bug:?} breaks: {}; after{}", found.property, found.trace);
@@ -175,4 +185,9 @@ fn limits_that_are_ignored_are_found() {
 #[test]
 fn facts_that_are_not_required_are_found() {
     println!("{}", find(Bug::FactsNotRequired, Property::WithinLimits));
+}
+
+#[test]
+fn a_request_that_is_taken_for_a_replay_of_itself_is_found() {
+    println!("{}", find(Bug::RepeatNotKnown, Property::NobodyAccusedFalsely));
 }

@@ -28,6 +28,7 @@ mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
 mod otel;
+mod outcomes;
 mod outside;
 mod person;
 mod races;

@@ -21,6 +21,7 @@ use porteiro::{
     http::{Hosts, Lifetimes, Limits, Links},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    store::{FaultInjection, NothingFails},
     system::Workbench,
     transport::DrainLimits,
 };
@@ -159,6 +160,9 @@ pub struct RuntimeOption {
     pub registration: bool,
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
+    pub fault_injection: Arc<dyn FaultInjection>,
+    /// How long an entity may take to answer.
+    pub ask_timeout: Duration,
 }
 
 impl Default for RuntimeOption {
@@ -176,6 +180,8 @@ impl Default for RuntimeOption {
             lifetimes: LIFETIMES,
             registration: true,
             keys_every,
+            fault_injection: Arc::new(NothingFails),
+            ask_timeout: TreeOptions::default().timeout,
         }
     }
 }
@@ -209,7 +215,7 @@ impl TestServer {
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
-        tree.keys.every = manner.keys_every;
+        (tree.keys.every, tree.timeout) = (manner.keys_every, manner.ask_timeout);
         let plan = Plan {
             issuer: Issuer::Localhost,
             store: url.clone(),
@@ -233,6 +239,7 @@ impl TestServer {
                 },
                 limits: manner.limits,
                 drain: manner.drain,
+                fault_injection: manner.fault_injection,
                 ..RuntimeOptions::default()
             },
         };

@@ -46,6 +46,8 @@ pub enum Witness {
     /// A token was accepted when the family's first one would have been over.
     Slid,
     Forgotten,
+    /// A request that had been carried out was asked again and answered as the first time.
+    AnsweredAgain,
 }
 
 /// The past, as far as a property speaks of it.
@@ -61,9 +63,9 @@ pub struct Chronicle {
     lineage: Tokens,
     /// When the last of them was issued.
     issued_at: u8,
-    /// Delivered to whoever asked.
+    /// Delivered to the caller.
     acknowledged: Tokens,
-    /// Somebody has heard that the code was replayed, or a token reused.
+    /// A caller has heard that the code was replayed, or a token reused.
     theft_heard: bool,
 }
 
@@ -77,11 +79,12 @@ impl Chronicle {
         }
     }
 
-    /// Tells whether `ask` must end the family: what it bears has been spent, and the client it was
-    /// issued to bears it.
-    pub fn replays(self, ask: Ask) -> bool {
+    /// Tells whether a request must end the family: what it bears was spent by another request, and
+    /// the client it was issued to bears it.
+    pub fn replays(self, request: Request) -> bool {
+        let Request { ask, number, .. } = request;
         let by_client = matches!(ask, Ask::Redeem(Asker::Client) | Ask::Refresh(Asker::Client, _));
-        by_client && self.is_spent(ask)
+        by_client && self.is_spent(ask) && !self.lineage.contains(number)
     }
 
     /// Writes down that an asker heard the verdict.
@@ -107,7 +110,7 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
         }
     };
     let spent = world.past.is_spent(write.request.ask);
-    let replays = world.past.replays(write.request.ask);
+    let replays = world.past.replays(write.request);
     demand(replays || !verdict.accuses(), Property::NobodyAccusedFalsely);
     if !verdict.issues() {
         return violated;
