@@ -78,7 +78,7 @@ async fn the_audience_is_the_resource_asked_for_or_the_owner_of_the_scopes() {
 }
 
 #[tokio::test]
-async fn a_client_without_an_organization_speaks_for_nobody_but_itself() {
+async fn a_client_without_an_organization_speaks_for_itself_alone() {
     let server = TestServer::open().await;
     let answer = server.ask("nobody", &[]).await;
     let token = answer.json()["access_token"].as_str().unwrap().to_owned();

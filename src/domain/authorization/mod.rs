@@ -51,7 +51,8 @@ pub enum Denial {
     /// Too many wrong credentials.
     TooManyAttempts,
     /// Another person signed in than the client asked for.
-    SomebodyElse,
+    #[serde(alias = "SomebodyElse")]
+    OtherPerson,
 }
 
 /// What a person has already said in the flow they are in.
@@ -80,8 +81,8 @@ impl Request {
         facts: &AuthorizationFacts,
         said: Said<'_>,
     ) -> Settled {
-        if self.is_about_somebody_else(person) {
-            return Settled::Denied(Denial::SomebodyElse);
+        if self.is_about_another_person(person) {
+            return Settled::Denied(Denial::OtherPerson);
         }
         let wanted = self.organization.as_deref().or(said.organization);
         let third_party = facts.consent != ConsentRule::FirstParty;

@@ -147,6 +147,12 @@ impl Problem {
     /// Nothing is wrong with the request; the same may succeed later.
     pub const UNAVAILABLE: Self =
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
+    /// It may have been carried out, so the caller is not told to come back: no `Retry-After`.
+    pub const OUTCOME_UNKNOWN: Self = Self::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "outcome_unknown",
+        "it is not known whether this was carried out: look before you repeat it",
+    );
     pub const TOO_MANY_REQUESTS: Self = Self::new(
         StatusCode::TOO_MANY_REQUESTS,
         "too_many_requests",

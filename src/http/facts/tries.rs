@@ -17,12 +17,19 @@
 //! }
 //! ```
 
-use crate::actors::{Failure, ViewError};
+use crate::{
+    actors::{Failure, ViewError},
+    clock::Stopwatch,
+    http::answer::error::Problem,
+};
 use std::time::Duration;
 
-/// How often something is asked. With five seconds for each ask, all of it takes less than the time
-/// that a request has.
+/// How often something is asked.
 const TRIES: u32 = 4;
+
+/// After this time nothing is asked again. With the last ask it is less than the time that a request
+/// has: past that, the caller would be told to come back.
+const LONGEST: Duration = Duration::from_secs(15);
 
 /// The first pause before what is in doubt is asked again; each next is four times as long.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -32,6 +39,7 @@ pub struct Tries {
     made: u32,
     /// An ask that was made may have been carried out.
     in_doubt: bool,
+    since: Stopwatch,
 }
 
 /// Why there is no further try.
@@ -47,7 +55,7 @@ pub enum Stopped<R> {
 
 impl Tries {
     pub fn new() -> Self {
-        Self { made: 0, in_doubt: false }
+        Self { made: 0, in_doubt: false, since: Stopwatch::start() }
     }
 
     /// Tells whether everything must be read again: what was seen before may be why it failed.
@@ -83,11 +91,25 @@ impl Tries {
             _ => {}
         }
         self.made += 1;
-        if self.made == TRIES {
+        if self.made == TRIES || self.since.elapsed() > LONGEST {
             let unknown = self.in_doubt;
             return Err(if unknown { Stopped::Unknown } else { Stopped::Failed(failure) });
         }
         Ok(self.in_doubt.then(|| PAUSE * 4_u32.pow(self.made - 1)))
+    }
+}
+
+/// The same in the words of RFC 9457.
+impl<R> From<Stopped<R>> for Problem
+where
+    Self: From<Failure<R>>,
+{
+    fn from(stopped: Stopped<R>) -> Self {
+        match stopped {
+            Stopped::Failed(failure) => failure.into(),
+            Stopped::Unreadable(error) => error.into(),
+            Stopped::Unknown => Self::OUTCOME_UNKNOWN,
+        }
     }
 }
 
@@ -113,11 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn only_what_was_not_carried_out_is_told_to_come_back() {
+        use crate::domain::flow::Refusal;
+        let problem = |stopped: Stopped<Refusal>| Problem::from(stopped).status.as_u16();
+        assert_eq!(problem(Stopped::Failed(Failure::Busy)), 503);
+        assert_eq!(problem(Stopped::Unreadable(ViewError::Unreadable)), 503);
+        assert_eq!(problem(Stopped::Unknown), 500);
+        assert_eq!(problem(Stopped::Failed(Failure::Refused(Refusal::Over))), 409);
+    }
+
+    #[test]
     fn what_is_in_doubt_stays_so_until_there_is_an_answer() {
         for first in [Failure::Late, Failure::Unknown] {
-            assert!(after(vec![first.clone()]).is_none());
-            assert!(after(vec![first.clone(), Failure::Unavailable, Failure::Busy]).is_none());
-            let many = vec![first.clone(), Failure::Busy, Failure::Contended, Failure::Unavailable];
+            assert!(after(vec![first]).is_none());
+            assert!(after(vec![first, Failure::Unavailable, Failure::Busy]).is_none());
+            let many = vec![first, Failure::Busy, Failure::Contended, Failure::Unavailable];
             assert!(matches!(after(many), Some(Stopped::Unknown)));
             let refused = after(vec![first, Failure::Refused(())]);
             assert!(matches!(refused, Some(Stopped::Failed(Failure::Refused(())))));

@@ -18,7 +18,7 @@ pub enum Property {
     InTime,
     WithinLimits,
     NotWithoutSession,
-    NobodyAccusedFalsely,
+    NoneAccusedFalsely,
     NoReplayUnnoticed,
 }
 
@@ -111,7 +111,7 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
     };
     let spent = world.past.is_spent(write.request.ask);
     let replays = world.past.replays(write.request);
-    demand(replays || !verdict.accuses(), Property::NobodyAccusedFalsely);
+    demand(replays || !verdict.accuses(), Property::NoneAccusedFalsely);
     if !verdict.issues() {
         return violated;
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Property {
             Self::InTime => "what is accepted has not expired",
             Self::WithinLimits => "what is issued lies within the grant and what is held",
             Self::NotWithoutSession => "only an offline family issues without its session",
-            Self::NobodyAccusedFalsely => "a family is ended for a replay only if there was one",
+            Self::NoneAccusedFalsely => "a family is ended for a replay only if there was one",
             Self::NoReplayUnnoticed => "what was spent is not presented again without an end",
         })
     }

@@ -50,7 +50,7 @@ pub struct Step<'a> {
     pub world: World,
     pub violated: Vec<Property>,
     pub seen: Vec<Witness>,
-    /// What somebody was told.
+    /// What a caller was told.
     pub said: Option<Said>,
 }
 

@@ -49,6 +49,7 @@ pub struct Presented<'a> {
 }
 
 /// What is signed.
+#[derive(Clone, Copy)]
 pub struct Signing<'a> {
     pub client: &'a KnownClient,
     pub granted: &'a Granted,
