@@ -112,7 +112,7 @@ fn no_race_of_one_request_more_breaks_a_family_within_an_instant() {
         role_is_lost: false,
         repeats: false,
     };
-    println!("{}", exhaust(false, bounds, [(69_150, 15), (69_150, 15)], &[]));
+    println!("{}", exhaust(false, bounds, [(69_150, 15), (552_024, 17)], &[]));
 }
 
 #[test]

@@ -19,11 +19,7 @@ pub async fn remember(
     account: &str,
     organization: Option<&str>,
 ) -> Result<(), Stopped<Refusal>> {
-    let parties = Parties {
-        account: account.to_owned(),
-        client_id: request.client_id.clone(),
-        organization: organization.map(str::to_owned),
-    };
+    let parties = parties(request, account, organization);
     let id = parties.id();
     let (scopes, audience) = (request.scopes.clone(), request.audience.clone());
     let give = Command::Give { parties, scopes, audience };
@@ -33,4 +29,19 @@ pub async fn remember(
     }
     // What was seen a moment ago did not say so.
     tries.read(app.consent_views.look_anew(&id).await).map(|_| ())
+}
+
+/// Takes a consent back, where a refusal in the same flow was first: the person is asked again.
+pub async fn take_back(app: &App, request: &Request, account: &str, organization: Option<&str>) {
+    let id = parties(request, account, organization).id();
+    app.consents.insist(&id, Command::Withdraw).await.ok();
+    app.consent_views.look_anew(&id).await.ok();
+}
+
+fn parties(request: &Request, account: &str, organization: Option<&str>) -> Parties {
+    Parties {
+        account: account.to_owned(),
+        client_id: request.client_id.clone(),
+        organization: organization.map(str::to_owned),
+    }
 }

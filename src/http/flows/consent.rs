@@ -3,10 +3,13 @@
 use super::{
     ending::{self, Proved},
     opened::{FlowId, Opened},
-    problems::{NOT_NOW, UNAVAILABLE, invalid},
+    problems::{NOT_NOW, OVER, UNAVAILABLE, invalid},
 };
 use crate::{
-    domain::flow::{Open, Stage, Step},
+    domain::{
+        authorization::Denial,
+        flow::{Flow, Open, Stage, Step},
+    },
     http::{
         answer::error::Problem,
         app::App,
@@ -30,8 +33,9 @@ pub async fn post(
     let Open { person, stage, chosen, consent_for, .. } = opened.look(&app).await?;
     let person = person.filter(|_| stage == Stage::Consent).ok_or(NOT_NOW)?;
     let chosen = chosen.as_deref();
-    if let Some(request) = opened.seed.request.as_ref().filter(|_| allow) {
-        let organization = consent_for.as_ref().map(|choice| choice.slug.as_str());
+    let organization = consent_for.as_ref().map(|choice| choice.slug.as_str());
+    let allowed = opened.seed.request.as_ref().filter(|_| allow);
+    if let Some(request) = allowed {
         let client = client_of(&app, request, false).await?;
         let known = client.as_ref().and_then(|seen| seen.machine.known());
         // Of a client that any program could pose as nothing is remembered (RFC 8252 §8.6).
@@ -40,11 +44,25 @@ pub async fn post(
             given.map_err(|_| UNAVAILABLE)?;
         }
     }
-    ending::proceed(&app, &opened, Proved { account: &person.account, chosen }, |facts| match facts
-        .situation
-    {
+    let proved = Proved { account: &person.account, chosen };
+    let answered = ending::proceed(&app, &opened, proved, |facts| match facts.situation {
         Some(situation) => Step::Decide { allow, facts: situation, fresh: facts.fresh },
         None => Step::Look,
     })
-    .await
+    .await;
+    if let (Err(problem), Some(request)) = (&answered, allowed)
+        && *problem == OVER
+        && was_refused(&app, &opened).await
+    {
+        consent::take_back(&app, request, &person.account, organization).await;
+    }
+    answered
+}
+
+/// Tells whether a refusal ended the flow, or may have.
+async fn was_refused(app: &App, opened: &Opened) -> bool {
+    match opened.ask(app, Step::Look).await.map(|reply| reply.flow) {
+        Ok(Flow::Over(over)) => over.denial == Some(Denial::ConsentRefused),
+        _ => true,
+    }
 }
