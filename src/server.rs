@@ -15,6 +15,7 @@ use crate::{
         operator::{Leaving, Operator},
         router,
     },
+    store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
         AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
@@ -62,6 +63,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub fault_injection: Arc<dyn FaultInjection>,
 }
 
 /// What flows are made of.
@@ -82,6 +84,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            fault_injection: Arc::new(NothingFails),
         }
     }
 }
@@ -132,8 +135,16 @@ pub struct Running {
 impl Running {
     /// Starts the system, then binds: nothing listens before everything behind it stands.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
-        let RuntimeOptions { clock, mut tree, hashing, limits, connections, drain, flows } =
-            plan.runtime_options;
+        let RuntimeOptions {
+            clock,
+            mut tree,
+            hashing,
+            limits,
+            connections,
+            drain,
+            flows,
+            fault_injection,
+        } = plan.runtime_options;
         raise_limit();
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let system = System::start(SystemOptions {
@@ -144,6 +155,7 @@ impl Running {
             tree,
             hashing,
             couriers: Couriers::new(),
+            fault_injection,
         });
         let system = Arc::new(system.await?);
         let listeners = listen(&plan.listen).await?;

@@ -19,7 +19,8 @@ use crate::{
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{
-        ChainKey, ChainKeys, Mac, NothingFails, OpenError, ReadError, Store, StoreOptions,
+        ChainKey, ChainKeys, FaultInjection, Mac, NothingFails, OpenError, ReadError, Store,
+        StoreOptions,
         views::{FreshReads, StoreReport},
     },
 };
@@ -36,6 +37,7 @@ pub struct SystemOptions {
     pub tree: TreeOptions,
     pub hashing: HashingOptions,
     pub couriers: Couriers,
+    pub fault_injection: Arc<dyn FaultInjection>,
 }
 
 /// Why a system did not start.
@@ -103,8 +105,9 @@ impl System {
         let folder = read_on_a_blocking_thread(options.read_folder.clone()).await;
         let folder = folder.map_err(io::Error::other)?;
         let folder = folder.map_err(SystemError::Keys)?;
-        let SystemOptions { clock, dice, tree: tree_options, .. } = options;
-        let services = open_services(&options.store, &folder, clock, dice).await?;
+        let SystemOptions { clock, dice, tree: tree_options, fault_injection, .. } = options;
+        let sources = Sources { clock, dice, fault_injection };
+        let services = open_services(&options.store, &folder, sources).await?;
         let states = match key_states(&services.store).await {
             Ok(states) => states.unwrap_or_default(),
             Err(error) => {
@@ -268,7 +271,8 @@ impl Workbench {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, SystemError> {
-        let services = open_services(store_url, folder, clock, dice).await?;
+        let sources = Sources { clock, dice, fault_injection: Arc::new(NothingFails) };
+        let services = open_services(store_url, folder, sources).await?;
         let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
         let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
         Ok(Self { services, password_cost, password_policy, algorithms })
@@ -330,19 +334,26 @@ impl Workbench {
     }
 }
 
+/// Where time, randomness and, in tests, failures come from.
+struct Sources {
+    clock: Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+    fault_injection: Arc<dyn FaultInjection>,
+}
+
 /// Opens the store of the installation whose keys are in `folder`.
 async fn open_services(
     store_url: &str,
     folder: &Folder,
-    clock: Arc<dyn Clock>,
-    dice: Arc<dyn Dice>,
+    sources: Sources,
 ) -> Result<Arc<Services>, SystemError> {
+    let Sources { clock, dice, fault_injection } = sources;
     let vault = SharedVault::new(folder.vault());
     let options = StoreOptions {
         url: store_url.to_owned(),
         node: draw_text(&*dice, 16),
         chain_keys: log_chain(vault.clone()),
-        fault_injection: Arc::new(NothingFails),
+        fault_injection,
     };
     let store = Store::open(options, clock.now()).await?;
     // A node with other keys would publish keys that no other node can sign with, and write what no

@@ -8,7 +8,7 @@ use porteiro::{
         Clock as _, Fingerprint, Machine as _,
         assurance::{Level, Method},
         authority::{Audience, Scopes},
-        grant::{Grant, Seat},
+        grant::{Grant, MembershipRef},
         token_family::{Begin, TokenFamily},
     },
     store::{Change, Commit, Delta, Expected, NothingFails, Store, StoreOptions},
@@ -94,12 +94,13 @@ impl Written {
 
 /// What a person of the scene grants its portal.
 pub fn grant(scene: &Scene) -> Outcome<Grant> {
-    let (membership, organization) = (draw_uuid(&SystemDice), scene.organization.clone());
+    let (id, organization) = (draw_uuid(&SystemDice), scene.organization.clone());
     Ok(Grant {
         client_id: scene.portal.clone(),
         account: draw_uuid(&SystemDice),
-        session: draw_id(&SystemDice),
-        seat: Some(Seat { membership, organization, epoch: 0 }),
+        session: Some(draw_id(&SystemDice)),
+        parents: vec![],
+        membership: Some(MembershipRef { id, organization, epoch: 0 }),
         audience: Audience::Resource(scene.resource.clone()),
         scopes: Scopes::parse(&scene.personal_scope())?,
         authenticated_at: SystemClock.now(),

@@ -35,7 +35,7 @@ pub enum Event {
     Revoked { expires_at: Timestamp },
 }
 
-/// Whoever may ask for it is granted it.
+/// Nothing is refused: the handler has seen that the client may ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {}
 

@@ -75,7 +75,7 @@ pub enum Event {
     Withdrawn { at: Timestamp },
 }
 
-/// Nobody is refused.
+/// Nothing is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {}
 

@@ -5,16 +5,26 @@ use super::{
     account::Account,
     assurance::{Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
+    client::GrantType,
     epoch::is_first,
     session::Session,
+    token_family::TokenFamily,
 };
 use serde::{Deserialize, Serialize};
 
-/// A person's place in the one organization that tokens speak for.
+/// The grant types by which a client comes to hold a grant of a person.
+pub const GRANTS_OF_PEOPLE: [GrantType; 4] = [
+    GrantType::AuthorizationCode,
+    GrantType::DeviceCode,
+    GrantType::Ciba,
+    GrantType::TokenExchange,
+];
+
+/// The membership that tokens speak for, and its organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
-    /// The id of the membership.
-    pub membership: String,
+pub struct MembershipRef {
+    #[serde(alias = "membership")]
+    pub id: String,
     /// The slug of the organization.
     pub organization: String,
     /// The epoch of both in which it was granted; it ends with it (adr/0038).
@@ -28,10 +38,15 @@ pub struct Grant {
     pub client_id: String,
     /// The id of the account.
     pub account: String,
-    /// The session it was given in; it ends with it, unless it is offline.
-    pub session: String,
+    /// The session it was given in, if it was given in one; it ends with it, unless it is offline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seat: Option<Seat>,
+    pub session: Option<String>,
+    /// The families it descends from, the first of them first; it ends with each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
+    /// `seat` in rows of an older binary.
+    #[serde(default, alias = "seat", skip_serializing_if = "Option::is_none")]
+    pub membership: Option<MembershipRef>,
     pub audience: Audience,
     pub scopes: Scopes,
     /// When the person last proved who they are.
@@ -75,7 +90,7 @@ impl Limits {
             None => Bound::NoMembership,
             Some(Held { organization, permissions }) => Bound::Roles { organization, permissions },
         });
-        // Whoever owns a scope today may not have owned it when it was granted.
+        // The API that owns a scope today may not have owned it when it was granted.
         if let Audience::Resource(_) = audience
             && let Some(lost) = scopes.of_apis().find(|one| !self.offered.iter().any(|o| o == one))
         {
@@ -98,26 +113,31 @@ impl Grant {
     }
 
     pub fn organization(&self) -> Option<&str> {
-        self.seat.as_ref().map(|seat| seat.organization.as_str())
+        self.membership.as_ref().map(|one| one.organization.as_str())
     }
 
     /// Passes on what is asked, or all of it, within everything that limits it now.
     pub fn narrow(&self, asked: Option<&Scopes>, limits: &Limits) -> Result<Granted, Widening> {
         let scopes = asked.unwrap_or(&self.scopes);
-        // Not a bound among the others: whoever was let in to an API without naming a scope of it is
-        // measured by roles and registration, as when the grant was given.
+        // Not a bound among the others: a grant for an API that names no scope of it is measured by
+        // roles and registration, as when it was given.
         if let Some(beyond) = scopes.iter().find(|scope| !self.scopes.contains(scope)) {
             return Err(Widening::BeyondGrant { scope: beyond.to_owned() });
         }
         limits.narrow(self.organization(), &self.audience, scopes)
     }
 
-    /// What must be there for it to confer anything; the versions of the rest come from whoever
-    /// gathered the limits.
+    /// Returns the session that it ends with.
+    pub fn bound_session(&self) -> Option<&str> {
+        self.session.as_deref().filter(|_| !self.is_offline())
+    }
+
+    /// What must be live for it to confer anything; the versions of the rest come with its limits.
     pub fn ancestors(&self) -> Vec<Requirement> {
         let account = Requirement::live::<Account>(&*self.account);
-        let session = (!self.is_offline()).then(|| Requirement::live::<Session>(&*self.session));
-        session.into_iter().chain([account]).collect()
+        let session = self.bound_session().map(Requirement::live::<Session>);
+        let parents = self.parents.iter().map(|id| Requirement::live::<TokenFamily>(&**id));
+        session.into_iter().chain([account]).chain(parents).collect()
     }
 }
 

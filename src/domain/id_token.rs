@@ -1,4 +1,4 @@
-//! What an ID token says (OIDC Core §2): who signed in, when and how; nothing that nobody asked for.
+//! What an ID token says (OIDC Core §2): who signed in, when and how; nothing that was not asked for.
 
 use super::{Timestamp, grant::Grant};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -18,7 +18,9 @@ pub struct IdToken<'a> {
     pub nonce: Option<Cow<'a, str>>,
     pub acr: Cow<'a, str>,
     pub amr: Vec<Cow<'a, str>>,
-    pub sid: Cow<'a, str>,
+    /// The session, if the person signed in at one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<Cow<'a, str>>,
     /// OIDC Core §3.1.3.6; left out for EdDSA, whose hash the standard does not name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_hash: Option<String>,
@@ -52,7 +54,7 @@ impl<'a> From<Mint<'a>> for IdToken<'a> {
             nonce: mint.nonce.map(Cow::Borrowed),
             acr: grant.level.name().into(),
             amr: grant.methods.iter().map(|method| method.name().into()).collect(),
-            sid: (&*grant.session).into(),
+            sid: grant.session.as_deref().map(Cow::Borrowed),
             at_hash: mint.access_token.map(left_half),
             org: grant.organization().map(Cow::Borrowed),
         }

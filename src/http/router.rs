@@ -73,7 +73,7 @@ const fn route(
 
 /// Returns counters for every path and grant that is served, and no others.
 pub fn vitals() -> Vitals {
-    Vitals::new(ROUTES.iter().map(|route| route.path), token::GRANTS.into_iter())
+    Vitals::new(ROUTES.iter().map(|route| route.path), token::grants())
 }
 
 /// Returns everything that is served on the public listener.

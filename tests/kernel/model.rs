@@ -1,6 +1,6 @@
 //! The token family, model-checked: every order of events within bounds, over the real machine.
 //!
-//! A store, two nodes, a client, a stranger and a thief; actors that die, commits of unknown fate,
+//! A store, two nodes, a client, an impostor and a thief; actors that die, commits of unknown fate,
 //! answers that are lost or stolen, time, a session that ends, a role that is lost. `shell` says what
 //! it mirrors of production and what it leaves out; adr/0019 says why it is done this way.
 //!
@@ -72,8 +72,9 @@ fn no_order_of_events_breaks_a_family_that_ends_with_its_session() {
         return;
     }
     let requests = requests();
-    let bounds = Bounds { requests, instants: 4, session_ends: true, role_is_lost: false };
-    let stated = [(249_958, 17), (4_365_646, 19)];
+    let bounds =
+        Bounds { requests, instants: 4, session_ends: true, role_is_lost: false, repeats: false };
+    let stated = [(214_714, 17), (3_344_186, 19)];
     let witnesses =
         [Witness::SessionUnmet, Witness::RefusedLate, Witness::Slid, Witness::Forgotten];
     println!("{}", exhaust(false, bounds, stated, &witnesses));
@@ -85,8 +86,9 @@ fn no_order_of_events_breaks_a_family_that_outlives_its_session() {
         return;
     }
     let requests = requests();
-    let bounds = Bounds { requests, instants: 4, session_ends: false, role_is_lost: true };
-    let stated = [(353_551, 17), (6_815_815, 19)];
+    let bounds =
+        Bounds { requests, instants: 4, session_ends: false, role_is_lost: true, repeats: false };
+    let stated = [(307_906, 17), (307_906, 17)];
     let witnesses = [
         Witness::IssuedAfterSession,
         Witness::LimitsUnmet,
@@ -103,14 +105,41 @@ fn no_race_of_one_request_more_breaks_a_family_within_an_instant() {
     if is_shown_elsewhere() {
         return;
     }
-    let requests = requests() + 1;
-    let bounds = Bounds { requests, instants: 1, session_ends: false, role_is_lost: false };
-    println!("{}", exhaust(false, bounds, [(87_113, 15), (754_560, 17)], &[]));
+    let bounds = Bounds {
+        requests: requests() + 1,
+        instants: 1,
+        session_ends: false,
+        role_is_lost: false,
+        repeats: false,
+    };
+    println!("{}", exhaust(false, bounds, [(69_150, 15), (552_024, 17)], &[]));
+}
+
+#[test]
+fn no_handler_that_asks_again_breaks_a_family() {
+    if is_shown_elsewhere() {
+        return;
+    }
+    let bounds = Bounds {
+        requests: requests(),
+        instants: 1,
+        session_ends: false,
+        role_is_lost: true,
+        repeats: true,
+    };
+    let witnesses = [Witness::AnsweredAgain, Witness::LimitsUnmet];
+    println!("{}", exhaust(false, bounds, [(70_244, 19), (1_128_813, 21)], &witnesses));
 }
 
 /// Demands that a planted bug be found to break `property`, and tells how.
 fn find(bug: Bug, property: Property) -> String {
-    let bounds = Bounds { requests: REQUESTS, instants: 4, session_ends: true, role_is_lost: true };
+    let bounds = Bounds {
+        requests: REQUESTS,
+        instants: 4,
+        session_ends: true,
+        role_is_lost: true,
+        repeats: true,
+    };
     let explored = explore(&mut Rules::new(false, Some(bug)), bounds, Some(property));
     if let Some(found) = explored.violation {
         return format!("{bug:?} breaks: {}; after{}", found.property, found.trace);
@@ -144,7 +173,7 @@ fn a_last_writer_who_wins_is_found() {
 
 #[test]
 fn memory_that_outlives_an_unknown_commit_is_found() {
-    println!("{}", find(Bug::MemoryKeptAfterUnknown, Property::NobodyAccusedFalsely));
+    println!("{}", find(Bug::MemoryKeptAfterUnknown, Property::NoneAccusedFalsely));
 }
 
 #[test]
@@ -175,4 +204,9 @@ fn limits_that_are_ignored_are_found() {
 #[test]
 fn facts_that_are_not_required_are_found() {
     println!("{}", find(Bug::FactsNotRequired, Property::WithinLimits));
+}
+
+#[test]
+fn a_request_that_is_taken_for_a_replay_of_itself_is_found() {
+    println!("{}", find(Bug::RepeatNotKnown, Property::NoneAccusedFalsely));
 }

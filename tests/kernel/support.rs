@@ -17,7 +17,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock, Context},
-    store::{FaultInjection, Moment, Store, StoreOptions},
+    store::{FaultInjection, Moment, NothingFails, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -107,6 +107,7 @@ impl World {
             tree: self.tree,
             hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
             couriers: Couriers::new(),
+            fault_injection: Arc::new(NothingFails),
         }
     }
 

@@ -117,6 +117,7 @@ async fn head_is_answered_as_get_and_issues_nothing() {
     let session = format!("porteiro={}", server.sign_in("ana@acme.test").await);
     let in_session = [PAGE, ("cookie", session.as_str())];
     let id = register(&server, &["https://rp.example/cb"]).await;
+    server.quiet().await;
     let before = server.running.system().store().report().commits;
     let own = [("client_id", id.as_str()), ("redirect_uri", "https://rp.example/cb")];
     let own_wrong = [&own[..], &[("-response_type", "")]].concat();
@@ -154,6 +155,7 @@ async fn head_is_answered_as_get_and_issues_nothing() {
 async fn methods_that_are_not_served_are_refused_and_issue_nothing() {
     let server = TestServer::open().await;
     let session = format!("porteiro={}", server.sign_in("ana@acme.test").await);
+    server.quiet().await;
     let before = server.running.system().store().report().commits;
     for method in [Method::PUT, Method::DELETE, Method::PATCH] {
         let answer = ask(&server, method, &[], &[("cookie", session.as_str())]).await;

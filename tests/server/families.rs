@@ -119,6 +119,85 @@ async fn a_refresh_token_works_once_and_its_reuse_ends_the_family() {
 }
 
 #[tokio::test]
+async fn another_client_ends_nothing_with_a_spent_code_or_a_former_token() {
+    let server = TestServer::open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    let code = server.code(&session, "web", SCOPE).await;
+    let first = server.redeem("web", &code).await.json();
+    let second = server.refresh("web", text(&first["refresh_token"])).await.json();
+    server.redeem("app", &code).await.refused(400, "invalid_grant");
+    server.refresh("app", text(&first["refresh_token"])).await.refused(400, "invalid_grant");
+    let wrong = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", text(&first["refresh_token"])),
+        ("client_id", "web"),
+        ("client_secret", "not-the-secret-of-this-client"),
+    ];
+    server.post("/connect/token", &wrong).await.refused(401, "invalid_client");
+    assert_eq!(server.introspect("web", text(&second["access_token"])).await["active"], true);
+    assert_eq!(server.refresh("web", text(&second["refresh_token"])).await.status, 200);
+    server.refresh("web", text(&first["refresh_token"])).await.refused(400, "invalid_grant");
+    assert_eq!(server.introspect("web", text(&second["access_token"])).await["active"], false);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_spent_code_of_a_public_client_ends_nothing_without_its_verifier() {
+    let server = TestServer::open().await;
+    server.apply("[[client]]\nclient_id = \"app\"\ntrusted = true\n").await;
+    let session = server.sign_in("ana@acme.test").await;
+    let code = server.code(&session, "app", "openid").await;
+    let tokens = server.redeem("app", &code).await.json();
+    let usual = [("grant_type", "authorization_code"), ("code", code.as_str())];
+    let guess = ("code_verifier", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK");
+    for fields in [usual.to_vec(), [&usual[..], &[guess]].concat()] {
+        server.token_as("app", &fields).await.refused(400, "invalid_grant");
+        assert_eq!(server.userinfo(text(&tokens["access_token"])).await.status, 200);
+    }
+    server.redeem("app", &code).await.refused(400, "invalid_grant");
+    server.userinfo(text(&tokens["access_token"])).await.refused(401, "invalid_token");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_without_a_scope_of_its_api_names_neither_role_nor_membership() {
+    let server = TestServer::open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    let asked = [("resource", INVOICES), ("scope", "openid")];
+    let answer = server.authorize_in(&session, "web", &asked).await;
+    let code = crate::person::parameter(&crate::person::redirect(&answer), "code").unwrap();
+    let tokens = server.redeem("web", &code).await.json();
+    let access = text(&tokens["access_token"]);
+    let said = claims(&tokens["access_token"]);
+    let seen = server.introspect("invoices-api", access).await;
+    assert_eq!(seen["active"], true);
+    for shown in [&said, &seen] {
+        assert_eq!(
+            (&shown["aud"], &shown["org"], &shown["scope"]),
+            (&json!(INVOICES), &json!("acme"), &json!("openid"))
+        );
+        assert!(shown.get("role").is_none() && shown.get("membership").is_none(), "{shown}");
+    }
+    // Though it is not named, what it rests on is its membership.
+    server.apply("[[account]]\nemail = \"ana@acme.test\"\nmemberships = []\n").await;
+    assert_eq!(server.introspect("invoices-api", access).await["active"], false);
+    server.userinfo(access).await.refused(401, "invalid_token");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_silent_client_hears_of_consent_before_it_hears_of_several_organizations() {
+    let server = TestServer::open().await;
+    let session = server.sign_in("bruno@acme.test").await;
+    for (client, error) in [("app", "consent_required"), ("web", "interaction_required")] {
+        let silent = server.authorize_in(&session, client, &[("prompt", "none")]).await;
+        let told = crate::person::parameter(&crate::person::redirect(&silent), "error");
+        assert_eq!(told.as_deref(), Some(error), "{client}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_code_is_bound_to_client_redirect_uri_and_verifier() {
     let server = TestServer::open().await;
     let session = server.sign_in("ana@acme.test").await;
@@ -275,7 +354,7 @@ async fn what_a_role_no_longer_confers_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_or_is_suspended_loses_everything_at_once() {
+async fn a_person_who_leaves_or_is_suspended_loses_everything_at_once() {
     for change in [
         "[[account]]\nemail = \"ana@acme.test\"\nmemberships = []\n",
         "[[organization]]\nslug = \"acme\"\nenabled = false\n",

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
-async fn its_client_and_the_guard_of_its_resource_see_a_token_and_nobody_else() {
+async fn its_client_and_the_guard_of_its_resource_see_a_token_and_no_other_client() {
     let server = TestServer::open().await;
     let token = server.token("billing", "invoices:read").await;
     for caller in ["billing", "invoices-api"] {

@@ -35,6 +35,7 @@ mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
 mod otel;
+mod outcomes;
 mod outside;
 mod passwords;
 mod person;

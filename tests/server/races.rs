@@ -24,8 +24,8 @@ enum Prize {
     Refresh(String),
 }
 
-/// Sends the same request fifty times at once, to all of `nodes` in turn; whoever gets no answer
-/// (a process was killed) is left out.
+/// Sends the same request fifty times at once, to all of `nodes` in turn; a request without an
+/// answer (a process was killed) is left out.
 async fn race(nodes: &[Outside], prize: &Prize) -> Vec<Answer> {
     let mut racers = JoinSet::new();
     for number in 0..RACERS {
@@ -62,7 +62,7 @@ fn winners(answers: &[Answer]) -> Vec<Value> {
     for answer in answers {
         match answer.status.as_u16() {
             200 => won.push(answer.json()),
-            // Whoever may ask again later did not lose for good, and has nothing.
+            // This one may ask again later, and has nothing.
             503 => {}
             _ => drop(answer.refused(400, "invalid_grant")),
         }
@@ -90,7 +90,7 @@ async fn of_fifty_redemptions_of_one_code_one_succeeds_and_the_rest_end_the_fami
         let answers = race(&[*server], &Prize::Code(code)).await;
         assert_eq!(answers.len(), RACERS);
         let won = winners(&answers);
-        assert_eq!(won.len(), 1, "somebody was first");
+        assert_eq!(won.len(), 1, "one was first");
         all_dead(*server, &won.iter().collect::<Vec<_>>()).await;
     }
     server.stop().await;
@@ -160,7 +160,7 @@ async fn two_processes_agree_on_who_was_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_killed_in_a_race_gives_nobody_a_second_success() {
+async fn a_process_killed_in_a_race_gives_no_second_success() {
     let mut pair = Pair::start().await;
     let [one, other] = pair.nodes;
     for round in 0..6_u64 {

@@ -22,6 +22,7 @@ use porteiro::{
     http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    store::{FaultInjection, NothingFails},
     system::Workbench,
     transport::{ConnectionLimits, DrainLimits},
 };
@@ -167,6 +168,9 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    pub fault_injection: Arc<dyn FaultInjection>,
+    /// How long an entity may take to answer.
+    pub ask_timeout: Duration,
 }
 
 impl Default for TestOptions {
@@ -190,6 +194,8 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            fault_injection: Arc::new(NothingFails),
+            ask_timeout: TreeOptions::default().timeout,
         }
     }
 }
@@ -223,7 +229,7 @@ impl TestServer {
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
         let mut tree = TreeOptions::default();
-        tree.keys.every = options.keys_every;
+        (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
         tree.janitor = options.janitor;
         let plan = Plan {
             issuer: options.issuer,
@@ -250,11 +256,24 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                fault_injection: options.fault_injection,
             },
         };
         let running = Running::start(plan).await.unwrap();
         let (address, operator) = (running.address, running.operator.unwrap());
         Self { url, clock, outside: Outside { address }, operator, running, folder }
+    }
+
+    /// Waits until nothing is committed any more that no caller waits for.
+    pub async fn quiet(&self) {
+        let store = self.running.system().store();
+        for _ in 0..200 {
+            let before = store.report().commits;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            if store.report().commits == before {
+                return;
+            }
+        }
     }
 
     pub fn keys(&self) -> PathBuf {

@@ -60,6 +60,10 @@ async fn a_secret_is_presented_the_way_the_client_was_registered_for() {
 async fn the_audience_is_the_resource_asked_for_or_the_owner_of_the_scopes() {
     let server = TestServer::open().await;
     let keys = server.key_set().await;
+    let bare = server.ask("billing", &[("resource", INVOICES)]).await.json();
+    let claims = verify(bare["access_token"].as_str().unwrap(), &keys).unwrap();
+    assert!(claims.get("role").is_none(), "no scope of it was asked: {claims}");
+    assert_eq!((&claims["org"], &claims["scope"]), (&json!("acme"), &json!("")));
     for (fields, audience) in [
         (vec![("scope", "orders:read")], "https://api.example.com/orders"),
         (vec![("resource", INVOICES)], INVOICES),
@@ -74,13 +78,15 @@ async fn the_audience_is_the_resource_asked_for_or_the_owner_of_the_scopes() {
 }
 
 #[tokio::test]
-async fn a_client_without_an_organization_speaks_for_nobody_but_itself() {
+async fn a_client_without_an_organization_speaks_for_itself_alone() {
     let server = TestServer::open().await;
     let answer = server.ask("nobody", &[]).await;
     let token = answer.json()["access_token"].as_str().unwrap().to_owned();
     let claims = verify(&token, &server.key_set().await).unwrap();
     assert!(claims.get("org").is_none() && claims.get("role").is_none(), "{claims}");
-    assert!(answer.json().get("scope").is_none());
+    assert_eq!(claims["scope"], "", "it is always there");
+    assert_eq!(server.introspect("nobody", &token).await["scope"], "");
+    assert!(answer.json().get("scope").is_none(), "RFC 6749 §5.1: nothing was asked");
     server.ask("nobody", &[("scope", "invoices:read")]).await.refused(400, "invalid_scope");
     server.ask("nobody", &[("organization", "acme")]).await.refused(400, "invalid_target");
     server.ask("nobody", &[("resource", INVOICES)]).await.refused(400, "invalid_target");
@@ -130,8 +136,21 @@ async fn a_token_is_for_one_resource_and_one_organization() {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_token_for_an_api_that_offers_it_nothing() {
+async fn a_client_gets_no_token_for_an_api_of_which_it_holds_nothing() {
     let server = TestServer::open().await;
+    let metadata = json!({
+        "redirect_uris": ["https://self.example.com/cb"],
+        "grant_types": ["authorization_code", "client_credentials"],
+        "token_endpoint_auth_method": "client_secret_post",
+    });
+    let registered = server.post_json("/connect/register", &metadata, &[]).await.json();
+    let own = [
+        ("grant_type", "client_credentials"),
+        ("client_id", registered["client_id"].as_str().unwrap()),
+        ("client_secret", registered["client_secret"].as_str().unwrap()),
+    ];
+    let asked = [&own[..], &[("resource", INVOICES)]].concat();
+    server.post("/connect/token", &asked).await.refused(400, "invalid_target");
     let boss =
         [("grant_type", "client_credentials"), ("client_id", "boss"), ("client_secret", SECRET)];
     let asked = |resource| [&boss[..], &[("resource", resource)]].concat();

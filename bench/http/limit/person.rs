@@ -58,7 +58,7 @@ impl Person {
         (access, identity): (Arc<Signer>, Arc<Signer>),
     ) -> Outcome<Self> {
         let (scene, grant) = (&placed.scene, grant(&placed.scene)?);
-        let membership = grant.seat.as_ref().map(|seat| seat.membership.clone().into());
+        let membership = grant.membership.as_ref().map(|one| one.id.clone().into());
         let claims = Claims {
             iss: placed.issuer.clone().into(),
             sub: grant.account.clone().into(),
@@ -72,7 +72,7 @@ impl Person {
             role: Some(scene.role.clone()),
             membership,
             epoch: 0,
-            sid: Some(grant.session.clone().into()),
+            sid: grant.session.clone().map(Into::into),
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),
         };

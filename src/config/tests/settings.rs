@@ -16,14 +16,16 @@ fn example(setting: &Setting) -> (String, String) {
         ("password.breach_check", _) => "file:///hashes.txt",
         (_, Form::Flag(_)) if setting.default == Some("true") => "false",
         (_, Form::Flag(_)) => "true",
-        (_, Form::Number(_) | Form::Seconds(_) | Form::Days(_)) => "17",
+        (_, Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_)) => "17",
         (_, Form::Address(_) | Form::OptionalAddress(_)) => "127.0.0.9:9",
         (_, Form::Networks(_)) => "10.0.0.0/8",
         (_, Form::Path(_)) => "/etc/porteiro/x",
         _ => "https://id.example.com/x",
     };
     let in_file = match setting.form {
-        Form::Flag(_) | Form::Number(_) | Form::Seconds(_) | Form::Days(_) => plain.to_owned(),
+        Form::Flag(_) | Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
+            plain.to_owned()
+        }
         Form::Networks(_) => format!("[\"{plain}\"]"),
         _ => format!("\"{plain}\""),
     };

@@ -15,15 +15,16 @@ pub struct Claims<'a> {
     pub iat: i64,
     pub jti: String,
     pub client_id: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Always there, perhaps empty.
+    #[serde(default)]
     pub scope: String,
     /// The slug of the one organization it speaks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub org: Option<Cow<'a, str>>,
-    /// Role names there, joined by spaces.
+    /// Role names there, joined by spaces; only beside a scope of an API (adr/0047).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The id of the membership in which the person speaks for it.
+    /// The id of the membership in which the person speaks for it; only beside a scope of an API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub membership: Option<Cow<'a, str>>,
     /// The epoch of that organization and membership in which it was granted (adr/0038).
@@ -42,15 +43,16 @@ pub struct Claims<'a> {
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
 pub struct Mint<'a> {
     pub issuer: &'a str,
-    pub subject: &'a str,
     pub client_id: &'a str,
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
-    pub roles: &'a [&'a str],
+    pub roles: &'a [String],
     /// Of the organization, and of the membership where a person speaks for it.
     pub epoch: u64,
-    pub jti: String,
-    /// The grant of a person that it is issued under, and the family of that grant.
+    /// Drawn for this token.
+    pub id: String,
+    /// The grant of a person that it is issued under, and the family of that grant; without one the
+    /// client speaks in its own name.
     pub under: Option<(&'a Grant, &'a str)>,
     pub now: Timestamp,
     pub lifetime: Duration,
@@ -62,55 +64,39 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
         let org = mint.granted.organization().map(Cow::Borrowed);
         let grant = mint.under.map(|(grant, _)| grant);
-        let seat = grant.and_then(|grant| grant.seat.as_ref());
-        let bound = grant.filter(|grant| !grant.is_offline());
+        // An API that looks at roles alone must not be open to a token that was granted none of its
+        // scopes.
+        let has_api_scope = mint.granted.scopes().of_apis().next().is_some();
+        let roles = mint.roles.join(" ");
+        let membership = grant.and_then(|grant| grant.membership.as_ref());
         Self {
             iss: mint.issuer.into(),
-            sub: mint.subject.into(),
+            sub: grant.map_or(mint.client_id, |grant| &grant.account).into(),
             aud: mint.granted.audience().claim(mint.issuer).into(),
             exp: iat.saturating_add(lifetime),
             iat,
-            // A token names its family, so that whoever asks about it need not look for it.
-            jti: match mint.under {
-                Some((_, family)) => format!("{family}.{}", mint.jti),
-                None => mint.jti,
-            },
+            jti: jti(mint.under, mint.id),
             client_id: mint.client_id.into(),
             scope: mint.granted.scopes().to_string(),
             // Roles are roles of an organization; without one there are none.
-            role: org.as_ref().map(|_| mint.roles.join(" ")).filter(|roles| !roles.is_empty()),
+            role: (has_api_scope && org.is_some() && !roles.is_empty()).then_some(roles),
             org,
-            membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
+            membership: membership
+                .filter(|_| has_api_scope)
+                .map(|membership| Cow::Borrowed(&*membership.id)),
             epoch: mint.epoch,
-            sid: bound.map(|grant| Cow::Borrowed(&*grant.session)),
+            sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
             acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
             auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
         }
     }
 }
 
-impl<'a> Claims<'a> {
-    /// What any token of a grant would say of what it rests on.
-    pub fn of_grant(grant: &'a Grant, family: &str, issuer: &'a str) -> Self {
-        let seat = grant.seat.as_ref();
-        Self {
-            iss: issuer.into(),
-            sub: (&*grant.account).into(),
-            aud: grant.audience.claim(issuer).into(),
-            exp: 0,
-            iat: 0,
-            jti: format!("{family}."),
-            client_id: (&*grant.client_id).into(),
-            scope: grant.scopes.to_string(),
-            org: grant.organization().map(Cow::Borrowed),
-            role: None,
-            membership: seat.map(|seat| Cow::Borrowed(&*seat.membership)),
-            epoch: seat.map_or(0, |seat| seat.epoch),
-            sid: (!grant.is_offline()).then(|| Cow::Borrowed(&*grant.session)),
-            acr: Some(grant.level.name().into()),
-            auth_time: Some(grant.authenticated_at.seconds()),
-        }
-    }
+/// A token names its family and those above it, so that its ancestors are known without a look.
+fn jti(under: Option<(&Grant, &str)>, id: String) -> String {
+    let Some((grant, family)) = under else { return id };
+    let parents = grant.parents.iter().map(String::as_str);
+    parents.chain([family, &id]).collect::<Vec<_>>().join(".")
 }
 
 impl Claims<'_> {
@@ -119,12 +105,97 @@ impl Claims<'_> {
         self.role.iter().flat_map(|roles| roles.split(' '))
     }
 
+    /// Lists its family and those above it, its own last; none if no person granted it.
+    pub fn families(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.jti.rsplit_once('.').into_iter().flat_map(|(families, _)| families.split('.'))
+    }
+
     /// Returns the family it belongs to, if a person granted it.
     pub fn family(&self) -> Option<&str> {
-        self.jti.split_once('.').map(|(family, _)| family)
+        self.families().next_back()
     }
 
     pub fn expires_at(&self) -> Timestamp {
         Timestamp::from_millis(self.exp.saturating_mul(1_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        assurance::{Level, Method},
+        authority::{Asked, Audience, Bound, Permission, Scopes, narrow},
+        grant::MembershipRef,
+    };
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn grant() -> Grant {
+        let membership =
+            MembershipRef { id: "m1".to_owned(), organization: "acme".to_owned(), epoch: 0 };
+        Grant {
+            client_id: "app".to_owned(),
+            account: "ana".to_owned(),
+            session: Some("session".to_owned()),
+            parents: Vec::new(),
+            membership: Some(membership),
+            audience: Audience::Resource("api".to_owned()),
+            scopes: Scopes::parse("openid invoices:read").unwrap(),
+            authenticated_at: NOW,
+            level: Level::Aal1,
+            methods: vec![Method::Password],
+        }
+    }
+
+    fn minted(grant: &Grant, scope: &str) -> Claims<'static> {
+        let read = Permission::parse("invoices:read").unwrap();
+        let permissions = [&read].into_iter().collect();
+        let asked = Asked {
+            organization: Some("acme".to_owned()),
+            audience: grant.audience.clone(),
+            offered: vec!["invoices:read".to_owned()],
+            scopes: Scopes::parse(scope).unwrap(),
+        };
+        let roles = Bound::Roles { organization: "acme", permissions: &permissions };
+        let (granted, roles) = (narrow(asked, &[roles]).unwrap(), ["clerk".to_owned()]);
+        let claims = Claims::from(Mint {
+            issuer: "https://id.example",
+            client_id: "app",
+            granted: &granted,
+            roles: &roles,
+            epoch: 0,
+            id: "random".to_owned(),
+            under: Some((grant, "family")),
+            now: NOW,
+            lifetime: Duration::from_mins(5),
+        });
+        let text = serde_json::to_string(&claims).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_token_without_an_api_scope_names_neither_role_nor_membership() {
+        let full = minted(&grant(), "openid invoices:read");
+        assert_eq!((full.role.as_deref(), full.membership.as_deref()), (Some("clerk"), Some("m1")));
+        for scope in ["openid", ""] {
+            let bare = minted(&grant(), scope);
+            assert_eq!((&bare.role, &bare.membership), (&None, &None), "{scope}");
+            assert_eq!((bare.org.as_deref(), bare.aud.as_ref()), (Some("acme"), "api"));
+            let text = serde_json::to_value(&bare).unwrap();
+            assert_eq!(text["scope"], scope, "it is always there");
+        }
+    }
+
+    #[test]
+    fn a_token_names_its_family_and_those_above_it() {
+        let claims = minted(&grant(), "openid");
+        assert_eq!(claims.families().collect::<Vec<_>>(), ["family"]);
+        let parents = vec!["root".to_owned(), "middle".to_owned()];
+        let below = minted(&Grant { parents, ..grant() }, "openid");
+        assert_eq!(below.families().collect::<Vec<_>>(), ["root", "middle", "family"]);
+        assert_eq!(below.family(), Some("family"));
+        let own = Claims { jti: "random".to_owned(), ..below };
+        assert_eq!((own.family(), own.families().count()), (None, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What is true of a person and a client at the moment somebody asks.
+//! What is true of a person and a client at the moment of a request.
 
 use super::{Denial, Settled};
 use crate::domain::{
@@ -14,13 +14,15 @@ use serde::{Deserialize, Serialize};
 pub struct AuthorizationFacts {
     /// The scopes the client was registered with, if it was limited to some.
     pub ceiling: Option<Scopes>,
-    /// Every scope of the API asked for.
+    /// The API asked for, if one is.
+    pub resource: Option<ResourceChoice>,
+    /// Every scope of that API.
     pub offered: Vec<String>,
     /// The person's memberships that are enabled.
     pub memberships: Vec<MembershipChoice>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
-    /// What beside the place was read and must still be so.
+    /// What beside the membership was read and must still be so.
     pub requirements: Vec<Requirement>,
 }
 
@@ -36,6 +38,8 @@ pub struct MembershipChoice {
     pub enabled: bool,
     /// Of membership and organization together.
     pub epoch: u64,
+    /// The names of the roles that it gives there.
+    pub roles: Vec<String>,
     pub permissions: Permissions,
     /// Membership and organization as they were read.
     pub requirements: Vec<Requirement>,
@@ -48,6 +52,28 @@ pub struct Choice {
     pub name: String,
 }
 
+/// An API, as a person is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceChoice {
+    pub identifier: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// What a person is asked to consent to beside the scopes: what the tokens will say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsentQuestion {
+    /// The organization that tokens would speak for, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<Choice>,
+    /// The API that tokens would be for, if they are for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceChoice>,
+    /// The role names that tokens would carry: none where no scope of an API is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+}
+
 /// When a person is asked whether a client may act for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConsentRule {
@@ -55,7 +81,7 @@ pub enum ConsentRule {
     FirstParty,
     /// Unless they consented to all of this before.
     Remembered(Option<Terms>),
-    /// Every time: anyone could pose as this client (RFC 8252 §8.6).
+    /// Every time: any program could pose as this client (RFC 8252 §8.6).
     Always,
 }
 
@@ -82,24 +108,42 @@ impl MembershipChoice {
 
 /// Lists the organizations that a person with these memberships can choose from.
 pub fn choices(memberships: &[MembershipChoice]) -> Vec<Choice> {
-    memberships.iter().filter(|place| place.enabled).map(MembershipChoice::choice).collect()
+    memberships.iter().filter(|one| one.enabled).map(MembershipChoice::choice).collect()
 }
 
 impl AuthorizationFacts {
-    /// Returns the slug of the organization that will be spoken for, as far as nobody must be asked.
+    /// Returns the slug of the organization that will be spoken for, unless the person must choose.
     pub fn organization(&self, wanted: Option<&str>) -> Option<&str> {
-        self.place(wanted).ok().flatten().map(|place| place.organization.as_str())
+        self.membership(wanted).ok().flatten().map(|one| one.organization.as_str())
+    }
+
+    /// Says what consent is asked for, with this membership.
+    pub(super) fn question(
+        &self,
+        membership: Option<&MembershipChoice>,
+        scopes: &Scopes,
+    ) -> ConsentQuestion {
+        let has_api_scope = scopes.of_apis().next().is_some();
+        let roles = membership.filter(|_| has_api_scope).map(|one| one.roles.clone());
+        ConsentQuestion {
+            organization: membership.map(MembershipChoice::choice),
+            resource: self.resource.clone(),
+            roles: roles.unwrap_or_default(),
+        }
     }
 
     /// The organization asked for; else the only one; else the person chooses; or there is none.
-    pub(super) fn place(&self, wanted: Option<&str>) -> Result<Option<&MembershipChoice>, Settled> {
+    pub(super) fn membership(
+        &self,
+        wanted: Option<&str>,
+    ) -> Result<Option<&MembershipChoice>, Settled> {
         let denied = || Settled::Denied(Denial::NotAMember);
         if let Some(slug) = wanted {
-            let place = self.memberships.iter().find(|place| place.organization == slug);
+            let named = self.memberships.iter().find(|one| one.organization == slug);
             // Suspended: it confers no authority.
-            return place.filter(|place| place.enabled).map(Some).ok_or_else(denied);
+            return named.filter(|one| one.enabled).map(Some).ok_or_else(denied);
         }
-        let mut usable = self.memberships.iter().filter(|place| place.enabled);
+        let mut usable = self.memberships.iter().filter(|one| one.enabled);
         match (usable.next(), usable.next()) {
             (None, _) if self.memberships.is_empty() => Ok(None),
             (None, _) => Err(denied()),

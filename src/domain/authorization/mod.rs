@@ -2,7 +2,7 @@
 //! person is known.
 //!
 //! [`Request::settle`] is asked in both places where a person may be known: at the authorization
-//! endpoint, by somebody with a live session, and in a flow, after each of its steps. It says the same
+//! endpoint, for a person with a live session, and in a flow, after each of its steps. It says the same
 //! in both:
 //!
 //! 1. the one organization: the one asked for, else the only one, else the person chooses;
@@ -13,13 +13,16 @@
 mod facts;
 mod request;
 
-pub use facts::{AuthorizationFacts, Choice, ConsentRule, MembershipChoice, choices};
+pub use facts::{
+    AuthorizationFacts, Choice, ConsentQuestion, ConsentRule, MembershipChoice, ResourceChoice,
+    choices,
+};
 pub use request::{Prompt, Request};
 
 use super::{
     Requirement, Timestamp,
     authority::Widening,
-    grant::{Grant, Limits, Person, Seat},
+    grant::{Grant, Limits, MembershipRef, Person},
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +35,7 @@ pub enum Settled {
     },
     /// The person belongs to several organizations, and tokens speak for one.
     ChooseOrganization(Vec<Choice>),
-    /// For the organization that tokens would speak for, if there is one.
-    AskConsent(Option<Choice>),
+    AskConsent(Box<ConsentQuestion>),
     Denied(Denial),
 }
 
@@ -49,7 +51,8 @@ pub enum Denial {
     /// Too many wrong credentials.
     TooManyAttempts,
     /// Another person signed in than the client asked for.
-    SomebodyElse,
+    #[serde(alias = "SomebodyElse")]
+    OtherPerson,
 }
 
 /// Who is asked, and when.
@@ -87,29 +90,30 @@ impl Request {
         said: Said<'_>,
     ) -> Settled {
         let Subject { person, session, now } = subject;
-        if self.is_about_somebody_else(person) {
-            return Settled::Denied(Denial::SomebodyElse);
+        if self.is_about_another_person(person) {
+            return Settled::Denied(Denial::OtherPerson);
         }
         let wanted = self.organization.as_deref().or(said.organization);
         let third_party = facts.consent != ConsentRule::FirstParty;
-        let place = match facts.place(wanted) {
-            Ok(place) => place,
-            // Nobody learns in silence where a person belongs who has not agreed to be known.
-            Err(Settled::Denied(_)) if self.prompt.none && third_party => {
-                return Settled::AskConsent(None);
-            }
+        let ask =
+            |membership| Settled::AskConsent(Box::new(facts.question(membership, &self.scopes)));
+        let membership = match facts.membership(wanted) {
+            Ok(membership) => membership,
+            // Before consent a client does not learn in silence where a person belongs, nor that there
+            // are several organizations to choose from.
+            Err(_) if self.prompt.none && third_party => return ask(None),
             Err(settled) => return settled,
         };
         let unknown = third_party && facts.consent.asks_for(&self.scopes, &self.audience);
         if self.prompt.none && unknown {
-            return Settled::AskConsent(place.map(MembershipChoice::choice));
+            return ask(membership);
         }
         let limits = Limits {
             ceiling: facts.ceiling.clone(),
-            held: place.map(MembershipChoice::held),
+            held: membership.map(MembershipChoice::held),
             offered: facts.offered.clone(),
         };
-        let organization = place.map(|place| place.organization.as_str());
+        let organization = membership.map(|one| one.organization.as_str());
         if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
             return Settled::Denied(denial(&widening));
         }
@@ -117,7 +121,7 @@ impl Request {
         // What was said of one organization says nothing of another.
         let allowed = said.allowed == Allowed::For(organization);
         if !allowed && (forced || unknown) {
-            return Settled::AskConsent(place.map(MembershipChoice::choice));
+            return ask(membership);
         }
         let Some((level, authenticated_at)) =
             person.evidence.level(now).zip(person.evidence.last())
@@ -127,11 +131,12 @@ impl Request {
         let grant = Grant {
             client_id: self.client_id.clone(),
             account: person.account.clone(),
-            session: session.to_owned(),
-            seat: place.map(|place| Seat {
-                membership: place.membership.clone(),
-                organization: place.organization.clone(),
-                epoch: place.epoch,
+            session: Some(session.to_owned()),
+            parents: Vec::new(),
+            membership: membership.map(|one| MembershipRef {
+                id: one.membership.clone(),
+                organization: one.organization.clone(),
+                epoch: one.epoch,
             }),
             audience: self.audience.clone(),
             scopes: self.scopes.clone(),
@@ -140,7 +145,7 @@ impl Request {
             methods: person.evidence.methods(),
         };
         let mut requirements = facts.requirements.clone();
-        requirements.extend(place.into_iter().flat_map(|place| place.requirements.clone()));
+        requirements.extend(membership.into_iter().flat_map(|one| one.requirements.clone()));
         Settled::Granted { grant: Box::new(grant), requirements }
     }
 }

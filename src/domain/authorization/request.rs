@@ -67,7 +67,7 @@ impl Prompt {
 
 impl Request {
     /// Tells whether another account is meant.
-    pub fn is_about_somebody_else(&self, person: &Person) -> bool {
+    pub fn is_about_another_person(&self, person: &Person) -> bool {
         self.hint.as_ref().is_some_and(|account| *account != person.account)
     }
 
@@ -84,7 +84,7 @@ impl Request {
         };
         // To choose another account is to sign in.
         self.prompt.login
-            || self.is_about_somebody_else(person)
+            || self.is_about_another_person(person)
             || self.prompt.select_account
             || self.max_age == Some(0)
             || self.max_age.is_some_and(too_old)

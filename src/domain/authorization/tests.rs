@@ -28,7 +28,7 @@ fn request(scope: &str) -> Request {
     }
 }
 
-fn place(slug: &str, enabled: bool) -> MembershipChoice {
+fn member(slug: &str, enabled: bool) -> MembershipChoice {
     let read = Permission::parse("invoices:read").unwrap();
     MembershipChoice {
         membership: format!("{slug}-membership"),
@@ -36,6 +36,7 @@ fn place(slug: &str, enabled: bool) -> MembershipChoice {
         name: slug.to_uppercase(),
         enabled,
         epoch: 3,
+        roles: vec!["reader".to_owned()],
         permissions: [&read].into_iter().collect(),
         requirements: vec![],
     }
@@ -44,7 +45,13 @@ fn place(slug: &str, enabled: bool) -> MembershipChoice {
 fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
     let consent = ConsentRule::FirstParty;
-    AuthorizationFacts { ceiling: None, offered, memberships, consent, requirements: vec![] }
+    let resource = Some(api());
+    let requirements = vec![];
+    AuthorizationFacts { ceiling: None, resource, offered, memberships, consent, requirements }
+}
+
+fn api() -> ResourceChoice {
+    ResourceChoice { identifier: "api".to_owned(), name: Some("Invoices".to_owned()) }
 }
 
 fn person() -> Person {
@@ -59,15 +66,15 @@ fn settle(request: &Request, facts: &AuthorizationFacts, said: Said<'_>) -> Sett
 /// Returns the organization that was granted for.
 fn organization(settled: Settled) -> Option<String> {
     match settled {
-        Settled::Granted { grant, .. } => grant.seat.map(|seat| seat.organization),
+        Settled::Granted { grant, .. } => grant.membership.map(|one| one.organization),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
-    let one = facts(vec![place("acme", true)]);
-    let two = facts(vec![place("acme", true), place("other", true)]);
+    let one = facts(vec![member("acme", true)]);
+    let two = facts(vec![member("acme", true), member("other", true)]);
     assert_eq!(
         organization(settle(&request("openid"), &one, Said::default())),
         Some("acme".into())
@@ -86,7 +93,7 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
 
 #[test]
 fn a_choice_never_overrules_what_the_client_asked_for() {
-    let two = facts(vec![place("acme", true), place("other", true)]);
+    let two = facts(vec![member("acme", true), member("other", true)]);
     let named = Request { organization: Some("other".to_owned()), ..request("openid") };
     let said = Said { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
     assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
@@ -95,18 +102,18 @@ fn a_choice_never_overrules_what_the_client_asked_for() {
 #[test]
 fn an_organization_that_is_not_theirs_or_is_suspended_denies() {
     let denied = Settled::Denied(Denial::NotAMember);
-    let acme = facts(vec![place("acme", true), place("gone", false)]);
+    let acme = facts(vec![member("acme", true), member("gone", false)]);
     for slug in ["other", "gone"] {
         let named = Request { organization: Some(slug.to_owned()), ..request("openid") };
         assert_eq!(settle(&named, &acme, Said::default()), denied, "{slug}");
     }
-    let only = facts(vec![place("gone", false)]);
+    let only = facts(vec![member("gone", false)]);
     assert_eq!(settle(&request("openid"), &only, Said::default()), denied, "the only one");
 }
 
 #[test]
 fn what_roles_or_registration_do_not_cover_is_refused_whole() {
-    let acme = facts(vec![place("acme", true)]);
+    let acme = facts(vec![member("acme", true)]);
     let too_much = |scope: &str| Settled::Denied(Denial::TooMuch { scope: Some(scope.to_owned()) });
     let asked = request("openid invoices:read invoices:write");
     assert_eq!(settle(&asked, &acme, Said::default()), too_much("invoices:write"));
@@ -136,32 +143,60 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
     ] {
         let facts = with(rule.clone());
         let settled = settle(&asked, &facts, Said::default());
-        assert_eq!(settled == Settled::AskConsent(None), asks, "{rule:?}");
+        assert_eq!(matches!(settled, Settled::AskConsent(_)), asks, "{rule:?}");
         assert!(matches!(settle(&asked, &facts, allowed), Settled::Granted { .. }));
     }
     let again = Request { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
-    let asked = Settled::AskConsent(None);
-    assert_eq!(settle(&again, &with(given("openid email")), Said::default()), asked);
+    let settled = settle(&again, &with(given("openid email")), Said::default());
+    assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
 }
 
 #[test]
 fn consent_for_one_organization_says_nothing_of_another() {
     let asked = request("openid");
     let rule = ConsentRule::Always;
-    let at = |slug| AuthorizationFacts { consent: rule.clone(), ..facts(vec![place(slug, true)]) };
+    let at = |slug| AuthorizationFacts { consent: rule.clone(), ..facts(vec![member(slug, true)]) };
     let said = Said { organization: None, allowed: Allowed::For(Some("acme")) };
     assert!(matches!(settle(&asked, &at("acme"), said), Settled::Granted { .. }));
-    let Settled::AskConsent(Some(choice)) = settle(&asked, &at("other"), said) else {
+    let Settled::AskConsent(question) = settle(&asked, &at("other"), said) else {
         panic!("they have moved");
     };
-    assert_eq!(choice.slug, "other");
+    assert_eq!(question.organization.map(|choice| choice.slug).as_deref(), Some("other"));
 }
 
 #[test]
-fn nobody_learns_in_silence_where_a_person_belongs() {
+fn a_person_is_shown_the_api_the_organization_and_the_roles_that_tokens_will_carry() {
+    let facts =
+        AuthorizationFacts { consent: ConsentRule::Always, ..facts(vec![member("acme", true)]) };
+    for (scope, roles) in [("openid invoices:read", &["reader"][..]), ("openid", &[])] {
+        let asked = Request { audience: Audience::Resource("api".to_owned()), ..request(scope) };
+        let Settled::AskConsent(question) = settle(&asked, &facts, Said::default()) else {
+            panic!("it is always asked");
+        };
+        assert_eq!(question.resource, Some(api()), "{scope}");
+        assert_eq!(question.organization.unwrap().name, "ACME");
+        assert_eq!(question.roles, roles, "{scope}");
+    }
+}
+
+#[test]
+fn consent_is_asked_before_a_choice_of_organization_is_told_to_a_silent_client() {
+    let several = facts(vec![member("acme", true), member("other", true)]);
+    let prompt = Prompt { none: true, ..Prompt::default() };
+    let silent = Request { prompt, ..request("openid") };
+    let third_party = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..several };
+    let settled = settle(&silent, &third_party, Said::default());
+    assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent.scopes))));
+    let own = AuthorizationFacts { consent: ConsentRule::FirstParty, ..third_party };
+    let settled = settle(&silent, &own, Said::default());
+    assert!(matches!(settled, Settled::ChooseOrganization(_)), "{settled:?}");
+}
+
+#[test]
+fn a_client_does_not_learn_in_silence_where_a_person_belongs() {
     let silent = Prompt { none: true, ..Prompt::default() };
     let rule = ConsentRule::Remembered(None);
-    let acme = AuthorizationFacts { consent: rule, ..facts(vec![place("acme", true)]) };
+    let acme = AuthorizationFacts { consent: rule, ..facts(vec![member("acme", true)]) };
     let ask = |organization: Option<&str>, scope| {
         let organization = organization.map(str::to_owned);
         let asked = Request { prompt: silent, organization, ..request(scope) };

@@ -40,9 +40,7 @@ pub use step::{
 };
 
 use super::{
-    CLOCK_SKEW, Decision, Machine, Timestamp,
-    assurance::Method,
-    authorization::{Choice, Denial},
+    CLOCK_SKEW, Decision, Machine, Timestamp, assurance::Method, authorization::Denial,
     grant::Person,
 };
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ use crate::domain::{
     Decision, Record, Requirement, Timestamp,
     account::Account,
     assurance::{Evidence, Level, Method},
-    authorization::{Choice, Denial, choices},
+    authorization::{Choice, ConsentQuestion, Denial, choices},
     grant::Person,
     session::{self, Session},
     token_family::{self, TokenFamily},
@@ -41,9 +41,9 @@ pub struct Open {
     /// The slug of the organization they chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// The organization for which they are asked to consent.
+    /// What they are asked to consent to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub consent_for: Option<Choice>,
+    pub question: Option<Box<ConsentQuestion>>,
 }
 
 /// What a flow waits for.
@@ -206,9 +206,9 @@ impl Open {
         match goal.next(&self, &case) {
             Next::Fail(denial) => self.fail(denial),
             Next::Ask(question) => {
-                (self.stage, self.consent_for) = match question {
+                (self.stage, self.question) = match question {
                     Question::Organization => (Stage::Organization, None),
-                    Question::Consent(choice) => (Stage::Consent, choice),
+                    Question::Consent(asked) => (Stage::Consent, Some(asked)),
                     Question::Confirm => (Stage::Confirm, None),
                 };
                 self.moved()

@@ -1,7 +1,11 @@
 //! How a flow begins, before anything is done in it.
 
 use super::{Open, Stage};
-use crate::domain::{Fingerprint, Timestamp, authorization::Request, grant::Person};
+use crate::domain::{
+    Fingerprint, Timestamp,
+    authorization::{ConsentQuestion, Request},
+    grant::Person,
+};
 use serde::{Deserialize, Serialize};
 
 /// The channel that began a flow; it alone goes on with it.
@@ -42,9 +46,9 @@ pub struct SignedIn {
     pub session: String,
     #[serde(rename = "t")]
     pub stage: Stage,
-    /// The organization for which they are asked to consent.
+    /// What they are asked to consent to.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
-    pub consent_for: Option<super::Choice>,
+    pub question: Option<Box<ConsentQuestion>>,
     /// The second factors of the account, where one of them is asked for.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub second_factors: Vec<super::Method>,
@@ -52,10 +56,10 @@ pub struct SignedIn {
 
 impl Seed {
     pub(super) fn open(self) -> Open {
-        let (stage, person, consent_for, second_factors) = match &self.signed_in {
+        let (stage, person, question, second_factors) = match &self.signed_in {
             None => (Stage::Identify, None, None, Vec::new()),
-            Some(SignedIn { person, stage, consent_for, second_factors, .. }) => {
-                (*stage, Some(person.clone()), consent_for.clone(), second_factors.clone())
+            Some(SignedIn { person, stage, question, second_factors, .. }) => {
+                (*stage, Some(person.clone()), question.clone(), second_factors.clone())
             }
         };
         let (identifier, chosen, attempts, proved_here) = (None, None, 0, false);
@@ -68,7 +72,7 @@ impl Seed {
             proved_here,
             second_factors,
             chosen,
-            consent_for,
+            question,
         }
     }
 }

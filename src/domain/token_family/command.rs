@@ -1,6 +1,6 @@
 //! What may be asked of a token family.
 
-use super::Pending;
+use super::{Alive, Pending, RefreshToken};
 use crate::domain::{
     Fingerprint, Requirement, Timestamp,
     authority::{Audience, Scopes},
@@ -11,6 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Begin(Box<Begin>),
+    Start(Box<Start>),
     /// Says what it is about, so that what limits it can be gathered.
     Show,
     /// The same, as it is now.
@@ -35,21 +36,26 @@ pub struct Begin {
     pub requirements: Vec<Requirement>,
 }
 
+/// A grant whose tokens are issued at once: no code stands for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    pub grant: Grant,
+    /// Whether a refresh token is given out.
+    pub refreshable: bool,
+    pub issuing: Issuing,
+}
+
 /// A code, presented by an authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redeem {
     /// Of a code that was issued for this family.
     pub code: Fingerprint,
-    pub client_id: String,
     pub redirect_uri: Option<String>,
     /// SHA-256 of the verifier.
     pub verifier: Option<Fingerprint>,
-    pub said: Repeated,
-    /// Of the refresh token to be issued, where the client may use one.
-    pub refresh: Option<Fingerprint>,
-    pub limits: Limits,
-    pub requirements: Vec<Requirement>,
-    pub lifetimes: Lifetimes,
+    /// Whether a refresh token is given out.
+    pub refreshable: bool,
+    pub issuing: Issuing,
 }
 
 /// A refresh token, presented by an authenticated client.
@@ -57,30 +63,40 @@ pub struct Redeem {
 pub struct Refresh {
     /// Of a token that was issued for this family.
     pub token: Fingerprint,
+    pub issuing: Issuing,
+}
+
+/// What every command that issues tokens brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuing {
+    /// The client that presents.
     pub client_id: String,
-    pub said: Repeated,
-    /// Of the token that takes its place.
+    pub narrowing: Narrowing,
+    /// Of the refresh token to be issued.
+    ///
+    /// It is drawn for one request alone. A command that finds it in the family has been carried out
+    /// before, and is answered as then.
     pub next: Fingerprint,
     pub limits: Limits,
     pub requirements: Vec<Requirement>,
     pub lifetimes: Lifetimes,
 }
 
-/// What a client says again of the grant: it may ask for fewer scopes, and change nothing else.
+/// What a client asks of its grant: it may ask for fewer scopes, and change nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repeated {
+pub struct Narrowing {
     /// Fewer than were granted, if the client says so (RFC 6749 §6).
     pub scopes: Option<Scopes>,
     /// The one recipient (RFC 8707 §2.2).
     pub audience: Option<Audience>,
     /// The slug of the organization.
     pub organization: Option<String>,
-    /// It cannot be understood; but first it is seen who said it.
-    pub nonsense: Option<Nonsense>,
+    /// Something cannot be read; the client that sent it is judged first.
+    pub malformed: Option<Malformed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nonsense {
+pub enum Malformed {
     Scope,
     Target,
 }
@@ -96,8 +112,20 @@ pub struct Lifetimes {
 
 impl Lifetimes {
     /// Until when a refresh token issued now is good.
-    pub(super) fn refresh_until(&self, born_at: Timestamp, now: Timestamp) -> Timestamp {
+    fn refresh_until(&self, born_at: Timestamp, now: Timestamp) -> Timestamp {
         (now + self.refresh_idle).min(born_at + self.refresh_ceiling)
+    }
+}
+
+impl Issuing {
+    pub(super) fn access_until(&self, now: Timestamp) -> Timestamp {
+        now + self.lifetimes.access_token
+    }
+
+    /// The refresh token that is issued now, in a family of this age.
+    pub(super) fn token(&self, born_at: Timestamp, now: Timestamp) -> RefreshToken {
+        let expires_at = self.lifetimes.refresh_until(born_at, now);
+        RefreshToken { fingerprint: self.next, expires_at }
     }
 }
 
@@ -111,6 +139,21 @@ impl Begin {
             redirect_uri: self.redirect_uri,
             challenge: self.challenge,
             nonce: self.nonce,
+        }
+    }
+}
+
+impl Start {
+    pub(super) fn alive(&self, now: Timestamp) -> Alive {
+        let issuing = &self.issuing;
+        Alive {
+            grant: self.grant.clone(),
+            born_at: now,
+            code: None,
+            challenge: None,
+            access_until: issuing.access_until(now),
+            refresh: self.refreshable.then(|| issuing.token(now, now)),
+            issued_for: (!self.refreshable).then_some(issuing.next),
         }
     }
 }

@@ -1,31 +1,38 @@
-//! A token family: the authorization code it is born from, and every refresh token after it.
+//! A token family: the grant it stands for, its authorization code, and every refresh token after it.
 //!
-//! Both live in one machine, so that "the code was presented twice, hence everything that came of its
-//! first use ends" is one decision and one commit.
+//! All of it lives in one machine, so that "the code was presented twice, hence everything that came of
+//! its first use ends" is one decision and one commit.
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
 //! | unborn | begin | pending: its code is out | |
+//! | unborn | start | alive, without a code | more authority than is held now |
 //! | pending | redeem | alive | the code has expired; another client, redirect URI or verifier; more authority than is held now. The code stays as it is |
-//! | alive | redeem, the same code | **ended**: replayed | always |
+//! | alive | redeem, the same code | **ended**: replayed | always; another client or verifier ends nothing |
 //! | alive | refresh, the present token | alive, with the next token | expired; another client; more than was granted, or than is held now. The token stays as it is |
-//! | alive | refresh, a former token | **ended**: reused | always |
+//! | alive | refresh, a former token | **ended**: reused | always; another client ends nothing |
 //! | any but unborn | revoke | ended | another client |
 //! | ended | anything | ended | always |
 //!
-//! Whoever asks has seen by a MAC that what is presented was issued for this family; a former token is
+//! A command that is carried out already, and is asked again with the same `next` or code, is answered
+//! as the first time and changes nothing: so a handler that does not know what came of its ask asks again.
+//!
+//! The caller has seen by a MAC that what is presented was issued for this family; a former token is
 //! therefore recognised without a list of them. What is accepted is compared by its hash.
 
 mod command;
 mod outcome;
+mod state;
 
-pub use command::{Begin, Command, Lifetimes, Nonsense, Redeem, Refresh, Repeated};
-pub use outcome::{Issue, Refusal, Reply, Shown};
+pub use command::{
+    Begin, Command, Issuing, Lifetimes, Malformed, Narrowing, Redeem, Refresh, Start,
+};
+pub use outcome::{Born, Issue, Refusal, Reply, Shown};
+pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Fingerprint, Machine, Record, Requirement, Timestamp,
-    authority::Granted,
-    grant::{Grant, Limits},
+    Birth, CLOCK_SKEW, Decision, Machine, Record, Requirement, Timestamp, authority::Granted,
+    grant::Grant,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,93 +51,115 @@ pub enum TokenFamily {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
-    pub grant: Grant,
-    pub born_at: Timestamp,
-    pub code: Fingerprint,
-    pub expires_at: Timestamp,
-    /// Where the code was sent.
-    pub redirect_uri: String,
-    /// SHA-256 of the verifier (RFC 7636 §4.2, S256).
-    pub challenge: Fingerprint,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nonce: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Alive {
-    pub grant: Grant,
-    pub born_at: Timestamp,
-    /// The code it came from: to see it again ends the family.
-    code: Fingerprint,
-    /// When its last access token expires.
-    access_until: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    refresh: Option<RefreshToken>,
-}
-
-/// The one refresh token that is good.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct RefreshToken {
-    fingerprint: Fingerprint,
-    expires_at: Timestamp,
-}
-
-/// Why a family has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
-    /// Its code was presented a second time.
-    Replayed,
-    /// A refresh token was presented after it had been replaced.
-    Reused,
-    /// The client gave it back.
-    Revoked,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Begun(Box<Pending>),
-    Redeemed { access_until: Timestamp, refresh: Option<(Fingerprint, Timestamp)> },
-    Rotated { access_until: Timestamp, refresh: (Fingerprint, Timestamp) },
+    Started(Box<Alive>),
+    Redeemed { access_until: Timestamp, issued: Issued },
+    Rotated { access_until: Timestamp, refresh: RefreshToken },
     Ended { why: End },
 }
 
 impl TokenFamily {
-    /// Describes the birth of a family in somebody else's commit.
+    /// Describes the birth of a family with a code in the commit of another entity.
     pub fn birth(id: impl Into<String>, begin: Begin, now: Timestamp) -> Birth {
         Birth::of(id, &Self::Pending(Box::new(begin.pending(now))))
     }
 
-    fn client_id(&self) -> &str {
+    /// Describes the birth of a family without a code in the commit of another entity.
+    pub fn birth_alive(
+        id: impl Into<String>,
+        start: &Start,
+        now: Timestamp,
+    ) -> Result<Born, Refusal> {
+        let Start { grant, issuing, .. } = start;
+        let granted = grant.pass_on(issuing)?;
+        let birth = Birth::of(id, &Self::Alive(Box::new(start.alive(now))));
+        let requirements = grant.requirements(&issuing.requirements).collect();
+        Ok(Born { birth, issue: Issue { grant: grant.clone(), granted }, requirements })
+    }
+
+    /// Returns the grant it stands for, while it lives; it never changes.
+    pub fn grant(&self) -> Option<&Grant> {
         match self {
-            Self::Unborn => "",
-            Self::Pending(pending) => &pending.grant.client_id,
-            Self::Alive(alive) => &alive.grant.client_id,
-            Self::Ended { client_id, .. } => client_id,
+            Self::Unborn | Self::Ended { .. } => None,
+            Self::Pending(pending) => Some(&pending.grant),
+            Self::Alive(alive) => Some(&alive.grant),
         }
     }
 
+    fn client_id(&self) -> &str {
+        match self {
+            Self::Ended { client_id, .. } => client_id,
+            other => other.grant().map_or("", |grant| &grant.client_id),
+        }
+    }
+
+    fn begin(&self, begin: &Begin, now: Timestamp) -> Decision<Self> {
+        match self {
+            Self::Unborn => {
+                let pending = begin.clone().pending(now);
+                let begun = Event::Begun(Box::new(pending));
+                let record = begin.grant.record("authorization.granted");
+                let decision = Decision::accept(vec![begun], Reply::Begun).recording(record);
+                begin.grant.require(decision, &begin.requirements)
+            }
+            Self::Pending(pending) if pending.code == begin.code => {
+                Decision::accept(Vec::new(), Reply::Begun)
+            }
+            // Ids are drawn: no family begins twice.
+            _ => Decision::refuse(Refusal::Unknown),
+        }
+    }
+
+    fn start(&self, start: &Start, now: Timestamp) -> Decision<Self> {
+        let Start { grant, issuing, .. } = start;
+        let events = match self {
+            Self::Unborn => vec![Event::Started(Box::new(start.alive(now)))],
+            Self::Alive(alive) if alive.code.is_none() && alive.issued_for(issuing) => Vec::new(),
+            // Ids are drawn: no family begins twice.
+            _ => return Decision::refuse(Refusal::Unknown),
+        };
+        let is_new = !events.is_empty();
+        let decision = grant.issue(issuing, events);
+        if !is_new || decision.outcome.is_err() {
+            return decision;
+        }
+        decision.recording(grant.record("authorization.granted"))
+    }
+
     fn show(&self) -> Decision<Self> {
-        let (grant, born_at, refresh) = match self {
+        let shown = match self {
             Self::Unborn => return Decision::refuse(Refusal::Unknown),
             Self::Ended { .. } => return Decision::refuse(Refusal::Ended),
-            Self::Pending(pending) => (&pending.grant, pending.born_at, None),
-            Self::Alive(alive) => {
-                let refresh = alive.refresh.as_ref();
-                let refresh = refresh.map(|token| (token.fingerprint, token.expires_at));
-                (&alive.grant, alive.born_at, refresh)
-            }
+            Self::Pending(pending) => Shown {
+                grant: pending.grant.clone(),
+                born_at: pending.born_at,
+                refresh: None,
+                nonce: pending.nonce.clone(),
+            },
+            Self::Alive(alive) => Shown {
+                grant: alive.grant.clone(),
+                born_at: alive.born_at,
+                refresh: alive.refresh,
+                nonce: None,
+            },
         };
-        let shown = Shown { grant: grant.clone(), born_at, refresh };
         Decision::accept(Vec::new(), Reply::Shown(Box::new(shown)))
     }
 
     fn redeem(&self, redeem: &Redeem, now: Timestamp) -> Decision<Self> {
+        let issuing = &redeem.issuing;
         let pending = match self {
             Self::Ended { .. } => return Decision::refuse(Refusal::Ended),
-            // OAuth 2.1 §4.1.3: everything that came of the first use ends with the second.
-            Self::Alive(alive) if alive.code == redeem.code => {
+            Self::Alive(alive) if alive.code == Some(redeem.code) => {
+                if let Err(why) = alive.admit_again(redeem) {
+                    return Decision::refuse(why);
+                }
+                if alive.issued_for(issuing) {
+                    return alive.grant.issue(issuing, Vec::new());
+                }
+                // OAuth 2.1 §4.1.3: everything that came of the first use ends with the second.
                 return alive.grant.end(End::Replayed, Refusal::Replayed);
             }
             Self::Unborn | Self::Alive(_) => return Decision::refuse(Refusal::Unknown),
@@ -139,20 +168,13 @@ impl TokenFamily {
         if let Err(why) = pending.admit(redeem, now) {
             return Decision::refuse(why);
         }
-        let granted = match pending.grant.pass_on(&redeem.said, &redeem.limits) {
-            Ok(granted) => granted,
-            Err(why) => return Decision::refuse(why),
+        let issued = if redeem.refreshable {
+            Issued::Refreshable(issuing.token(pending.born_at, now))
+        } else {
+            Issued::Once(issuing.next)
         };
-        let access_until = now + redeem.lifetimes.access_token;
-        let expires_at = redeem.lifetimes.refresh_until(pending.born_at, now);
-        let refresh = redeem.refresh.map(|token| (token, expires_at));
-        let nonce = pending.nonce.clone();
-        let issue = Issue { grant: pending.grant.clone(), granted, nonce };
-        let decision = Decision::accept(
-            vec![Event::Redeemed { access_until, refresh }],
-            Reply::Issue(Box::new(issue)),
-        );
-        pending.grant.require(decision, &redeem.requirements)
+        let redeemed = Event::Redeemed { access_until: issuing.access_until(now), issued };
+        pending.grant.issue(issuing, vec![redeemed])
     }
 
     fn refresh(&self, refresh: &Refresh, now: Timestamp) -> Decision<Self> {
@@ -161,42 +183,38 @@ impl TokenFamily {
             Self::Ended { .. } => return Decision::refuse(Refusal::Ended),
             Self::Alive(alive) => alive,
         };
+        let (grant, issuing) = (&alive.grant, &refresh.issuing);
         let Some(present) = &alive.refresh else { return Decision::refuse(Refusal::Unknown) };
-        // RFC 9700 §4.14.2: one of the two who hold this family's tokens stole them.
-        if present.fingerprint != refresh.token {
-            return alive.grant.end(End::Reused, Refusal::Reused);
-        }
-        if alive.grant.client_id != refresh.client_id {
+        // Before anything is ended: a client that was never given the token proves nothing by it.
+        if grant.client_id != issuing.client_id {
             return Decision::refuse(Refusal::WrongClient);
+        }
+        if alive.issued_for(issuing) {
+            return grant.issue(issuing, Vec::new());
+        }
+        // RFC 9700 §4.14.2: two callers hold this family's tokens, and one of them stole them.
+        if present.fingerprint != refresh.token {
+            return grant.end(End::Reused, Refusal::Reused);
         }
         if now >= present.expires_at {
             return Decision::refuse(Refusal::Expired);
         }
-        let granted = match alive.grant.pass_on(&refresh.said, &refresh.limits) {
-            Ok(granted) => granted,
-            Err(why) => return Decision::refuse(why),
-        };
-        let access_until = now + refresh.lifetimes.access_token;
-        let expires_at = refresh.lifetimes.refresh_until(alive.born_at, now);
-        let issue = Issue { grant: alive.grant.clone(), granted, nonce: None };
-        let rotated = Event::Rotated { access_until, refresh: (refresh.next, expires_at) };
-        let decision = Decision::accept(vec![rotated], Reply::Issue(Box::new(issue)));
-        alive.grant.require(decision, &refresh.requirements)
+        let access_until = issuing.access_until(now);
+        let next = issuing.token(alive.born_at, now);
+        grant.issue(issuing, vec![Event::Rotated { access_until, refresh: next }])
     }
 
     fn revoke(&self, asking: &str) -> Decision<Self> {
-        let grant = match self {
-            Self::Unborn => return Decision::refuse(Refusal::Unknown),
-            Self::Ended { client_id, .. } if client_id == asking => {
-                return Decision::accept(Vec::new(), Reply::Revoked);
-            }
-            Self::Ended { .. } => return Decision::refuse(Refusal::WrongClient),
-            Self::Pending(pending) => &pending.grant,
-            Self::Alive(alive) => &alive.grant,
-        };
-        if grant.client_id != asking {
+        if let Self::Unborn = self {
+            return Decision::refuse(Refusal::Unknown);
+        }
+        if self.client_id() != asking {
             return Decision::refuse(Refusal::WrongClient);
         }
+        // What has ended has no grant any more, and is not ended again.
+        let Some(grant) = self.grant() else {
+            return Decision::accept(Vec::new(), Reply::Revoked);
+        };
         Decision::accept(vec![Event::Ended { why: End::Revoked }], Reply::Revoked)
             .recording(grant.record("token_family.revoked"))
     }
@@ -206,35 +224,8 @@ impl TokenFamily {
         match self {
             Self::Unborn | Self::Ended { .. } => Timestamp::NEVER,
             Self::Pending(pending) => pending.expires_at,
-            Self::Alive(alive) => {
-                let refresh = alive.refresh.as_ref().map(|token| token.expires_at);
-                refresh.map_or(alive.access_until, |until| until.max(alive.access_until))
-            }
+            Self::Alive(alive) => alive.over_at(),
         }
-    }
-}
-
-impl Pending {
-    /// Checks everything that a code is bound to.
-    fn admit(&self, redeem: &Redeem, now: Timestamp) -> Result<(), Refusal> {
-        if self.code != redeem.code {
-            return Err(Refusal::Unknown);
-        }
-        if now >= self.expires_at {
-            return Err(Refusal::Expired);
-        }
-        if self.grant.client_id != redeem.client_id {
-            return Err(Refusal::WrongClient);
-        }
-        // OAuth 2.1 §10.2: a client need not repeat it, but what it repeats must be the same.
-        if redeem.redirect_uri.as_ref().is_some_and(|uri| *uri != self.redirect_uri) {
-            return Err(Refusal::WrongRedirectUri);
-        }
-        // RFC 7636 §4.6
-        if redeem.verifier != Some(self.challenge) {
-            return Err(Refusal::WrongVerifier);
-        }
-        Ok(())
     }
 }
 
@@ -249,20 +240,33 @@ impl Grant {
         }
     }
 
+    /// Issues what is asked of it, with these events; without any it was issued before.
+    fn issue(&self, issuing: &Issuing, events: Vec<Event>) -> Decision<TokenFamily> {
+        let granted = match self.pass_on(issuing) {
+            Ok(granted) => granted,
+            Err(why) => return Decision::refuse(why),
+        };
+        let is_new = !events.is_empty();
+        let issue = Issue { grant: self.clone(), granted };
+        let decision = Decision::accept(events, Reply::Issue(Box::new(issue)));
+        if is_new { self.require(decision, &issuing.requirements) } else { decision }
+    }
+
     /// Grants what is asked of it, if that is a part of it and still covered.
-    fn pass_on(&self, said: &Repeated, limits: &Limits) -> Result<Granted, Refusal> {
-        match said.nonsense {
-            Some(Nonsense::Scope) => return Err(Refusal::MalformedScope),
-            Some(Nonsense::Target) => return Err(Refusal::OtherAudience),
+    fn pass_on(&self, issuing: &Issuing) -> Result<Granted, Refusal> {
+        let Narrowing { scopes, audience, organization, malformed } = &issuing.narrowing;
+        match malformed {
+            Some(Malformed::Scope) => return Err(Refusal::MalformedScope),
+            Some(Malformed::Target) => return Err(Refusal::OtherAudience),
             None => {}
         }
-        if said.audience.as_ref().is_some_and(|audience| *audience != self.audience) {
+        if audience.as_ref().is_some_and(|audience| *audience != self.audience) {
             return Err(Refusal::OtherAudience);
         }
-        if said.organization.is_some() && said.organization.as_deref() != self.organization() {
+        if organization.is_some() && organization.as_deref() != self.organization() {
             return Err(Refusal::OtherOrganization);
         }
-        Ok(self.narrow(said.scopes.as_ref(), limits)?)
+        Ok(self.narrow(scopes.as_ref(), &issuing.limits)?)
     }
 
     fn end(&self, why: End, refusal: Refusal) -> Decision<TokenFamily> {
@@ -280,16 +284,19 @@ impl Grant {
         decision: Decision<TokenFamily>,
         facts: &[Requirement],
     ) -> Decision<TokenFamily> {
-        self.ancestors()
-            .into_iter()
-            .chain(facts.iter().cloned())
-            .fold(decision, Decision::requiring)
+        self.requirements(facts).fold(decision, Decision::requiring)
+    }
+
+    /// What a commit that issues under it must require.
+    fn requirements(&self, facts: &[Requirement]) -> impl Iterator<Item = Requirement> {
+        self.ancestors().into_iter().chain(facts.iter().cloned())
     }
 }
 
 impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
-    // 2: the epoch of a seat
+    /// 2: the epoch of a membership; families without a code, under other families, and without a
+    /// session.
     const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
@@ -298,18 +305,8 @@ impl Machine for TokenFamily {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match command {
-            Command::Begin(begin) => match self {
-                Self::Unborn => {
-                    let pending = begin.clone().pending(now);
-                    let record = pending.grant.record("authorization.granted");
-                    let grant = pending.grant.clone();
-                    let begun = Event::Begun(Box::new(pending));
-                    let decision = Decision::accept(vec![begun], Reply::Begun).recording(record);
-                    grant.require(decision, &begin.requirements)
-                }
-                // Ids are drawn: nobody begins a family twice.
-                _ => Decision::refuse(Refusal::Unknown),
-            },
+            Command::Begin(begin) => self.begin(begin, now),
+            Command::Start(start) => self.start(start, now),
             Command::Show | Command::ShowNow => self.show(),
             Command::Redeem(redeem) => self.redeem(redeem, now),
             Command::Refresh(refresh) => self.refresh(refresh, now),
@@ -318,25 +315,16 @@ impl Machine for TokenFamily {
     }
 
     fn apply(&mut self, event: &Event) {
-        let token = |(fingerprint, expires_at): (Fingerprint, Timestamp)| RefreshToken {
-            fingerprint,
-            expires_at,
-        };
         match (&mut *self, event) {
             (_, Event::Begun(pending)) => *self = Self::Pending(pending.clone()),
-            (Self::Pending(pending), Event::Redeemed { access_until, refresh }) => {
-                *self = Self::Alive(Box::new(Alive {
-                    grant: pending.grant.clone(),
-                    born_at: pending.born_at,
-                    code: pending.code,
-                    access_until: *access_until,
-                    refresh: refresh.map(token),
-                }));
+            (_, Event::Started(alive)) => *self = Self::Alive(alive.clone()),
+            (Self::Pending(pending), Event::Redeemed { access_until, issued }) => {
+                *self = Self::Alive(Box::new(pending.redeemed(*access_until, *issued)));
             }
             (Self::Alive(alive), Event::Rotated { access_until, refresh }) => {
                 // Lifetimes may be shortened, and nodes' clocks differ: an earlier token may end later.
                 alive.access_until = alive.access_until.max(*access_until);
-                alive.refresh = Some(token(*refresh));
+                alive.refresh = Some(*refresh);
             }
             (_, Event::Ended { why }) => {
                 let forget_at = self.over_at() + CLOCK_SKEW;

@@ -1,7 +1,8 @@
 //! What a token family answers.
 
+use super::RefreshToken;
 use crate::domain::{
-    Fingerprint, Timestamp,
+    Birth, Requirement, Timestamp,
     authority::{Granted, Widening},
     grant::Grant,
 };
@@ -20,8 +21,15 @@ pub enum Reply {
 pub struct Issue {
     pub grant: Grant,
     pub granted: Granted,
-    /// Only with the tokens that a code is redeemed for (OIDC Core §12.2).
-    pub nonce: Option<String>,
+}
+
+/// A family born alive in the commit of another entity.
+pub struct Born {
+    pub birth: Birth,
+    /// What is issued once that commit is durable.
+    pub issue: Issue,
+    /// What that commit must require.
+    pub requirements: Vec<Requirement>,
 }
 
 /// What is known of a family that has not ended.
@@ -29,8 +37,10 @@ pub struct Issue {
 pub struct Shown {
     pub grant: Grant,
     pub born_at: Timestamp,
-    /// The refresh token that is good, and until when.
-    pub refresh: Option<(Fingerprint, Timestamp)>,
+    /// The refresh token that is good.
+    pub refresh: Option<RefreshToken>,
+    /// While its code is out: only the tokens it is redeemed for repeat it (OIDC Core §12.2).
+    pub nonce: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

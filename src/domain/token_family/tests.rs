@@ -1,8 +1,11 @@
 use super::*;
 use crate::domain::{
+    Fingerprint,
+    account::Account,
     assurance::{Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},
-    grant::{Held, Limits, Seat},
+    grant::{Held, Limits, MembershipRef},
+    session::Session,
 };
 use std::time::Duration;
 
@@ -21,8 +24,13 @@ fn grant(scope: &str) -> Grant {
     Grant {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
-        session: "session".to_owned(),
-        seat: Some(Seat { membership: "m1".to_owned(), organization: "acme".to_owned(), epoch: 0 }),
+        session: Some("session".to_owned()),
+        parents: Vec::new(),
+        membership: Some(MembershipRef {
+            id: "m1".to_owned(),
+            organization: "acme".to_owned(),
+            epoch: 0,
+        }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: scopes(scope),
         authenticated_at: NOW,
@@ -60,25 +68,10 @@ fn begin(scope: &str) -> Begin {
     }
 }
 
-fn redeem() -> Redeem {
-    Redeem {
-        code: fingerprint("code"),
+fn issuing(next: &str) -> Issuing {
+    Issuing {
         client_id: "app".to_owned(),
-        redirect_uri: Some("https://app.example/cb".to_owned()),
-        verifier: Some(fingerprint("verifier")),
-        said: Repeated::default(),
-        refresh: Some(fingerprint("r1")),
-        limits: limits(&["invoices:*"]),
-        requirements: Vec::new(),
-        lifetimes: LIFETIMES,
-    }
-}
-
-fn refresh(token: &str, next: &str) -> Refresh {
-    Refresh {
-        token: fingerprint(token),
-        client_id: "app".to_owned(),
-        said: Repeated::default(),
+        narrowing: Narrowing::default(),
         next: fingerprint(next),
         limits: limits(&["invoices:*"]),
         requirements: Vec::new(),
@@ -86,8 +79,55 @@ fn refresh(token: &str, next: &str) -> Refresh {
     }
 }
 
-fn only(scopes: Scopes) -> Repeated {
-    Repeated { scopes: Some(scopes), ..Repeated::default() }
+fn redeem() -> Redeem {
+    Redeem {
+        code: fingerprint("code"),
+        redirect_uri: Some("https://app.example/cb".to_owned()),
+        verifier: Some(fingerprint("verifier")),
+        refreshable: true,
+        issuing: issuing("r1"),
+    }
+}
+
+/// The same code once more, in another request.
+fn redeem_again() -> Redeem {
+    Redeem { issuing: issuing("other"), ..redeem() }
+}
+
+fn refresh(token: &str, next: &str) -> Refresh {
+    Refresh { token: fingerprint(token), issuing: issuing(next) }
+}
+
+impl Issuing {
+    fn by(self, client_id: &str) -> Self {
+        Self { client_id: client_id.to_owned(), ..self }
+    }
+
+    fn asking(self, narrowing: Narrowing) -> Self {
+        Self { narrowing, ..self }
+    }
+
+    fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+}
+
+impl Refresh {
+    fn by(self, client_id: &str) -> Self {
+        Self { issuing: self.issuing.by(client_id), ..self }
+    }
+
+    fn asking(self, narrowing: Narrowing) -> Self {
+        Self { issuing: self.issuing.asking(narrowing), ..self }
+    }
+
+    fn within(self, limits: Limits) -> Self {
+        Self { issuing: self.issuing.within(limits), ..self }
+    }
+}
+
+fn only(scopes: Scopes) -> Narrowing {
+    Narrowing { scopes: Some(scopes), ..Narrowing::default() }
 }
 
 const SCOPE: &str = "openid invoices:read invoices:write";
@@ -132,28 +172,44 @@ fn a_code_is_redeemed_once_and_its_replay_ends_the_family() {
     let mut family = pending();
     let issue = issued(redeemed(&mut family, redeem()));
     assert_eq!(issue.granted.scopes(), &scopes(SCOPE));
-    assert_eq!((issue.nonce.as_deref(), issue.granted.organization()), (Some("n"), Some("acme")));
-    assert_eq!(redeemed(&mut family, redeem()), Err(Refusal::Replayed));
+    assert_eq!(issue.granted.organization(), Some("acme"));
+    assert_eq!(redeemed(&mut family, redeem_again()), Err(Refusal::Replayed));
     assert_eq!(family.live_until(), Timestamp::NEVER);
     assert_eq!(refreshed(&mut family, refresh("r1", "r2"), NOW), Err(Refusal::Ended));
-    assert_eq!(redeemed(&mut family, redeem()), Err(Refusal::Ended));
+    assert_eq!(redeemed(&mut family, redeem_again()), Err(Refusal::Ended));
 }
 
 #[test]
-fn a_replay_ends_the_family_whoever_presents_the_code_and_is_recorded() {
-    let family = alive();
-    let thief = Redeem { client_id: "eve".to_owned(), verifier: None, ..redeem() };
-    let decision = family.decide(&Command::Redeem(Box::new(thief)), NOW + 20 * DAY);
+fn a_replay_is_recorded_and_ends_the_family_long_after_the_code_was_over() {
+    let again = Command::Redeem(Box::new(redeem_again()));
+    let decision = alive().decide(&again, NOW + 20 * DAY);
     assert_eq!(decision.outcome, Err(Refusal::Replayed));
     assert_eq!(decision.effects.records[0].event, "authorization_code.replayed");
     assert_eq!(decision.effects.records[0].organization.as_deref(), Some("acme"));
 }
 
 #[test]
+fn a_spent_code_from_another_client_or_without_its_verifier_ends_nothing() {
+    let other = Redeem { issuing: issuing("x").by("eve"), ..redeem() };
+    let guess = Redeem { verifier: Some(fingerprint("guess")), ..redeem_again() };
+    for (thief, why) in [
+        (other, Refusal::WrongClient),
+        (Redeem { verifier: None, ..redeem_again() }, Refusal::WrongVerifier),
+        (guess, Refusal::WrongVerifier),
+    ] {
+        let mut family = alive();
+        let decision = family.decide(&Command::Redeem(Box::new(thief)), NOW);
+        assert_eq!(decision.outcome, Err(why));
+        assert!(decision.events.is_empty() && decision.effects.write_nothing());
+        assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+    }
+}
+
+#[test]
 fn a_code_is_bound_to_its_client_its_redirect_uri_and_its_challenge() {
     let mut family = pending();
     for (wrong, why) in [
-        (Redeem { client_id: "eve".to_owned(), ..redeem() }, Refusal::WrongClient),
+        (Redeem { issuing: issuing("r1").by("eve"), ..redeem() }, Refusal::WrongClient),
         (
             Redeem { redirect_uri: Some("https://app.example/cb/".to_owned()), ..redeem() },
             Refusal::WrongRedirectUri,
@@ -178,10 +234,19 @@ fn a_code_expires() {
 }
 
 #[test]
+fn a_nonce_is_shown_while_the_code_is_out() {
+    let nonce = |family: &TokenFamily| match family.decide(&Command::Show, NOW).outcome {
+        Ok(Reply::Shown(shown)) => shown.nonce,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(nonce(&pending()).as_deref(), Some("n"));
+    assert_eq!(nonce(&alive()), None, "only the first ID token repeats it");
+}
+
+#[test]
 fn a_refresh_token_works_once_and_its_reuse_ends_the_family() {
     let mut family = alive();
-    let issue = issued(refreshed(&mut family, refresh("r1", "r2"), NOW));
-    assert_eq!(issue.nonce, None, "only the first ID token repeats it");
+    assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
     assert!(refreshed(&mut family, refresh("r2", "r3"), NOW).is_ok());
     let decision = family.decide(&Command::Refresh(Box::new(refresh("r1", "x"))), NOW);
     assert_eq!(decision.effects.records[0].event, "refresh_token.reused");
@@ -191,62 +256,167 @@ fn a_refresh_token_works_once_and_its_reuse_ends_the_family() {
 }
 
 #[test]
-fn reuse_is_seen_before_anything_else_is_complained_of() {
+fn a_former_token_from_another_client_ends_nothing() {
     let mut family = alive();
     assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
-    let thief = Refresh {
-        client_id: "eve".to_owned(),
-        said: only(scopes("accounts:write")),
-        limits: Limits::default(),
-        ..refresh("r1", "x")
-    };
+    let decision = family.decide(&Command::Refresh(Box::new(refresh("r1", "x").by("eve"))), NOW);
+    assert_eq!(decision.outcome, Err(Refusal::WrongClient));
+    assert!(decision.events.is_empty() && decision.effects.write_nothing());
+    assert!(refreshed(&mut family, refresh("r2", "r3"), NOW).is_ok());
+}
+
+#[test]
+fn reuse_is_seen_before_expiry_and_authority_are_judged() {
+    let mut family = alive();
+    assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+    let thief = refresh("r1", "x").asking(only(scopes("accounts:write"))).within(Limits::default());
     assert_eq!(refreshed(&mut family, thief, NOW + 20 * DAY), Err(Refusal::Reused));
 }
 
 #[test]
-fn reuse_is_seen_whatever_nonsense_comes_with_it() {
-    let said = |said: Repeated| Refresh { said, ..refresh("r1", "x") };
+fn reuse_is_seen_whatever_comes_with_it() {
     let target = Some(Audience::Issuer);
-    for thief in [
-        said(Repeated { nonsense: Some(Nonsense::Scope), ..Repeated::default() }),
-        said(Repeated { nonsense: Some(Nonsense::Target), ..Repeated::default() }),
-        said(Repeated { audience: target, ..Repeated::default() }),
-        said(Repeated { organization: Some("other".to_owned()), ..Repeated::default() }),
+    for narrowing in [
+        Narrowing { malformed: Some(Malformed::Scope), ..Narrowing::default() },
+        Narrowing { malformed: Some(Malformed::Target), ..Narrowing::default() },
+        Narrowing { audience: target, ..Narrowing::default() },
+        Narrowing { organization: Some("other".to_owned()), ..Narrowing::default() },
     ] {
         let mut family = alive();
         assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+        let thief = refresh("r1", "x").asking(narrowing);
         assert_eq!(refreshed(&mut family, thief, NOW), Err(Refusal::Reused));
     }
+}
+
+#[test]
+fn a_request_that_asks_again_is_answered_as_before_and_changes_nothing() {
+    let repeats = |family: &mut TokenFamily, command: Command| {
+        let first = ask(family, &command, NOW).unwrap();
+        let decision = family.decide(&command, NOW);
+        assert!(decision.events.is_empty() && decision.effects.write_nothing());
+        assert!(decision.effects.requirements.is_empty(), "they held when it was carried out");
+        assert_eq!(decision.outcome, Ok(first));
+    };
+    let mut family = TokenFamily::default();
+    repeats(&mut family, Command::Begin(Box::new(begin(SCOPE))));
+    repeats(&mut family, Command::Redeem(Box::new(redeem())));
+    repeats(&mut family, Command::Refresh(Box::new(refresh("r1", "r2"))));
+    repeats(&mut family, Command::Refresh(Box::new(refresh("r2", "r3"))));
+    assert_eq!(refreshed(&mut family, refresh("r2", "x"), NOW), Err(Refusal::Reused));
+
+    let mut once = pending();
+    repeats(&mut once, Command::Redeem(Box::new(Redeem { refreshable: false, ..redeem() })));
+    let again = Redeem { refreshable: false, ..redeem_again() };
+    assert_eq!(redeemed(&mut once, again), Err(Refusal::Replayed), "another request");
+}
+
+fn start(refreshable: bool) -> Start {
+    Start { grant: grant(SCOPE), refreshable, issuing: issuing("r1") }
+}
+
+fn below(parent: &str) -> Start {
+    let grant = Grant { session: None, parents: vec![parent.to_owned()], ..grant(SCOPE) };
+    Start { grant, ..start(true) }
+}
+
+#[test]
+fn a_family_born_alive_refreshes_and_ends_with_reuse() {
+    let mut family = TokenFamily::default();
+    let command = Command::Start(Box::new(start(true)));
+    let decision = family.decide(&command, NOW);
+    assert_eq!(decision.effects.records[0].event, "authorization.granted");
+    assert!(decision.effects.requirements.contains(&Requirement::live::<Account>("ana")));
+    assert_eq!(issued(ask(&mut family, &command, NOW)).granted.scopes(), &scopes(SCOPE));
+    assert_eq!(ask(&mut family, &command, NOW).map(|_| ()), Ok(()), "its own repeat");
+    assert_eq!(redeemed(&mut family, redeem()), Err(Refusal::Unknown), "there is no code");
+    assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+    let other = Start { issuing: issuing("x"), ..start(true) };
+    let twice = ask(&mut family, &Command::Start(Box::new(other)), NOW);
+    assert_eq!(twice, Err(Refusal::Unknown), "no family begins twice");
+    assert_eq!(refreshed(&mut family, refresh("r1", "x"), NOW), Err(Refusal::Reused));
+    assert_eq!(family.live_until(), Timestamp::NEVER);
+}
+
+#[test]
+fn a_family_born_alive_has_no_more_than_is_held() {
+    let issuing = issuing("r1").within(limits(&["invoices:read"]));
+    let start = Start { issuing, ..start(true) };
+    let lost = Refusal::Widening(Widening::NotConferred { scope: "invoices:write".to_owned() });
+    let mut family = TokenFamily::default();
+    assert_eq!(ask(&mut family, &Command::Start(Box::new(start.clone())), NOW), Err(lost.clone()));
+    assert_eq!(family, TokenFamily::Unborn);
+    assert_eq!(TokenFamily::birth_alive("f", &start, NOW).map(|_| ()), Err(lost));
+}
+
+#[test]
+fn a_family_below_another_requires_it_at_birth_and_at_each_refresh() {
+    let parent = Requirement::live::<TokenFamily>("parent");
+    let mut family = TokenFamily::default();
+    let command = Command::Start(Box::new(below("parent")));
+    assert!(family.decide(&command, NOW).effects.requirements.contains(&parent));
+    assert!(ask(&mut family, &command, NOW).is_ok());
+    let refresh = Command::Refresh(Box::new(refresh("r1", "r2")));
+    let requirements = family.decide(&refresh, NOW).effects.requirements;
+    assert!(requirements.contains(&parent));
+    let no_session = |fact: &Requirement| fact.kind() != Session::KIND;
+    assert!(requirements.iter().all(no_session), "it was given in none");
+}
+
+#[test]
+fn the_owner_of_a_grant_bears_a_family_that_is_alive() {
+    let born = TokenFamily::birth_alive("family", &below("parent"), NOW).unwrap();
+    assert!(born.requirements.contains(&Requirement::live::<TokenFamily>("parent")));
+    assert_eq!(born.issue.granted.scopes(), &scopes(SCOPE));
+    assert!(born.birth.live_until > NOW);
+    let mut family: TokenFamily = serde_json::from_str(&born.birth.state).unwrap();
+    assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
+}
+
+#[test]
+fn a_family_of_an_older_binary_is_read() {
+    let mut stored = serde_json::to_value(alive()).unwrap();
+    let alive = stored["Alive"].as_object_mut().unwrap();
+    alive.remove("challenge");
+    let grant = alive["grant"].as_object_mut().unwrap();
+    grant.remove("membership");
+    let seat = serde_json::json!({ "membership": "m1", "organization": "acme" });
+    grant.insert("seat".to_owned(), seat);
+    let mut family: TokenFamily = serde_json::from_value(stored).unwrap();
+    assert_eq!(family.grant().unwrap().organization(), Some("acme"));
+    let unproved = Redeem { verifier: None, ..redeem_again() };
+    assert_eq!(redeemed(&mut family, unproved), Err(Refusal::Replayed));
 }
 
 #[test]
 fn nothing_but_the_scopes_of_a_grant_can_be_asked_for_otherwise() {
     let mut family = pending();
     let organization = Some("other".to_owned());
-    let other = Repeated { organization, ..Repeated::default() };
-    let refused = redeemed(&mut family, Redeem { said: other.clone(), ..redeem() });
+    let other = Narrowing { organization, ..Narrowing::default() };
+    let issuing = issuing("r1").asking(other.clone());
+    let refused = redeemed(&mut family, Redeem { issuing, ..redeem() });
     assert_eq!(refused, Err(Refusal::OtherOrganization));
     let mut family = alive();
-    let refused = refreshed(&mut family, Refresh { said: other, ..refresh("r1", "r2") }, NOW);
+    let refused = refreshed(&mut family, refresh("r1", "r2").asking(other), NOW);
     assert_eq!(refused, Err(Refusal::OtherOrganization));
-    let other = Repeated { audience: Some(Audience::Issuer), ..Repeated::default() };
-    let refused = refreshed(&mut family, Refresh { said: other, ..refresh("r1", "r2") }, NOW);
+    let other = Narrowing { audience: Some(Audience::Issuer), ..Narrowing::default() };
+    let refused = refreshed(&mut family, refresh("r1", "r2").asking(other), NOW);
     assert_eq!(refused, Err(Refusal::OtherAudience));
-    let same = Repeated {
+    let same = Narrowing {
         audience: Some(Audience::Resource("api:invoices".to_owned())),
         organization: Some("acme".to_owned()),
-        ..Repeated::default()
+        ..Narrowing::default()
     };
-    assert!(refreshed(&mut family, Refresh { said: same, ..refresh("r1", "r2") }, NOW).is_ok());
+    assert!(refreshed(&mut family, refresh("r1", "r2").asking(same), NOW).is_ok());
 }
 
 #[test]
-fn whoever_named_an_api_and_no_scope_of_it_gets_in_with_what_they_hold() {
+fn a_grant_for_an_api_without_a_scope_of_it_needs_something_held_there() {
     let mut family = TokenFamily::default();
     let begun = Begin { grant: grant("openid"), ..begin("openid") };
     assert!(ask(&mut family, &Command::Begin(Box::new(begun)), NOW).is_ok());
     assert!(redeemed(&mut family, redeem()).is_ok());
-    let gone = Refresh { limits: limits(&["orders:read"]), ..refresh("r1", "r2") };
+    let gone = refresh("r1", "r2").within(limits(&["orders:read"]));
     let out = Refusal::Widening(Widening::OutOfReach);
     assert_eq!(refreshed(&mut family, gone, NOW), Err(out));
 }
@@ -269,7 +439,7 @@ fn a_refresh_token_ends_unused_and_at_its_ceiling() {
 #[test]
 fn another_client_cannot_refresh_and_spends_nothing() {
     let mut family = alive();
-    let eve = Refresh { client_id: "eve".to_owned(), ..refresh("r1", "r2") };
+    let eve = refresh("r1", "r2").by("eve");
     assert_eq!(refreshed(&mut family, eve, NOW), Err(Refusal::WrongClient));
     assert!(refreshed(&mut family, refresh("r1", "r2"), NOW).is_ok());
 }
@@ -277,10 +447,10 @@ fn another_client_cannot_refresh_and_spends_nothing() {
 #[test]
 fn scope_may_shrink_on_request_and_never_grow() {
     let mut family = alive();
-    let narrower = Refresh { said: only(scopes("invoices:read")), ..refresh("r1", "r2") };
+    let narrower = refresh("r1", "r2").asking(only(scopes("invoices:read")));
     let issue = issued(refreshed(&mut family, narrower, NOW));
     assert_eq!(issue.granted.scopes(), &scopes("invoices:read"));
-    let wider = Refresh { said: only(scopes("openid email")), ..refresh("r2", "r3") };
+    let wider = refresh("r2", "r3").asking(only(scopes("openid email")));
     let beyond = Refusal::Widening(Widening::BeyondGrant { scope: "email".to_owned() });
     assert_eq!(refreshed(&mut family, wider, NOW), Err(beyond));
     let all = issued(refreshed(&mut family, refresh("r2", "r3"), NOW));
@@ -290,17 +460,15 @@ fn scope_may_shrink_on_request_and_never_grow() {
 #[test]
 fn what_roles_no_longer_cover_is_refused_and_not_trimmed() {
     let mut family = alive();
-    let fewer = Refresh { limits: limits(&["invoices:read"]), ..refresh("r1", "r2") };
+    let fewer = refresh("r1", "r2").within(limits(&["invoices:read"]));
     let lost = Refusal::Widening(Widening::NotConferred { scope: "invoices:write".to_owned() });
     assert_eq!(refreshed(&mut family, fewer, NOW), Err(lost));
-    let gone = Refresh { limits: Limits { held: None, ..limits(&[]) }, ..refresh("r1", "r2") };
+    let gone = refresh("r1", "r2").within(Limits { held: None, ..limits(&[]) });
     let outside = Refusal::Widening(Widening::OtherOrganization);
     assert_eq!(refreshed(&mut family, gone, NOW), Err(outside));
-    let less = Refresh {
-        limits: limits(&["invoices:read"]),
-        said: only(scopes("openid invoices:read")),
-        ..refresh("r1", "r2")
-    };
+    let less = refresh("r1", "r2")
+        .within(limits(&["invoices:read"]))
+        .asking(only(scopes("openid invoices:read")));
     assert!(refreshed(&mut family, less, NOW).is_ok(), "nothing was spent");
 }
 
@@ -310,14 +478,14 @@ fn a_scope_that_the_api_no_longer_has_is_refused() {
     let mut limits = limits(&["invoices:*"]);
     limits.offered.pop();
     let lost = Refusal::Widening(Widening::NotOffered { scope: "invoices:write".to_owned() });
-    let refused = refreshed(&mut family, Refresh { limits, ..refresh("r1", "r2") }, NOW);
+    let refused = refreshed(&mut family, refresh("r1", "r2").within(limits), NOW);
     assert_eq!(refused, Err(lost));
 }
 
 #[test]
 fn a_family_ends_with_its_session_unless_it_is_offline() {
-    let session = Requirement::live::<crate::domain::session::Session>("session");
-    let account = || Requirement::live::<crate::domain::account::Account>("ana");
+    let session = Requirement::live::<Session>("session");
+    let account = || Requirement::live::<Account>("ana");
     for (scope, expected) in
         [("openid", vec![session, account()]), ("openid offline_access", vec![account()])]
     {
@@ -325,7 +493,7 @@ fn a_family_ends_with_its_session_unless_it_is_offline() {
         let begin =
             Begin { grant: Grant { audience: Audience::Issuer, ..grant(scope) }, ..begin(scope) };
         assert!(ask(&mut family, &Command::Begin(Box::new(begin)), NOW).is_ok());
-        let redeem = Redeem { limits: limits(&[]), ..redeem() };
+        let redeem = Redeem { issuing: issuing("r1").within(limits(&[])), ..redeem() };
         let decision = family.decide(&Command::Redeem(Box::new(redeem)), NOW);
         assert_eq!(decision.effects.requirements, expected, "{scope}");
     }
@@ -344,7 +512,7 @@ fn only_its_client_gives_a_family_back() {
 #[test]
 fn without_a_refresh_token_a_family_lives_as_long_as_its_access_token() {
     let mut family = pending();
-    assert!(redeemed(&mut family, Redeem { refresh: None, ..redeem() }).is_ok());
+    assert!(redeemed(&mut family, Redeem { refreshable: false, ..redeem() }).is_ok());
     assert_eq!(family.live_until(), NOW + LIFETIMES.access_token);
     assert_eq!(refreshed(&mut family, refresh("r1", "r2"), NOW), Err(Refusal::Unknown));
 }

@@ -69,7 +69,7 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
             (Code::AccessDenied, "the person does not speak for this organization")
         }
         Denial::ConsentRefused => (Code::AccessDenied, "the person refused"),
-        Denial::SomebodyElse => (Code::LoginRequired, "another person has signed in"),
+        Denial::OtherPerson => (Code::LoginRequired, "another person has signed in"),
         Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")

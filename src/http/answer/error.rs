@@ -48,6 +48,13 @@ impl OAuthError {
         self
     }
 
+    /// The request may have been carried out. What it presented may be spent, so it is not told to
+    /// come back: there is no `Retry-After`.
+    pub const OUTCOME_UNKNOWN: Self = Self::new(
+        Code::ServerError,
+        "it is not known whether this was carried out: begin anew, and do not repeat it",
+    );
+
     /// Nothing is wrong with the request; the same may succeed later.
     pub const fn unavailable() -> Self {
         Self::new(Code::TemporarilyUnavailable, "please try again")
@@ -159,6 +166,12 @@ impl Problem {
     /// Nothing is wrong with the request; the same may succeed later.
     pub const UNAVAILABLE: Self =
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
+    /// It may have been carried out, so the caller is not told to come back: no `Retry-After`.
+    pub const OUTCOME_UNKNOWN: Self = Self::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "outcome_unknown",
+        "it is not known whether this was carried out: look before you repeat it",
+    );
     pub const TOO_MANY_REQUESTS: Self = Self::new(
         StatusCode::TOO_MANY_REQUESTS,
         "too_many_requests",

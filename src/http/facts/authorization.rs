@@ -3,11 +3,12 @@
 use super::target;
 use crate::http::app::App;
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, Hydrated},
     domain::{
         Requirement,
         authorization::{
-            AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, choices,
+            AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, ResourceChoice,
+            choices,
         },
         client::{Client, KnownClient},
         consent::{Consent, Parties},
@@ -15,8 +16,25 @@ use crate::{
         organization::Organization,
     },
 };
+use std::sync::Arc;
 
-/// For whom, and how, a situation is gathered.
+/// Returns the client of a request as it is, if a code may still go where the request says.
+///
+/// It may have changed since the request was checked.
+pub async fn client_of(
+    app: &App,
+    request: &Request,
+    anew: bool,
+) -> Result<Option<Arc<Hydrated<Client>>>, HydrateError> {
+    let seen = app.clients.look_if(anew, &request.client_id).await?;
+    let may_ask = |client: &KnownClient| {
+        client.has_redirect_uri(&request.redirect_uri) && client.may_ask_for_codes().is_ok()
+    };
+    let may_ask = seen.machine.known().is_some_and(may_ask);
+    Ok(may_ask.then_some(seen))
+}
+
+/// For whom, and how, facts are gathered.
 pub struct FactsReader<'a> {
     pub app: &'a App,
     pub client: &'a KnownClient,
@@ -32,10 +50,15 @@ pub struct FactsReader<'a> {
 
 impl FactsReader<'_> {
     pub async fn gather(&self) -> Result<AuthorizationFacts, HydrateError> {
-        let offered = target::offered(self.app, &self.request.audience, self.anew).await?;
-        let mut situation = AuthorizationFacts {
+        let resource = target::resource(self.app, &self.request.audience, self.anew).await?;
+        let known = resource.as_ref().and_then(|seen| seen.machine.known());
+        let mut facts = AuthorizationFacts {
             ceiling: self.client.ceiling(),
-            offered,
+            resource: known.map(|known| ResourceChoice {
+                identifier: known.identifier.clone(),
+                name: known.name.clone(),
+            }),
+            offered: target::offered(resource.as_deref()),
             memberships: self.memberships().await?,
             consent: ConsentRule::FirstParty,
             // What was checked of the client must still be so when a code is issued.
@@ -44,10 +67,10 @@ impl FactsReader<'_> {
                 self.client_version,
             )],
         };
-        let (consent, requirement) = self.consent(&situation).await?;
-        situation.consent = consent;
-        situation.requirements.extend(requirement);
-        Ok(situation)
+        let (consent, requirement) = self.consent(&facts).await?;
+        facts.consent = consent;
+        facts.requirements.extend(requirement);
+        Ok(facts)
     }
 
     /// Lists the organizations that the person can choose from.
@@ -71,6 +94,7 @@ impl FactsReader<'_> {
                 name: organization.name.clone(),
                 enabled: organization.enabled,
                 epoch: known.epoch_at(organization),
+                roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
                 permissions: organization.confers(&known.roles),
                 requirements: vec![
                     Requirement::unchanged::<Membership>(&*entry.id, entry.version),
@@ -83,7 +107,7 @@ impl FactsReader<'_> {
 
     async fn consent(
         &self,
-        situation: &AuthorizationFacts,
+        facts: &AuthorizationFacts,
     ) -> Result<(ConsentRule, Option<Requirement>), HydrateError> {
         if self.client.can_be_posed_as(&self.request.redirect_uri) {
             return Ok((ConsentRule::Always, None));
@@ -95,7 +119,7 @@ impl FactsReader<'_> {
         let parties = Parties {
             account: self.account.to_owned(),
             client_id: self.client.client_id.clone(),
-            organization: situation.organization(wanted).map(str::to_owned),
+            organization: facts.organization(wanted).map(str::to_owned),
         };
         let id = parties.id();
         let seen = self.app.consent_views.look_if(self.anew, &id).await?;

@@ -1,6 +1,8 @@
 //! What is looked up before a machine decides, with the versions that the commit then requires.
 
 pub mod authorization;
+pub mod limits;
 pub mod session;
 pub mod target;
 pub mod token_validity;
+pub mod tries;

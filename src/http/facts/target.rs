@@ -22,21 +22,24 @@ pub struct Target {
 impl Target {
     /// Lists the scopes of the API that was asked for.
     pub fn offered(&self) -> Vec<String> {
-        let known = self.resource.as_ref().and_then(|seen| seen.machine.known());
-        known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
+        offered(self.resource.as_deref())
     }
 }
 
-/// Lists the scopes of the API that a grant or a request is for.
-pub async fn offered(
+/// Returns the API that a grant or a request is for, if it is for one.
+pub async fn resource(
     app: &App,
     audience: &Audience,
     anew: bool,
-) -> Result<Vec<String>, HydrateError> {
-    let Audience::Resource(identifier) = audience else { return Ok(Vec::new()) };
-    let seen = app.resources.look_if(anew, identifier).await?;
-    let known = seen.machine.known();
-    Ok(known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default())
+) -> Result<Option<Arc<Hydrated<Resource>>>, HydrateError> {
+    let Audience::Resource(identifier) = audience else { return Ok(None) };
+    app.resources.look_if(anew, identifier).await.map(Some)
+}
+
+/// Lists the scopes of an API, if there is one.
+pub fn offered(resource: Option<&Hydrated<Resource>>) -> Vec<String> {
+    let known = resource.and_then(|seen| seen.machine.known());
+    known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
 }
 
 pub fn scopes_of(resource: &resource::Known) -> impl Iterator<Item = &str> {
@@ -87,7 +90,7 @@ pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateEr
 
 async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OAuthError> {
     const UNKNOWN: OAuthError = OAuthError::new(Code::InvalidTarget, "the resource is not known");
-    // What is for the issuer is for nobody else, whoever may have registered its name.
+    // What is for the issuer is for no API, though one may have been registered under its name.
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {
         return Err(UNKNOWN);
     }

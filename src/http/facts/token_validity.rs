@@ -1,8 +1,8 @@
-//! Whether an access token of ours is still good: everything it rests on, read in one query.
+//! Whether an access token or a grant of ours is still good: everything it rests on, read in one query.
 //!
-//! A token names its ancestors: the client, the family and session of a person's grant, the account,
-//! the membership, the organization, the API. Killing one kills everything below it at once. What they
-//! are is compared by version, and authority is narrowed once more over what is true now.
+//! A token names its ancestors: the client, the families and the session of a person's grant, the
+//! account, the membership, the organization, the API. Killing one kills everything below it at once.
+//! What they are is compared by version, and authority is narrowed once more over what is true now.
 
 use super::target;
 use crate::http::{answer::error::OAuthError, app::App};
@@ -13,7 +13,7 @@ use crate::{
         account::{self, Account},
         authority::{Asked, Audience, Scopes},
         client::{Client, GrantType, KnownClient},
-        grant::{Held, Limits},
+        grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits},
         membership::{self, Membership},
         organization::{self, Organization},
         resource::Resource,
@@ -22,7 +22,6 @@ use crate::{
     },
     store::views::Liveness,
 };
-use std::borrow::Cow;
 
 /// What a good token rests on.
 pub struct Good {
@@ -30,54 +29,143 @@ pub struct Good {
     pub account: Option<Box<account::Known>>,
 }
 
-/// Tells whether everything the token says is still true; `also` must be live as well.
-pub async fn look(
+/// What a token or a grant says of itself, all of which must be true.
+struct Basis<'a> {
+    /// Of the token, if it is one.
+    jti: Option<&'a str>,
+    client_id: &'a str,
+    /// What the claim `aud` says.
+    audience: &'a str,
+    scopes: Scopes,
+    organization: Option<&'a str>,
+    roles: Vec<&'a str>,
+    /// Of the organization, and of the membership where a person speaks for it.
+    epoch: u64,
+    person: Option<PersonBasis<'a>>,
+}
+
+/// What only a person's grant says.
+struct PersonBasis<'a> {
+    account: &'a str,
+    families: Vec<&'a str>,
+    session: Option<&'a str>,
+    membership: Option<&'a str>,
+}
+
+/// Tells whether everything a token says is still true; the organization `also` must be live as well.
+pub async fn of_token(
     app: &App,
     claims: &Claims<'_>,
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
-    let to_an_api = claims.aud != app.issuer;
-    let family = claims.family();
-    let person = family.map(|_| &*claims.sub);
-    let mut asked = vec![(AccessToken::KIND, &*claims.jti), (Client::KIND, &*claims.client_id)];
-    asked.extend(to_an_api.then_some((Resource::KIND, &*claims.aud)));
-    asked.extend(claims.org.as_deref().map(|slug| (Organization::KIND, slug)));
+    let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
+    // A token without a scope of an API does not name its membership. Its family does, and what a
+    // family stands for never changes: this look may be old, and costs nothing where it is.
+    let unnamed = claims.family().filter(|_| claims.membership.is_none() && claims.org.is_some());
+    let family = match unnamed {
+        None => None,
+        Some(family) => Some(app.family_views.look(family).await?),
+    };
+    let grant = family.as_ref().and_then(|seen| seen.machine.grant());
+    let of_grant = grant.and_then(|grant| grant.membership.as_ref());
+    let person = claims.family().map(|_| PersonBasis {
+        account: &claims.sub,
+        families: claims.families().collect(),
+        session: claims.sid.as_deref(),
+        membership: claims.membership.as_deref().or(of_grant.map(|one| one.id.as_str())),
+    });
+    let basis = Basis {
+        jti: Some(&claims.jti),
+        client_id: &claims.client_id,
+        audience: &claims.aud,
+        scopes,
+        organization: claims.org.as_deref(),
+        roles: claims.roles().collect(),
+        epoch: claims.epoch,
+        person,
+    };
+    look(app, &basis, also).await
+}
+
+/// Tells whether everything a person's grant rests on is still there; `also` as for a token.
+pub async fn of_grant(
+    app: &App,
+    grant: &Grant,
+    family: &str,
+    also: Option<&str>,
+) -> Result<Option<Good>, OAuthError> {
+    let parents = grant.parents.iter().map(String::as_str);
+    let person = PersonBasis {
+        account: &grant.account,
+        families: parents.chain([family]).collect(),
+        session: grant.bound_session(),
+        membership: grant.membership.as_ref().map(|one| one.id.as_str()),
+    };
+    let basis = Basis {
+        jti: None,
+        client_id: &grant.client_id,
+        audience: grant.audience.claim(&app.issuer),
+        scopes: grant.scopes.clone(),
+        organization: grant.organization(),
+        roles: Vec::new(),
+        epoch: grant.membership.as_ref().map_or(0, |one| one.epoch),
+        person: Some(person),
+    };
+    look(app, &basis, also).await
+}
+
+async fn look(
+    app: &App,
+    basis: &Basis<'_>,
+    also: Option<&str>,
+) -> Result<Option<Good>, OAuthError> {
+    let to_an_api = basis.audience != app.issuer;
+    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(10);
+    asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
+    let tokens = asked.len();
+    asked.push((Client::KIND, basis.client_id));
+    asked.extend(to_an_api.then_some((Resource::KIND, basis.audience)));
+    asked.extend(basis.organization.map(|slug| (Organization::KIND, slug)));
     asked.extend(also.map(|slug| (Organization::KIND, slug)));
-    asked.extend(family.map(|family| (TokenFamily::KIND, family)));
-    asked.extend(claims.sid.as_deref().map(|session| (Session::KIND, session)));
-    asked.extend(person.map(|account| (Account::KIND, account)));
-    asked.extend(claims.membership.as_deref().map(|id| (Membership::KIND, id)));
+    if let Some(person) = &basis.person {
+        asked.extend(person.families.iter().map(|family| (TokenFamily::KIND, *family)));
+        asked.extend(person.session.map(|session| (Session::KIND, session)));
+        asked.push((Account::KIND, person.account));
+        asked.extend(person.membership.map(|id| (Membership::KIND, id)));
+    }
     let found = app.store.liveness(&asked).await?;
     let now = app.clock.now();
     // A row of the token itself says that it was revoked; of everything else, that it is there.
-    let all_live = found[1..].iter().all(|found| found.is_some_and(|found| found.is_live(now)));
-    if found[0].is_some() || !all_live {
+    let (revoked, ancestors) = found.split_at(tokens);
+    let is_revoked = revoked.iter().any(Option::is_some);
+    let all_live = ancestors.iter().all(|found| found.is_some_and(|found| found.is_live(now)));
+    if is_revoked || !all_live {
         return Ok(None);
     }
-    let read = Read { app, claims, asked: &asked, found: &found };
+    let read = Read { app, basis, asked: &asked, found: &found };
     read.narrowed().await
 }
 
-/// A reading of all that a token names.
+/// A reading of all that a token or a grant names.
 struct Read<'a> {
     app: &'a App,
-    claims: &'a Claims<'a>,
+    basis: &'a Basis<'a>,
     asked: &'a [(&'a str, &'a str)],
     found: &'a [Option<Liveness>],
 }
 
 impl Read<'_> {
     fn version(&self, kind: &str, id: &str) -> i64 {
-        let place = self.asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
-        place.and_then(|place| self.found[place]).map_or(0, |found| found.version)
+        let index = self.asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
+        index.and_then(|index| self.found[index]).map_or(0, |found| found.version)
     }
 
     async fn narrowed(&self) -> Result<Option<Good>, OAuthError> {
-        let Self { app, claims, .. } = *self;
-        let id = &claims.client_id;
+        let Self { app, basis, .. } = *self;
+        let id = basis.client_id;
         let client = app.clients.at_version(id, self.version(Client::KIND, id)).await?;
         let Some(client) = client.machine.known() else { return Ok(None) };
-        let home = match &claims.org {
+        let home = match basis.organization {
             None => None,
             Some(slug) => {
                 let version = self.version(Organization::KIND, slug);
@@ -85,23 +173,24 @@ impl Read<'_> {
             }
         };
         let home = home.as_ref().and_then(|home| home.machine.known());
-        let (audience, offered) = if claims.aud == app.issuer {
+        let (audience, offered) = if basis.audience == app.issuer {
             (Audience::Issuer, Vec::new())
         } else {
-            let version = self.version(Resource::KIND, &claims.aud);
-            let resource = app.resources.at_version(&claims.aud, version).await?;
+            let version = self.version(Resource::KIND, basis.audience);
+            let resource = app.resources.at_version(basis.audience, version).await?;
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();
-            (Audience::Resource(claims.aud.clone().into_owned()), offered)
+            (Audience::Resource(basis.audience.to_owned()), offered)
         };
-        let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
-        let organization = claims.org.clone().map(Cow::into_owned);
-        let asked = Asked { organization, audience, offered, scopes };
-        if claims.family().is_none() {
-            let good = self.client_holds(client, home, asked);
-            return Ok(good.then_some(Good { account: None }));
+        let organization = basis.organization.map(str::to_owned);
+        let asked = Asked { organization, audience, offered, scopes: basis.scopes.clone() };
+        match &basis.person {
+            None => {
+                let good = self.client_holds(client, home, asked);
+                Ok(good.then_some(Good { account: None }))
+            }
+            Some(person) => self.person_holds(person, client, home, asked).await,
         }
-        self.person_holds(client, home, asked).await
     }
 
     /// Narrows once more what a client in its own name was granted.
@@ -114,22 +203,23 @@ impl Read<'_> {
         let held = client.roles_at(home);
         let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
         asked.scopes.of_apis().all(owned)
-            && self.claims.org.as_deref() == client.organization.as_deref()
-            && self.claims.epoch == home.map_or(0, |home| home.epoch)
+            && self.basis.organization == client.organization.as_deref()
+            && self.basis.epoch == home.map_or(0, |home| home.epoch)
             && client.may_use(GrantType::ClientCredentials)
-            && self.claims.roles().all(|role| held.contains(&role))
+            && self.basis.roles.iter().all(|role| held.contains(role))
             && client.narrow(home, asked).is_ok()
     }
 
     /// Narrows once more what a person granted.
     async fn person_holds(
         &self,
+        person: &PersonBasis<'_>,
         client: &KnownClient,
         home: Option<&organization::Known>,
         asked: Asked,
     ) -> Result<Option<Good>, OAuthError> {
-        let Self { app, claims, .. } = *self;
-        let member = match &claims.membership {
+        let Self { app, basis, .. } = *self;
+        let member = match person.membership {
             None => None,
             Some(id) => {
                 let version = self.version(Membership::KIND, id);
@@ -139,14 +229,14 @@ impl Read<'_> {
         let member = member.as_ref().and_then(|seen| seen.machine.known());
         let belongs = |member: &membership::Known, home: &organization::Known| {
             member.organization == home.slug
-                && member.account == claims.sub
-                && member.epoch_at(home) == claims.epoch
+                && member.account == person.account
+                && member.epoch_at(home) == self.basis.epoch
         };
         let held = match (member, home) {
             (None, None) => None,
             (Some(member), Some(home)) if belongs(member, home) => {
                 let held = member.roles_at(home);
-                if !claims.roles().all(|role| held.contains(&role)) {
+                if !basis.roles.iter().all(|role| held.contains(role)) {
                     return Ok(None);
                 }
                 let permissions = home.confers(&member.roles);
@@ -157,11 +247,12 @@ impl Read<'_> {
         let limits = Limits { ceiling: client.ceiling(), held, offered: asked.offered };
         let organization = asked.organization.as_deref();
         let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes);
-        if narrowed.is_err() || !client.may_use(GrantType::AuthorizationCode) {
+        let may_hold = GRANTS_OF_PEOPLE.into_iter().any(|grant| client.may_use(grant));
+        if narrowed.is_err() || !may_hold {
             return Ok(None);
         }
-        let version = self.version(Account::KIND, &claims.sub);
-        let account = app.accounts.at_version(&claims.sub, version).await?;
+        let version = self.version(Account::KIND, person.account);
+        let account = app.accounts.at_version(person.account, version).await?;
         let account = account.machine.known().map(|known| Box::new(known.clone()));
         Ok(account.map(|account| Good { account: Some(account) }))
     }

@@ -51,7 +51,7 @@ pub async fn post(
                 person: present.person,
                 session: present.id,
                 stage,
-                consent_for: None,
+                question: None,
                 second_factors: Vec::new(),
             })
         }

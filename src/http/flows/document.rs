@@ -6,8 +6,8 @@ use crate::{
     domain::{
         Timestamp,
         assurance::{Level, Method},
-        authorization::{Choice, Request},
-        client::ClientMetadata,
+        authorization::{Choice, ConsentQuestion, Request},
+        client::{ClientMetadata, KnownClient, redirect_uri},
         flow::{Flow, Seed, Stage},
         grant::Person,
     },
@@ -34,6 +34,8 @@ pub struct Document {
     client: Option<Client>,
     scopes: Vec<String>,
     organizations: Vec<Choice>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    consent: Option<Consent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Outcome>,
 }
@@ -44,6 +46,31 @@ struct Assurance {
     reached: Option<&'static str>,
     required: &'static str,
     methods: Vec<&'static str>,
+}
+
+/// What a person is asked to consent to beside the scopes: what the tokens will say (contract §5).
+#[derive(Serialize)]
+struct Consent {
+    /// The identifier of the API that tokens would be for.
+    resource: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_name: Option<String>,
+    /// The slug of the organization that they would speak for.
+    organization: Option<String>,
+    /// The names of the roles that they would carry.
+    roles: Vec<String>,
+}
+
+impl From<ConsentQuestion> for Consent {
+    fn from(question: ConsentQuestion) -> Self {
+        let ConsentQuestion { organization, resource, roles } = question;
+        let (resource, resource_name) = match resource {
+            Some(resource) => (Some(resource.identifier), resource.name),
+            None => (None, None),
+        };
+        let organization = organization.map(|choice| choice.slug);
+        Self { resource, resource_name, organization, roles }
+    }
 }
 
 #[derive(Serialize)]
@@ -65,6 +92,12 @@ struct Client {
     policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tos_uri: Option<String>,
+    /// In a consent document: it registered itself, and the operator does not vouch for what it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    self_registered: Option<bool>,
+    /// In a consent document: the host that it leads to, or its private scheme.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect_host: Option<String>,
 }
 
 /// What a flow has come to; secrets are in it once.
@@ -94,10 +127,11 @@ impl Document {
     pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, HydrateError> {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
-        let client = match request {
+        let mut client = match request {
             None => None,
             Some(request) => Some(client(app, &request.client_id).await),
         };
+        let mut consent = None;
         let rules = &app.flow_rules;
         let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
         let (state, steps, person, organizations) = match flow.or_begun(seed) {
@@ -108,7 +142,12 @@ impl Document {
                     (Stage::Organization, Some(person), Some(request)) => {
                         choices(app, request, person).await?
                     }
-                    (Stage::Consent, ..) => open.consent_for.into_iter().collect(),
+                    (Stage::Consent, ..) => {
+                        let question = open.question.as_deref().cloned().unwrap_or_default();
+                        let choice = question.organization.clone();
+                        consent = Some(Consent::from(question));
+                        choice.into_iter().collect()
+                    }
                     _ => Vec::new(),
                 };
                 (state, steps, open.person, choices)
@@ -119,6 +158,9 @@ impl Document {
             }
             Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
+        if let (Some(client), Some(request), Some(_)) = (&mut client, request, &consent) {
+            client.tell_where_it_leads(app, request).await;
+        }
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
                 over.denial.as_ref().map(|denial| refusal_of(denial).redirect(request, &app.issuer))
@@ -137,6 +179,7 @@ impl Document {
             client,
             scopes: request.map(scopes).unwrap_or_default(),
             organizations,
+            consent,
             result: outcome.or(failed),
         })
     }
@@ -165,6 +208,7 @@ impl Document {
                 .map(str::to_owned)
                 .collect(),
             organizations: Vec::new(),
+            consent: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
     }
@@ -205,6 +249,18 @@ async fn client(app: &App, client_id: &str) -> Client {
         logo_uri: told(|metadata| &metadata.logo_uri),
         policy_uri: told(|metadata| &metadata.policy_uri),
         tos_uri: told(|metadata| &metadata.tos_uri),
+        self_registered: None,
+        redirect_host: None,
+    }
+}
+
+impl Client {
+    /// Says in a consent document whether the client registered itself, and where it leads.
+    async fn tell_where_it_leads(&mut self, app: &App, request: &Request) {
+        let seen = app.clients.look(&self.client_id).await.ok();
+        let known = seen.as_ref().and_then(|seen| seen.machine.known());
+        self.self_registered = Some(known.is_none_or(KnownClient::is_self_registered));
+        self.redirect_host = redirect_uri::host(&request.redirect_uri);
     }
 }
 

@@ -78,7 +78,7 @@ pub async fn post(
         return Ok(INACTIVE);
     }
     // A client of a suspended organization may not ask either.
-    if token_validity::look(&app, &claims, client.organization.as_deref()).await?.is_none() {
+    if token_validity::of_token(&app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
@@ -109,15 +109,15 @@ async fn refresh_token(
         Err(failure) => return Err(OAuthError::unavailable().because(failure.to_string())),
     };
     let grant = &shown.grant;
-    let good = shown.refresh.filter(|(fingerprint, expires_at)| {
-        *fingerprint == token.fingerprint && app.clock.now() < *expires_at
+    let good = shown.refresh.filter(|present| {
+        present.fingerprint == token.fingerprint && app.clock.now() < present.expires_at
     });
-    let Some((_, expires_at)) = good.filter(|_| grant.client_id == client.client_id) else {
+    let Some(present) = good.filter(|_| grant.client_id == client.client_id) else {
         return Ok(INACTIVE);
     };
     // What it rests on must still be live, as for an access token.
-    let claims = Claims::of_grant(grant, &token.id, &app.issuer);
-    if token_validity::look(app, &claims, client.organization.as_deref()).await?.is_none() {
+    let organization = client.organization.as_deref();
+    if token_validity::of_grant(app, grant, &token.id, organization).await?.is_none() {
         return Ok(INACTIVE);
     }
     Ok(Introspected::Refresh {
@@ -126,7 +126,7 @@ async fn refresh_token(
         client_id: grant.client_id.clone(),
         sub: grant.account.clone(),
         scope: grant.scopes.to_string(),
-        exp: expires_at.seconds(),
+        exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),
     })
 }

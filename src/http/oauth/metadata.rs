@@ -6,7 +6,9 @@
 use super::{token, userinfo};
 use crate::{
     domain::{
-        assurance::Level, authority::OIDC_SCOPES, client::AuthMethod,
+        assurance::Level,
+        authority::OIDC_SCOPES,
+        client::{AuthMethod, GrantType},
         signing_keys::SigningAlgorithm,
     },
     http::{app::App, routes},
@@ -81,7 +83,7 @@ fn document(issuer: &str, registration: bool) -> String {
         // Neither implicit nor hybrid exist.
         response_types_supported: ["code"],
         response_modes_supported: ["query"],
-        grant_types_supported: token::GRANTS.iter().map(|grant| grant.name()).collect(),
+        grant_types_supported: token::grants().map(GrantType::name).collect(),
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: true,
         subject_types_supported: ["public"],

@@ -1,9 +1,9 @@
 //! Token revocation: RFC 7009.
 
 use crate::{
-    actors::Failure,
+    actors::{Entities, Failure},
     crypto::OpaqueKind,
-    domain::{access_token::Command, token_family},
+    domain::{Context, Machine, access_token::Command, token_family},
     http::{
         answer::{
             error::{Code, OAuthError},
@@ -11,6 +11,7 @@ use crate::{
         },
         app::App,
         extract::{client_auth, context::RequestContext, form::Posted},
+        facts::tries::{Stopped, Tries},
     },
 };
 use axum::{
@@ -33,12 +34,14 @@ pub async fn post(
     let client_id = &caller.client().client_id;
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
-        // Carried out even if the caller closes the connection.
-        return match app.families.ask_detached(&caller.context, &token.id, revoke).await {
-            Err(Failure::Refused(token_family::Refusal::WrongClient)) => Err(FOREIGN),
+        return match insist(&app.families, &caller.context, &token.id, revoke).await {
+            Err(Stopped::Failed(Failure::Refused(token_family::Refusal::WrongClient))) => {
+                Err(FOREIGN)
+            }
             // The family has ended already.
-            Ok(_) | Err(Failure::Refused(_)) => Ok(done()),
-            Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
+            Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
+            // To revoke it again changes nothing: the caller may come back.
+            Err(_) => Err(OAuthError::unavailable()),
         };
     }
     // RFC 7009 §2.2: a token that is not ours, or no longer, needs no revocation.
@@ -52,13 +55,27 @@ pub async fn post(
             client_id: claims.client_id.into_owned(),
             organization: claims.org.map(Cow::into_owned),
         };
-        // Carried out even if the caller closes the connection.
-        app.access_tokens
-            .ask_detached(&caller.context, &claims.jti, revoke)
-            .await
-            .map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
+        let revoked = insist(&app.access_tokens, &caller.context, &claims.jti, revoke).await;
+        revoked.map_err(|_| OAuthError::unavailable())?;
     }
     Ok(done())
+}
+
+/// Has it carried out even if the caller closes the connection, and asks again where that is in doubt.
+async fn insist<M: Machine>(
+    entities: &Entities<M>,
+    context: &Context,
+    id: &str,
+    revoke: M::Command,
+) -> Result<(), Stopped<M::Refusal>>
+where
+    M::Command: Clone,
+{
+    let mut tries = Tries::new();
+    while let Err(failure) = entities.ask_detached(context, id, revoke.clone()).await {
+        tries.after(failure).await?;
+    }
+    Ok(())
 }
 
 fn done() -> Response {

@@ -144,7 +144,7 @@ fn challenge(error: OAuthError) -> Response {
 
 async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
     let claims = app.read_access_token(token).ok_or(INVALID_TOKEN)?;
-    let good = token_validity::look(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
+    let good = token_validity::of_token(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
     if !claims.scope.split(' ').any(|scope| scope == "openid") {
         let why = "the token was not granted the scope openid";
         return Err(OAuthError::new(Code::InsufficientScope, why));

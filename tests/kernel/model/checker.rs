@@ -44,13 +44,13 @@ pub fn explore(rules: &mut Rules, bounds: Bounds, wanted: Option<Property>) -> E
         let mut next = Vec::new();
         for (place, world) in frontier {
             for action in world.actions(bounds) {
-                let Some(step) = shell::take(rules, &world, action) else { continue };
+                let Some(step) = shell::take(rules, bounds, &world, action) else { continue };
                 let Step { world: reached, violated, seen, .. } = step;
                 explored.steps += 1;
                 explored.seen.extend(seen);
                 let broken = violated.into_iter().find(|it| wanted.is_none_or(|one| one == *it));
                 if let Some(property) = broken {
-                    let trace = tell(rules, &path(&origins, place, action));
+                    let trace = tell(rules, bounds, &path(&origins, place, action));
                     explored.violation = Some(Violation { property, trace });
                     explored.worlds = visited.len();
                     return explored;
@@ -79,10 +79,10 @@ fn path(origins: &[Option<(u32, Action)>], mut place: u32, last: Action) -> Vec<
 }
 
 /// Tells the steps as sentences.
-fn tell(rules: &mut Rules, path: &[Action]) -> String {
+fn tell(rules: &mut Rules, bounds: Bounds, path: &[Action]) -> String {
     let (mut world, mut trace) = (World::new(rules), String::new());
     for (place, action) in path.iter().enumerate() {
-        let step = shell::take(rules, &world, *action).unwrap();
+        let step = shell::take(rules, bounds, &world, *action).unwrap();
         write!(trace, "\n{:>4}. {action}", place + 1).unwrap();
         match &step.said {
             Some(Said::Verdict(verdict, token)) => match &verdict.outcome {

@@ -2,7 +2,7 @@
 
 use super::{
     rules::{Rules, Verdict},
-    scene::{self, Ask, Request},
+    scene::{self, Ask, Asker, Request},
     world::{Fate, Tokens, World, Write, time},
 };
 use porteiro::domain::Timestamp;
@@ -18,7 +18,7 @@ pub enum Property {
     InTime,
     WithinLimits,
     NotWithoutSession,
-    NobodyAccusedFalsely,
+    NoneAccusedFalsely,
     NoReplayUnnoticed,
 }
 
@@ -46,6 +46,8 @@ pub enum Witness {
     /// A token was accepted when the family's first one would have been over.
     Slid,
     Forgotten,
+    /// A request that had been carried out was asked again and answered as the first time.
+    AnsweredAgain,
 }
 
 /// The past, as far as a property speaks of it.
@@ -61,20 +63,28 @@ pub struct Chronicle {
     lineage: Tokens,
     /// When the last of them was issued.
     issued_at: u8,
-    /// Delivered to whoever asked.
+    /// Delivered to the caller.
     acknowledged: Tokens,
-    /// Somebody has heard that the code was replayed, or a token reused.
+    /// A caller has heard that the code was replayed, or a token reused.
     theft_heard: bool,
 }
 
 impl Chronicle {
     /// Tells whether what `ask` bears has been spent.
-    pub fn replays(self, ask: Ask) -> bool {
+    fn is_spent(self, ask: Ask) -> bool {
         match ask {
             Ask::Redeem(_) => self.redeemed,
             Ask::Refresh(_, token) => self.spent.contains(token),
             Ask::Revoke => false,
         }
+    }
+
+    /// Tells whether a request must end the family: what it bears was spent by another request, and
+    /// the client it was issued to bears it.
+    pub fn replays(self, request: Request) -> bool {
+        let Request { ask, number, .. } = request;
+        let by_client = matches!(ask, Ask::Redeem(Asker::Client) | Ask::Refresh(Asker::Client, _));
+        by_client && self.is_spent(ask) && !self.lineage.contains(number)
     }
 
     /// Writes down that an asker heard the verdict.
@@ -99,8 +109,9 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
             violated.push(property);
         }
     };
-    let replays = world.past.replays(write.request.ask);
-    demand(replays || !verdict.accuses(), Property::NobodyAccusedFalsely);
+    let spent = world.past.is_spent(write.request.ask);
+    let replays = world.past.replays(write.request);
+    demand(replays || !verdict.accuses(), Property::NoneAccusedFalsely);
     if !verdict.issues() {
         return violated;
     }
@@ -108,14 +119,14 @@ pub fn landed(world: &mut World, rules: &Rules, write: Write, verdict: &Verdict)
     let (past, number, now) = (&mut world.past, write.request.number, time(write.at));
     match write.request.ask {
         Ask::Refresh(_, token) => {
-            demand(!replays, Property::RotatedOnce);
+            demand(!spent, Property::RotatedOnce);
             demand(now < scene::token_until(past.issued_at), Property::InTime);
             past.spent = past.spent.with(token);
             let kept = if present == Some(token) { past.lineage } else { Tokens::default() };
             past.lineage = kept.with(number);
         }
         Ask::Redeem(_) | Ask::Revoke => {
-            demand(!replays, Property::RedeemedOnce);
+            demand(!spent, Property::RedeemedOnce);
             demand(now < scene::code_until(), Property::InTime);
             past.redeemed = true;
             past.lineage = Tokens::default().with(number);
@@ -172,7 +183,7 @@ impl fmt::Display for Property {
             Self::InTime => "what is accepted has not expired",
             Self::WithinLimits => "what is issued lies within the grant and what is held",
             Self::NotWithoutSession => "only an offline family issues without its session",
-            Self::NobodyAccusedFalsely => "a family is ended for a replay only if there was one",
+            Self::NoneAccusedFalsely => "a family is ended for a replay only if there was one",
             Self::NoReplayUnnoticed => "what was spent is not presented again without an end",
         })
     }

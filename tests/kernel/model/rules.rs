@@ -11,7 +11,7 @@ use porteiro::domain::{
 };
 use std::{collections::HashMap, rc::Rc};
 
-/// A mistake that somebody could make, for the checker to find.
+/// A mistake that could be made, for the checker to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     ReplayOnlyRefused,
@@ -25,6 +25,7 @@ pub enum Bug {
     ExpiryIgnored,
     LimitsIgnored,
     FactsNotRequired,
+    RepeatNotKnown,
 }
 
 /// A state of the family, as the store keeps it.
@@ -160,6 +161,10 @@ impl Rules {
                 without(family.decide(&command, now), scene::MEMBERSHIP)
                     .requiring(scene::membership(request.limit))
             }
+            (Some(Bug::RepeatNotKnown), Ok(Reply::Issue(_))) if decision.events.is_empty() => {
+                let unlike = Request { number: scene::MOST_REQUESTS - 1, ..request };
+                family.decide(&scene::command(unlike, request.presented()), now)
+            }
             (Some(Bug::SessionNotRequired), Ok(_)) => without(decision, Session::KIND),
             (Some(Bug::FactsNotRequired), Ok(_)) => without(decision, scene::MEMBERSHIP),
             _ => decision,
@@ -192,7 +197,7 @@ impl Verdict {
         matches!(self.outcome, Ok(Reply::Issue(_)))
     }
 
-    /// Tells whether it says that somebody presented what was spent.
+    /// Tells whether it says that what was presented is spent.
     pub fn accuses(&self) -> bool {
         matches!(self.outcome, Err(Refusal::Replayed | Refusal::Reused))
     }

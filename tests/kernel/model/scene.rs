@@ -1,12 +1,14 @@
-//! Who is on the scene: one family, its session, a client and a stranger, and a few instants.
+//! Who is on the scene: one family, its session, a client and an impostor, and a few instants.
 
 use porteiro::domain::{
     Birth, Fingerprint, Machine as _, Requirement, Timestamp,
     assurance::{Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
-    grant::{Grant, Held, Limits, Person, Seat},
+    grant::{Grant, Held, Limits, MembershipRef, Person},
     session::{self, Session},
-    token_family::{Begin, Command, Lifetimes, Redeem, Refresh, Repeated, Reply, TokenFamily},
+    token_family::{
+        Begin, Command, Issuing, Lifetimes, Narrowing, Redeem, Refresh, Reply, TokenFamily,
+    },
 };
 use std::{sync::LazyLock, time::Duration};
 
@@ -48,8 +50,9 @@ pub const MEMBERSHIP: &str = "membership";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asker {
     Client,
-    /// Another client, without the verifier.
-    Stranger,
+    /// Presents the code without its verifier under the client's name, and a refresh token as another
+    /// client.
+    Impostor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,9 +140,10 @@ pub fn begin(offline: bool) -> Begin {
     let grant = Grant {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
-        session: "session".to_owned(),
-        seat: Some(Seat {
-            membership: "seat".to_owned(),
+        session: Some("session".to_owned()),
+        parents: Vec::new(),
+        membership: Some(MembershipRef {
+            id: "m1".to_owned(),
             organization: "acme".to_owned(),
             epoch: 0,
         }),
@@ -163,33 +167,27 @@ pub fn begin(offline: bool) -> Begin {
 /// The command that a request becomes; `presented` is the refresh token it bears.
 pub fn command(request: Request, presented: Option<Token>) -> Command {
     let Request { ask, number, limit } = request;
-    let client_id = |asker| match asker {
-        Asker::Client => "app".to_owned(),
-        Asker::Stranger => "eve".to_owned(),
+    let issuing = |client_id: &str| Issuing {
+        client_id: client_id.to_owned(),
+        narrowing: Narrowing::default(),
+        next: token(number),
+        limits: limits(limit),
+        requirements: vec![membership(limit)],
+        lifetimes: LIFETIMES,
     };
-    let (limits, requirements) = (limits(limit), vec![membership(limit)]);
     match ask {
         Ask::Redeem(asker) => Command::Redeem(Box::new(Redeem {
             code: code(),
-            client_id: client_id(asker),
             redirect_uri: None,
             verifier: (asker == Asker::Client).then(verifier),
-            said: Repeated::default(),
-            refresh: Some(token(number)),
-            limits,
-            requirements,
-            lifetimes: LIFETIMES,
+            refreshable: true,
+            issuing: issuing("app"),
         })),
         Ask::Refresh(asker, _) => Command::Refresh(Box::new(Refresh {
             token: token(presented.unwrap()),
-            client_id: client_id(asker),
-            said: Repeated::default(),
-            next: token(number),
-            limits,
-            requirements,
-            lifetimes: LIFETIMES,
+            issuing: issuing(if asker == Asker::Client { "app" } else { "eve" }),
         })),
-        Ask::Revoke => Command::Revoke { client_id: client_id(Asker::Client) },
+        Ask::Revoke => Command::Revoke { client_id: "app".to_owned() },
     }
 }
 
@@ -204,7 +202,7 @@ fn limits(limit: Limit) -> Limits {
 
 /// The fact that the limits have not changed since they were read.
 pub fn membership(limit: Limit) -> Requirement {
-    Requirement::Unchanged { kind: MEMBERSHIP, id: "seat".to_owned(), version: limit.version() }
+    Requirement::Unchanged { kind: MEMBERSHIP, id: "m1".to_owned(), version: limit.version() }
 }
 
 /// The refresh token of a family that is good, if there is one.
@@ -212,6 +210,6 @@ pub fn present(family: &TokenFamily) -> Option<Token> {
     let Ok(Reply::Shown(shown)) = family.decide(&Command::Show, INSTANTS[0]).outcome else {
         return None;
     };
-    let (fingerprint, _) = shown.refresh?;
-    (0..MOST_REQUESTS).find(|number| token(*number) == fingerprint)
+    let present = shown.refresh?;
+    (0..MOST_REQUESTS).find(|number| token(*number) == present.fingerprint)
 }

@@ -14,6 +14,7 @@
 //! | `land` | `Group::write` in `src/store/group.rs`: versions, requirements, then the swap |
 //!
 //! An actor that panics or is killed at work is gone with its memory and its command (`Die`).
+//! `repeat` mirrors `Tries` in `src/http/facts/tries.rs`.
 //!
 //! Left out, because a run with it is also a run without it: mailboxes and envelopes (a queued
 //! command is one that is asked later), *unavailable* (a command that did nothing), an answer's
@@ -28,7 +29,7 @@ use super::{
     chronicle::{self, Property, Witness},
     rules::{Bug, Rules, Verdict},
     scene::{Ask, Limit, MEMBERSHIP, Request, Token},
-    world::{Action, Fate, Node, Row, Stage, Work, World, Write, time},
+    world::{Action, Bounds, Fate, Node, Row, Stage, Work, World, Write, time},
 };
 use porteiro::domain::{
     Machine as _, Requirement, Timestamp,
@@ -44,10 +45,12 @@ const ATTEMPTS: u8 = 2;
 /// A world after a step, and what was seen on the way.
 pub struct Step<'a> {
     rules: &'a mut Rules,
+    /// Whether handlers that are in doubt ask again.
+    repeats: bool,
     pub world: World,
     pub violated: Vec<Property>,
     pub seen: Vec<Witness>,
-    /// What somebody was told.
+    /// What a caller was told.
     pub said: Option<Said>,
 }
 
@@ -66,18 +69,24 @@ enum Landing {
 }
 
 /// Takes one step, if it is possible.
-pub fn take<'a>(rules: &'a mut Rules, world: &World, action: Action) -> Option<Step<'a>> {
-    let (violated, seen) = (Vec::new(), Vec::new());
-    let mut step = Step { rules, world: *world, violated, seen, said: None };
+pub fn take<'a>(
+    rules: &'a mut Rules,
+    bounds: Bounds,
+    world: &World,
+    action: Action,
+) -> Option<Step<'a>> {
+    let (violated, seen, repeats) = (Vec::new(), Vec::new(), bounds.repeats);
+    let mut step = Step { rules, repeats, world: *world, violated, seen, said: None };
     match action {
         Action::Tick => step.world.clock += 1,
         Action::LoseRole => step.world.limit = Limit::Shrunk,
         Action::EndSession => step.world.session_ended = true,
         Action::Ask(n, ask) => step.ask(n, ask),
+        Action::Repeat(n) => step.repeat(n)?,
         Action::Read(n) => step.read(n)?,
         Action::Check(n) => step.check(n)?,
         Action::Commit(n, fate) => step.commit(n, fate)?,
-        Action::Die(n) => *step.node(n) = Node::default(),
+        Action::Die(n) => step.die(n)?,
         Action::LoseTrack(n) => step.lose_track(n)?,
         Action::Rest(n) => step.node(n).held = None,
         Action::Land => step.land_stray()?,
@@ -96,9 +105,20 @@ impl Step<'_> {
 
     fn ask(&mut self, n: u8, ask: Ask) {
         let request = Request { ask, number: self.world.asked, limit: self.world.limit };
-        let replays = self.world.past.replays(ask);
-        let (at, stage) = (self.world.clock, Stage::Reading);
         self.world.asked += 1;
+        self.take_up(n, request);
+    }
+
+    /// The handler asks the same again, with the secret it drew and the limits as they are now.
+    fn repeat(&mut self, n: u8) -> Option<()> {
+        let request = self.world.doubt.take()?;
+        self.take_up(n, Request { limit: self.world.limit, ..request });
+        Some(())
+    }
+
+    fn take_up(&mut self, n: u8, request: Request) {
+        let replays = self.world.past.replays(request);
+        let (at, stage) = (self.world.clock, Stage::Reading);
         let work = Work { request, at, attempt: 1, replays, stage };
         self.node(n).work = Some(work);
         if let Some(held) = self.node(n).held.take() {
@@ -197,10 +217,26 @@ impl Step<'_> {
         self.node(n).work = Some(Work { at, attempt, stage, ..work });
     }
 
+    /// Nothing was written, but the handler cannot know.
+    fn die(&mut self, n: u8) -> Option<()> {
+        let Work { request, .. } = self.node(n).work?;
+        *self.node(n) = Node::default();
+        self.note_doubt(request);
+        Some(())
+    }
+
+    /// Of two handlers in doubt the later one is followed.
+    fn note_doubt(&mut self, request: Request) {
+        if self.repeats && !matches!(request.ask, Ask::Revoke) {
+            self.world.doubt = Some(request);
+        }
+    }
+
     fn lose_track(&mut self, n: u8) -> Option<()> {
         let Work { request, at, stage, .. } = self.node(n).work?;
         let Stage::Committing(basis) = stage else { return None };
         *self.node(n) = Node::default();
+        self.note_doubt(request);
         if self.rules.has(Bug::MemoryKeptAfterUnknown) {
             let stored = self.rules.decide(basis.stored, request, at).next?;
             self.node(n).held = Some(Row { stored, version: basis.version + 1 });
@@ -308,7 +344,7 @@ impl Step<'_> {
         self.said = Some(Said::Verdict(verdict, work.request.number));
     }
 
-    /// An answer leaves the house.
+    /// An answer leaves the server.
     fn hear(&mut self, request: Request, verdict: &Verdict, fate: Fate) {
         let redeems = matches!(request.ask, Ask::Redeem(_));
         if fate != Fate::Lost && verdict.issues() {
@@ -319,6 +355,7 @@ impl Step<'_> {
         }
         self.violated.extend(self.world.past.heard(request, verdict));
         self.seen.extend(match &verdict.outcome {
+            Ok(Reply::Issue(_)) if verdict.next.is_none() => Some(Witness::AnsweredAgain),
             Ok(Reply::Issue(_)) if redeems => Some(Witness::Redeemed),
             Ok(Reply::Issue(_)) => Some(Witness::Rotated),
             Err(Refusal::Widening(_)) => Some(Witness::RefusedWidening),

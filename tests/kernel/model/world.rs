@@ -1,7 +1,7 @@
 //! Everything that the next step may depend on: the store, two nodes, and what is in flight.
 //!
 //! It is small and copied at every step. What clients know is one set: a token that was delivered
-//! may be stolen later, and a stolen one is as good as the client's own to whoever presents it.
+//! may be stolen later, and a stolen one is as good as the client's own to any caller.
 
 use super::{
     chronicle::Chronicle,
@@ -83,7 +83,9 @@ pub struct World {
     ///
     /// Of several at most one could, since they rest on the same version: it is the one kept here.
     pub stray: Option<Write>,
-    /// What has left the house, or was overheard.
+    /// A request whose handler was not told what came of it, and may ask again.
+    pub doubt: Option<Request>,
+    /// What has left the server, or was overheard.
     pub known: Tokens,
     pub past: Chronicle,
 }
@@ -96,6 +98,8 @@ pub struct Bounds {
     /// Whether the session may be ended, and whether the role may be lost.
     pub session_ends: bool,
     pub role_is_lost: bool,
+    /// Whether a handler that is in doubt asks again.
+    pub repeats: bool,
 }
 
 /// What becomes of an answer.
@@ -113,12 +117,14 @@ pub enum Action {
     LoseRole,
     EndSession,
     Ask(u8, Ask),
+    /// What is in doubt is asked again, with the same secret.
+    Repeat(u8),
     Read(u8),
     Check(u8),
     Commit(u8, Fate),
     /// The actor is gone, and what it was about to write or say with it.
     Die(u8),
-    /// The actor is gone, and nobody knows what became of its commit.
+    /// The actor is gone, and it is not known what became of its commit.
     LoseTrack(u8),
     Rest(u8),
     /// What a dead actor had sent lands after all.
@@ -137,12 +143,13 @@ impl World {
             row: Row { stored: rules.begun(), version: 1 },
             nodes: [Node::default(); 2],
             stray: None,
+            doubt: None,
             known: Tokens::default(),
             past: Chronicle::default(),
         }
     }
 
-    /// The same world for whoever does not tell the nodes apart.
+    /// The same world, without telling the nodes apart.
     pub fn canonical(mut self) -> Self {
         self.nodes.sort_unstable();
         self
@@ -179,6 +186,9 @@ impl World {
                 if held.is_some() {
                     actions.push(Action::Rest(n));
                 }
+                if bounds.repeats && self.doubt.is_some() {
+                    actions.push(Action::Repeat(n));
+                }
                 if self.asked < bounds.requests {
                     actions.extend(self.asks().map(|ask| Action::Ask(n, ask)));
                 }
@@ -197,7 +207,7 @@ impl World {
 
     fn asks(&self) -> impl Iterator<Item = Ask> {
         let known = (0..self.asked).filter(|token| self.known.contains(*token));
-        let askers = [Asker::Client, Asker::Stranger];
+        let askers = [Asker::Client, Asker::Impostor];
         let refreshes = known.flat_map(move |token| askers.map(|one| Ask::Refresh(one, token)));
         askers.map(Ask::Redeem).into_iter().chain([Ask::Revoke]).chain(refreshes)
     }
@@ -208,7 +218,7 @@ impl fmt::Display for Action {
         let name = |n: &u8| if *n == 0 { "node A" } else { "node B" };
         let who = |asker: &Asker| match asker {
             Asker::Client => "the client",
-            Asker::Stranger => "a stranger",
+            Asker::Impostor => "an impostor",
         };
         match self {
             Self::Tick => f.write_str("time passes"),
@@ -221,6 +231,7 @@ impl fmt::Display for Action {
                 write!(f, "{} presents refresh token {token} at {}", who(asker), name(n))
             }
             Self::Ask(n, Ask::Revoke) => write!(f, "the client revokes at {}", name(n)),
+            Self::Repeat(n) => write!(f, "what is in doubt is asked again at {}", name(n)),
             Self::Read(n) => write!(f, "{} reads the row", name(n)),
             Self::Check(n) => write!(f, "{} checks the row's version", name(n)),
             Self::Commit(n, Fate::Delivered) => write!(f, "{} commits", name(n)),

@@ -7,7 +7,7 @@ use super::{Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp,
     assurance::Level,
-    authorization::{AuthorizationFacts, Choice, Denial},
+    authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
 
@@ -56,8 +56,8 @@ pub enum Next {
 /// What only the person can say.
 pub enum Question {
     Organization,
-    /// Whether the client may act for them, in this organization.
-    Consent(Option<Choice>),
+    /// Whether the client may have what it asks for.
+    Consent(Box<ConsentQuestion>),
     Confirm,
 }
 

@@ -23,17 +23,26 @@ impl Goal for SignIn {
         let (Some(request), Some(facts)) = (&open.seed.request, case.facts) else {
             return Next::End(Ending { session, grant: None, requirements: Vec::new() });
         };
-        let asked_for = open.consent_for.as_ref().map(|choice| choice.slug.as_str());
-        let allowed = if case.allowed { Allowed::For(asked_for) } else { Allowed::Nothing };
         let subject = Subject { person: case.person, session: case.session, now: case.now };
-        let said = Said { organization: open.chosen.as_deref(), allowed };
-        match request.settle(subject, facts, said) {
+        let settle = |allowed| {
+            let said = Said { organization: open.chosen.as_deref(), allowed };
+            request.settle(subject, facts, said)
+        };
+        let mut settled = settle(Allowed::Nothing);
+        if let (Settled::AskConsent(question), true) = (&settled, case.allowed)
+            // What was shown is what was allowed: if anything has changed, the person is asked again.
+            && open.question.as_ref() == Some(question)
+        {
+            let organization = question.organization.as_ref().map(|choice| choice.slug.clone());
+            settled = settle(Allowed::For(organization.as_deref()));
+        }
+        match settled {
             Settled::Granted { grant, requirements } => {
                 Next::End(Ending { session, grant: Some(grant), requirements })
             }
             Settled::Denied(denial) => Next::Fail(denial),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
-            Settled::AskConsent(choice) => Next::Ask(Question::Consent(choice)),
+            Settled::AskConsent(question) => Next::Ask(Question::Consent(question)),
         }
     }
 }

@@ -155,10 +155,7 @@ async fn authorize(app: &App, context: Context, form: &Form, source: RequestSour
     };
     let answered = match checks::run(app, form, &proven).await {
         Err(error) => Answered::Refused(error),
-        Ok(request) => {
-            let asking = Asking { context, source: &source };
-            silent::settle(app, &proven, request, asking).await
-        }
+        Ok(request) => silent::settle(app, request, Asking { context, source: &source }).await,
     };
     answer::give(app, &proven, answered, source).await
 }

@@ -23,11 +23,6 @@ pub struct Proven {
 }
 
 impl Proven {
-    /// Returns the version at which the client was seen.
-    pub fn version(&self) -> i64 {
-        self.seen.version
-    }
-
     pub fn client(&self) -> &KnownClient {
         self.seen.machine.known().expect("only known clients are proven")
     }

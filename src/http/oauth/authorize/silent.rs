@@ -1,15 +1,16 @@
-//! Somebody with a live session may be done at once, or must do only a part of it.
+//! A person with a live session may be done at once, or must do only a part of it.
 
-use super::{answer::Answered, proof::Proven};
+use super::answer::Answered;
 use crate::{
-    actors::{Failure, HydrateError},
+    actors::{HydrateError, Hydrated},
     crypto::{OpaqueKind, draw_id},
     domain::{
         Actor, Context,
         assurance::Method,
-        authorization::{Choice, Request, Said, Settled, Subject},
+        authorization::{ConsentQuestion, Request, Said, Settled, Subject},
+        client::{Client, KnownClient},
         flow::{SignedIn, Stage},
-        token_family::{Begin, Command},
+        token_family::{Begin, Command, Refusal},
     },
     http::{
         answer::{
@@ -20,8 +21,9 @@ use crate::{
         app::App,
         extract::request_source::RequestSource,
         facts::{
-            authorization::FactsReader,
+            authorization::{FactsReader, client_of},
             session::{self, Present},
+            tries::{Stopped, Tries},
         },
     },
 };
@@ -32,60 +34,67 @@ pub struct Asking<'a> {
     pub source: &'a RequestSource,
 }
 
-/// How often a grant is tried while what it rests on changes.
-const TRIES: usize = 4;
-
-pub async fn settle(app: &App, proven: &Proven, request: Request, asking: Asking<'_>) -> Answered {
-    try_to_settle(app, proven, request, asking).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(app: &App, request: Request, asking: Asking<'_>) -> Answered {
+    try_to_settle(app, request, asking).await.unwrap_or_else(Answered::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
-    proven: &Proven,
     request: Request,
     asking: Asking<'_>,
 ) -> Result<Answered, AuthorizationError> {
     let Asking { context, source } = asking;
-    for number in 0..TRIES {
-        let anew = number > 0;
-        let present = session::find(app, &context, source, anew).await?;
+    // Drawn once for all tries: by them the family knows a command that it has carried out.
+    let id = draw_id(&*app.dice);
+    let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
+    let mut tries = Tries::new();
+    loop {
+        let anew = tries.anew();
+        let present = tries.read(session::find(app, &context, source, anew).await)?;
         let fresh_enough =
             |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
         let Some(present) = present.filter(fresh_enough) else {
             return sign_in(request);
         };
         if request.wants_more_than(&present.person, app.clock.now()) {
-            let account = app.accounts.look_if(anew, &present.person.account).await?;
+            let account = app.accounts.look_if(anew, &present.person.account).await;
+            let account = tries.read(account)?;
             let factors = account.machine.known().map(|known| known.credentials.second_factors());
             if let Some(second_factors) = factors.filter(|factors| !factors.is_empty()) {
                 return step_up(request, present, second_factors);
             }
         }
-        let gathering = FactsReader {
+        let client = tries.read(client_of(app, &request, anew).await)?;
+        let Some((client, client_version)) = known(client.as_deref()) else {
+            return Err(CLIENT_CHANGED);
+        };
+        let account = &present.person.account;
+        let (request_now, chosen) = (&request, None);
+        let reader = FactsReader {
             app,
-            client: proven.client(),
-            client_version: proven.version(),
-            request: &request,
-            account: &present.person.account,
-            chosen: None,
+            client,
+            client_version,
+            request: request_now,
+            account,
+            chosen,
             anew,
         };
-        let situation = gathering.gather().await?;
+        let facts = tries.read(reader.gather().await)?;
         let subject =
             Subject { person: &present.person, session: &present.id, now: app.clock.now() };
-        let settled = request.settle(subject, &situation, Said::default());
+        let settled = request.settle(subject, &facts, Said::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
             Settled::ChooseOrganization(_) => {
                 return ask(request, present, Stage::Organization, None);
             }
-            Settled::AskConsent(place) => return ask(request, present, Stage::Consent, place),
+            Settled::AskConsent(question) => {
+                return ask(request, present, Stage::Consent, Some(question));
+            }
         };
         requirements.push(present.requirement());
-        let id = draw_id(&*app.dice);
-        let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
-        let begin = Begin {
+        let begin = Command::Begin(Box::new(Begin {
             grant: *grant,
             code: code.fingerprint,
             code_lives: app.lifetimes.authorization_code,
@@ -93,27 +102,44 @@ async fn try_to_settle(
             challenge: request.challenge,
             nonce: request.nonce.clone(),
             requirements,
-        };
+        }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
-        match app.families.ask_new(&context, &id, Command::Begin(Box::new(begin))).await {
+        let begun = if anew {
+            app.families.ask(&context, &id, begin).await
+        } else {
+            app.families.ask_new(&context, &id, begin).await
+        };
+        match begun {
             Ok(_) => {
-                app.note_use_of(&context, proven.client());
+                app.note_use_of(&context, client);
                 return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
             }
-            Err(Failure::Unmet { .. }) => {}
-            Err(failure) => {
-                tracing::info!(why = %failure, "a grant could not be written down");
-                return Err(AuthorizationError::unavailable());
-            }
+            Err(failure) => tries.after(failure).await?,
         }
     }
-    Err(AuthorizationError::unavailable())
 }
 
-/// Nobody is signed in, or not as freshly as is asked.
+fn known(seen: Option<&Hydrated<Client>>) -> Option<(&KnownClient, i64)> {
+    let seen = seen?;
+    Some((seen.machine.known()?, seen.version))
+}
+
+/// A code goes only where the client is at home now.
+const CLIENT_CHANGED: AuthorizationError =
+    AuthorizationError::new(Code::UnauthorizedClient, "the client has changed: please try again");
+
+/// No code is out that could be presented, whatever came of it: the person may begin anew.
+impl From<Stopped<Refusal>> for AuthorizationError {
+    fn from(stopped: Stopped<Refusal>) -> Self {
+        tracing::info!(why = ?stopped, "a grant could not be written down");
+        Self::unavailable()
+    }
+}
+
+/// No person is signed in, or not as freshly as is asked.
 fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
-        let why = "nobody is signed in, or not recently enough";
+        let why = "no person is signed in, or not recently enough";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
     Ok(Answered::Begin { request: Box::new(request), signed_in: None })
@@ -130,8 +156,8 @@ fn step_up(
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
     let Present { id: session, person, .. } = present;
-    let (stage, consent_for) = (Stage::SecondFactor, None);
-    let signed_in = SignedIn { person, session, stage, consent_for, second_factors };
+    let (stage, question) = (Stage::SecondFactor, None);
+    let signed_in = SignedIn { person, session, stage, question, second_factors };
     Ok(Answered::Begin { request: Box::new(request), signed_in: Some(Box::new(signed_in)) })
 }
 
@@ -140,7 +166,7 @@ fn ask(
     request: Request,
     present: Present,
     stage: Stage,
-    consent_for: Option<Choice>,
+    question: Option<Box<ConsentQuestion>>,
 ) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
         let (code, why) = match stage {
@@ -150,15 +176,14 @@ fn ask(
         return Err(AuthorizationError::new(code, why));
     }
     let Present { id: session, person, .. } = present;
-    let second_factors = Vec::new();
     let signed_in =
-        Some(Box::new(SignedIn { person, session, stage, consent_for, second_factors }));
+        Some(Box::new(SignedIn { person, session, stage, question, second_factors: Vec::new() }));
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 
 impl From<HydrateError> for AuthorizationError {
     fn from(error: HydrateError) -> Self {
-        tracing::warn!(%error, "a situation could not be gathered");
+        tracing::warn!(%error, "the facts of a request could not be read");
         Self::unavailable()
     }
 }

@@ -1,15 +1,15 @@
 //! A code for tokens: RFC 6749 §4.1.3 as OAuth 2.1 has it, RFC 7636 §4.5.
 
 use super::{
-    Issued,
-    issue::{self, INVALID_GRANT, Occasion},
+    Grant, Issued,
+    issue::{self, INVALID_GRANT, Presented},
 };
 use crate::{
     crypto::OpaqueKind,
     domain::{
         Fingerprint,
         client::GrantType,
-        token_family::{Command, Redeem, Repeated},
+        token_family::{Command, Narrowing, Redeem},
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -18,7 +18,12 @@ use crate::{
     },
 };
 
-pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+pub const GRANT: Grant = Grant {
+    kind: GrantType::AuthorizationCode,
+    serve: |app, caller, form| Box::pin(redeem(app, caller, form)),
+};
+
+async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
     let client = caller.client();
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter code is missing");
     let code = form.get("code").ok_or(missing)?;
@@ -26,20 +31,17 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
     let Some(code) = code else { return Err(INVALID_GRANT.because("no code of ours")) };
     let verifier = form.get("code_verifier").filter(|verifier| is_verifier(verifier));
     let refreshable = client.may_use(GrantType::RefreshToken);
-    let occasion = Occasion { context: &caller.context, family: &code.id, client, refreshable };
     // The scopes were said when the code was asked for.
-    let said = Repeated { scopes: None, ..issue::said(app, form) };
-    issue::issue(app, occasion, |facts| {
+    let narrowing = Narrowing { scopes: None, ..issue::narrowing(app, form) };
+    let presented =
+        Presented { context: &caller.context, client, family: &code.id, refreshable, narrowing };
+    issue::issue(app, presented, |issuing| {
         Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,
-            client_id: client.client_id.clone(),
             redirect_uri: form.get("redirect_uri").map(str::to_owned),
             verifier: verifier.map(|verifier| Fingerprint::of(verifier.as_bytes())),
-            said: said.clone(),
-            refresh: facts.next,
-            limits: facts.limits,
-            requirements: facts.requirements,
-            lifetimes: facts.lifetimes,
+            refreshable,
+            issuing,
         }))
     })
     .await

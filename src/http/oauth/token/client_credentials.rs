@@ -5,16 +5,16 @@
 //! 3. what is asked must be covered by the registration and by what the client's roles confer there;
 //! 4. an access token is signed; nothing is stored, for what it rests on is in it.
 
-use super::Issued;
+use super::{
+    Grant, Issued,
+    issue::{self, Signing},
+};
 use crate::{
     actors::Hydrated,
-    crypto::draw_text,
     domain::{
-        access_token::{Claims, Mint},
         authority::{Asked, Scopes, Widening},
-        client::KnownClient,
+        client::{GrantType, KnownClient},
         organization::{self, Organization},
-        signing_keys::SigningAlgorithm,
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -28,13 +28,14 @@ use std::sync::Arc;
 const WRONG_ORGANIZATION: OAuthError =
     OAuthError::new(Code::InvalidTarget, "the client does not speak for this organization");
 
-pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+pub const GRANT: Grant = Grant {
+    kind: GrantType::ClientCredentials,
+    serve: |app, caller, form| Box::pin(grant(app, caller, form)),
+};
+
+async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
     let client = caller.confidential()?;
-    // A token that anyone could use is not what such a client has asked for.
-    if client.demands_bound_tokens() {
-        let why = "the client wants bound tokens, which are not offered yet";
-        return Err(OAuthError::new(Code::UnauthorizedClient, why));
-    }
+    issue::check_client(client)?;
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())
         .map_err(|_| OAuthError::new(Code::InvalidScope, "a scope is malformed"))?;
     let home = home(app, client, form.get("organization")).await?;
@@ -45,29 +46,10 @@ pub async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OA
     let asked = Asked { organization, audience: target.audience, offered, scopes };
     let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
-    let roles = client.roles_at(home);
-    let claims = Claims::from(Mint {
-        issuer: &app.issuer,
-        subject: &client.client_id,
-        client_id: &client.client_id,
-        granted: &granted,
-        roles: &roles,
-        epoch: home.map_or(0, |home| home.epoch),
-        jti: draw_text(&*app.dice, 16),
-        under: None,
-        now: app.clock.now(),
-        lifetime: app.lifetimes.access_token,
-    });
-    let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
-    let expires_in = app.lifetimes.access_token.as_secs();
-    Ok(Issued {
-        access_token,
-        token_type: "Bearer",
-        expires_in,
-        refresh_token: None,
-        id_token: None,
-        scope: claims.scope,
-    })
+    let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
+    let epoch = home.map_or(0, |home| home.epoch);
+    let signing = Signing { client, granted: &granted, roles: &roles, epoch, under: None };
+    issue::sign(app, signing, None)
 }
 
 /// Returns the organization the client speaks for, as it is.

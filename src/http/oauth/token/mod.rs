@@ -1,4 +1,7 @@
 //! The token endpoint: client authentication, then the grant by its name (RFC 6749 §3.2).
+//!
+//! A grant is a file here and a line in [`GRANTS`]. It reads what is presented, and has the tokens
+//! issued by [`issue`].
 
 mod authorization_code;
 mod client_credentials;
@@ -13,7 +16,11 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{client_auth, context::RequestContext, form::Posted},
+        extract::{
+            client_auth::{self, Caller},
+            context::RequestContext,
+            form::{Form, Posted},
+        },
     },
 };
 use axum::{
@@ -21,6 +28,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use std::pin::Pin;
 use zeroize::Zeroizing;
 
 /// A successful answer (RFC 6749 §5.1).
@@ -43,9 +51,22 @@ impl IntoResponse for Issued {
     }
 }
 
-/// The grants that are served here.
-pub const GRANTS: [GrantType; 3] =
-    [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::ClientCredentials];
+type Issuance<'a> = Pin<Box<dyn Future<Output = Result<Issued, OAuthError>> + Send + 'a>>;
+
+/// A grant type and what serves it.
+struct Grant {
+    kind: GrantType,
+    serve: for<'a> fn(&'a App, &'a Caller, &'a Form) -> Issuance<'a>,
+}
+
+/// Every grant that is served; metadata and metrics are read from it.
+static GRANTS: [Grant; 3] =
+    [authorization_code::GRANT, refresh_token::GRANT, client_credentials::GRANT];
+
+/// Lists the grant types that are served.
+pub fn grants() -> impl Iterator<Item = GrantType> {
+    GRANTS.iter().map(|grant| grant.kind)
+}
 
 pub async fn post(
     State(app): State<App>,
@@ -57,23 +78,18 @@ pub async fn post(
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let form = &posted.form;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
-    let grant = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
-    let grant = grant.filter(|grant| GRANTS.contains(grant)).ok_or(UNSUPPORTED)?;
-    if !caller.client().may_use(grant) {
+    let kind = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
+    let grant = GRANTS.iter().find(|grant| Some(grant.kind) == kind).ok_or(UNSUPPORTED)?;
+    if !caller.client().may_use(grant.kind) {
         let why = "the client is not registered for this grant type";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
-    let issued = match grant {
-        GrantType::AuthorizationCode => authorization_code::grant(&app, &caller, form).await?,
-        GrantType::RefreshToken => refresh_token::grant(&app, &caller, form).await?,
-        GrantType::ClientCredentials => client_credentials::grant(&app, &caller, form).await?,
-        _ => return Err(UNSUPPORTED),
-    };
-    // Not before something was granted: anyone may name a public client.
-    match grant {
+    let issued = (grant.serve)(&app, &caller, form).await?;
+    // Not before something was granted: any caller may name a public client.
+    match grant.kind {
         GrantType::ClientCredentials => app.note_own_use_of(&caller.context, caller.client()),
         _ => app.note_use_of(&caller.context, caller.client()),
     }
-    app.vitals.issued(grant);
+    app.vitals.issued(grant.kind);
     Ok(issued)
 }

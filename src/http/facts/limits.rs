@@ -1,0 +1,60 @@
+//! Gathers what limits a grant now.
+
+use super::target;
+use crate::{
+    actors::HydrateError,
+    domain::{
+        Requirement,
+        client::KnownClient,
+        grant::{Grant, Held, Limits},
+        membership::Membership,
+        organization::Organization,
+    },
+    http::app::App,
+};
+
+/// What limits a grant, and the roles that a token under it names.
+pub struct Limited {
+    pub limits: Limits,
+    pub roles: Vec<String>,
+    /// What was read, for the commit that rests on it.
+    pub requirements: Vec<Requirement>,
+}
+
+/// Looks at everything that limits a grant, as it is now where `anew`.
+pub async fn gather(
+    app: &App,
+    client: &KnownClient,
+    grant: &Grant,
+    anew: bool,
+) -> Result<Limited, HydrateError> {
+    let resource = target::resource(app, &grant.audience, anew).await?;
+    let offered = target::offered(resource.as_deref());
+    let mut limited = Limited {
+        limits: Limits { ceiling: client.ceiling(), held: None, offered },
+        roles: Vec::new(),
+        requirements: Vec::new(),
+    };
+    let Some(of) = &grant.membership else { return Ok(limited) };
+    let membership = app.memberships.look_if(anew, &of.id).await?;
+    let home = app.organizations.look_if(anew, &of.organization).await?;
+    let (Some(member), Some(organization)) = (membership.machine.known(), home.machine.known())
+    else {
+        return Ok(limited);
+    };
+    // What was granted in an earlier epoch has ended, though both are enabled again.
+    let same_epoch = of.epoch == member.epoch_at(organization);
+    let enabled = member.enabled && organization.enabled;
+    if enabled && same_epoch && member.organization == organization.slug {
+        limited.roles = member.roles_at(organization).into_iter().map(str::to_owned).collect();
+        limited.limits.held = Some(Held {
+            organization: organization.slug.clone(),
+            permissions: organization.confers(&member.roles),
+        });
+        limited.requirements = vec![
+            Requirement::unchanged::<Membership>(&*of.id, membership.version),
+            Requirement::unchanged::<Organization>(&*of.organization, home.version),
+        ];
+    }
+    Ok(limited)
+}

@@ -1,0 +1,159 @@
+//! Asks again while facts change, and while it is not known what came of an ask.
+//!
+//! An ask may end without an answer: late, or with a commit of unknown fate. It may still be carried
+//! out, in a moment or already. A caller that is then told to come back would present what is spent. So
+//! the handler asks the very same again: with the secrets that it drew for this request alone, by which
+//! the machine knows a command that it has carried out, and answers as the first time. Only where even
+//! that stays without an answer the caller hears that the outcome is not known, and is not told to retry.
+//!
+//! ```text
+//! let mut tries = Tries::new();
+//! loop {
+//!     let facts = tries.read(gather(tries.anew()).await)?;
+//!     match entities.ask(id, command(facts)).await {
+//!         Ok(reply) => break reply,
+//!         Err(failure) => tries.after(failure).await?,
+//!     }
+//! }
+//! ```
+
+use crate::{
+    actors::{Failure, HydrateError},
+    clock::Stopwatch,
+    http::answer::error::Problem,
+};
+use std::time::Duration;
+
+/// How often something is asked.
+const TRIES: u32 = 4;
+
+/// After this time nothing is asked again. With the last ask it is less than the time that a request
+/// has: past that, the caller would be told to come back.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// The first pause before what is in doubt is asked again; each next is four times as long.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The tries of one request.
+pub struct Tries {
+    made: u32,
+    /// An ask that was made may have been carried out.
+    in_doubt: bool,
+    since: Stopwatch,
+}
+
+/// Why there is no further try.
+#[derive(Debug)]
+pub enum Stopped<R> {
+    /// Nothing was carried out.
+    Failed(Failure<R>),
+    /// Nothing was carried out: what it rests on cannot be read.
+    Unreadable(HydrateError),
+    /// It may have been carried out, and what came of it could not be learned.
+    Unknown,
+}
+
+impl Tries {
+    pub fn new() -> Self {
+        Self { made: 0, in_doubt: false, since: Stopwatch::start() }
+    }
+
+    /// Tells whether everything must be read again: what was seen before may be why it failed.
+    pub fn anew(&self) -> bool {
+        self.made > 0
+    }
+
+    /// Goes on with what was read, if it could be.
+    pub fn read<T, R>(&self, read: Result<T, HydrateError>) -> Result<T, Stopped<R>> {
+        read.map_err(
+            |error| {
+                if self.in_doubt { Stopped::Unknown } else { Stopped::Unreadable(error) }
+            },
+        )
+    }
+
+    /// Returns when it is time to ask again; says why there is no further try otherwise.
+    pub async fn after<R>(&mut self, failure: Failure<R>) -> Result<(), Stopped<R>> {
+        if let Some(pause) = self.pause_after(failure)? {
+            tokio::time::sleep(pause).await;
+        }
+        Ok(())
+    }
+
+    fn pause_after<R>(&mut self, failure: Failure<R>) -> Result<Option<Duration>, Stopped<R>> {
+        self.in_doubt |= failure.may_have_happened();
+        match failure {
+            // They were judged on what is stored now.
+            Failure::Refused(_) | Failure::Taken { .. } => return Err(Stopped::Failed(failure)),
+            Failure::Contended | Failure::Busy | Failure::Unavailable if !self.in_doubt => {
+                return Err(Stopped::Failed(failure));
+            }
+            _ => {}
+        }
+        self.made += 1;
+        if self.made == TRIES || self.since.elapsed() > LONGEST {
+            let unknown = self.in_doubt;
+            return Err(if unknown { Stopped::Unknown } else { Stopped::Failed(failure) });
+        }
+        Ok(self.in_doubt.then(|| PAUSE * 4_u32.pow(self.made - 1)))
+    }
+}
+
+/// The same in the words of RFC 9457.
+impl<R> From<Stopped<R>> for Problem
+where
+    Self: From<Failure<R>>,
+{
+    fn from(stopped: Stopped<R>) -> Self {
+        match stopped {
+            Stopped::Failed(failure) => failure.into(),
+            Stopped::Unreadable(error) => error.into(),
+            Stopped::Unknown => Self::OUTCOME_UNKNOWN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(failures: Vec<Failure<()>>) -> Option<Stopped<()>> {
+        let mut tries = Tries::new();
+        failures.into_iter().find_map(|failure| tries.pause_after(failure).err())
+    }
+
+    #[test]
+    fn what_changes_is_read_again_and_what_is_refused_is_not() {
+        let unmet = || Failure::Unmet { kind: "membership" };
+        assert!(after(vec![unmet(), unmet(), unmet()]).is_none());
+        let stopped = after(vec![unmet(), unmet(), unmet(), unmet()]);
+        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Unmet { .. }))), "{stopped:?}");
+        let stopped = after(vec![unmet(), Failure::Refused(())]);
+        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Refused(())))), "{stopped:?}");
+        let stopped = after(vec![Failure::Busy]);
+        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Busy))), "{stopped:?}");
+    }
+
+    #[test]
+    fn only_what_was_not_carried_out_is_told_to_come_back() {
+        use crate::domain::flow::Refusal;
+        let problem = |stopped: Stopped<Refusal>| Problem::from(stopped).status.as_u16();
+        assert_eq!(problem(Stopped::Failed(Failure::Busy)), 503);
+        let newer = HydrateError::TooNew { kind: "flow", id: String::new(), revision: 9 };
+        assert_eq!(problem(Stopped::Unreadable(newer)), 503);
+        assert_eq!(problem(Stopped::Unknown), 500);
+        assert_eq!(problem(Stopped::Failed(Failure::Refused(Refusal::Over))), 409);
+    }
+
+    #[test]
+    fn what_is_in_doubt_stays_so_until_there_is_an_answer() {
+        for first in [Failure::Late, Failure::Unknown] {
+            assert!(after(vec![first]).is_none());
+            assert!(after(vec![first, Failure::Unavailable, Failure::Busy]).is_none());
+            let many = vec![first, Failure::Busy, Failure::Contended, Failure::Unavailable];
+            assert!(matches!(after(many), Some(Stopped::Unknown)));
+            let refused = after(vec![first, Failure::Refused(())]);
+            assert!(matches!(refused, Some(Stopped::Failed(Failure::Refused(())))));
+        }
+    }
+}

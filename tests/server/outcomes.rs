@@ -1,0 +1,258 @@
+//! Commits that are late or of unknown fate: the request is answered all the same, and a client that
+//! does as it is told keeps what it holds.
+
+use crate::{
+    http::Answer,
+    person::{claims, parameter, redirect, text},
+    support::{TestOptions, TestServer},
+};
+use porteiro::store::{FaultInjection, Moment};
+use serde_json::json;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+const SCOPE: &str = "openid invoices:read offline_access";
+
+/// What is done at the next moment of a sort.
+#[derive(Clone, Copy)]
+enum Fault {
+    Fail,
+    /// It takes so long.
+    Wait(Duration),
+    Pass,
+}
+
+/// Faults, planned one by one.
+#[derive(Default)]
+struct Faults(Mutex<Vec<(Moment, Fault)>>);
+
+impl Faults {
+    fn plan(&self, moment: Moment, faults: &[Fault]) {
+        self.0.lock().unwrap().extend(faults.iter().map(|fault| (moment, *fault)));
+    }
+
+    fn clear(&self) {
+        self.0.lock().unwrap().clear();
+    }
+}
+
+impl FaultInjection for Faults {
+    fn fails(&self, moment: Moment) -> bool {
+        let mut planned = self.0.lock().unwrap();
+        let next = planned.iter().position(|(when, _)| *when == moment);
+        let fault = next.map(|index| planned.remove(index).1);
+        drop(planned);
+        if let Some(Fault::Wait(time)) = fault {
+            std::thread::sleep(time);
+        }
+        matches!(fault, Some(Fault::Fail))
+    }
+}
+
+async fn open() -> (TestServer, Arc<Faults>) {
+    let faults = Arc::new(Faults::default());
+    let fault_injection = faults.clone();
+    let server =
+        TestServer::open_in(TestOptions { fault_injection, ..TestOptions::default() }).await;
+    (server, faults)
+}
+
+impl TestServer {
+    /// How many commits of families were of unknown fate.
+    fn unknown_families(&self) -> u64 {
+        let kinds = self.running.system().kinds();
+        kinds.iter().find(|(kind, _)| *kind == "token_family").unwrap().1.unknown
+    }
+}
+
+/// Repeats a round until the planned fault has met a family, and not the work of another actor.
+async fn until_met(server: &TestServer, mut round: impl AsyncFnMut()) {
+    for _ in 0..10 {
+        let before = server.unknown_families();
+        round().await;
+        if server.unknown_families() > before {
+            return;
+        }
+    }
+    panic!("the fault never met a family");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refresh_of_unknown_fate_is_answered_with_tokens_whether_it_happened_or_not() {
+    let (server, faults) = open().await;
+    for moment in [Moment::Commit, Moment::Answer] {
+        let mut tokens = server.tokens("ana@acme.test", "web", SCOPE).await;
+        until_met(&server, async || {
+            faults.plan(moment, &[Fault::Fail]);
+            let answer = server.refresh("web", text(&tokens["refresh_token"])).await;
+            assert_eq!(answer.status, 200, "{moment:?}: {answer:?}");
+            tokens = answer.json();
+        })
+        .await;
+        faults.clear();
+        assert_eq!(server.introspect("web", text(&tokens["access_token"])).await["active"], true);
+        let next = server.refresh("web", text(&tokens["refresh_token"])).await;
+        assert_eq!(next.status, 200, "{moment:?}: {next:?}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_of_unknown_fate_becomes_tokens_all_the_same() {
+    let (server, faults) = open().await;
+    server
+        .apply("[[client]]\nclient_id = \"native\"\ngrant_types = [\"authorization_code\"]\n")
+        .await;
+    let session = server.sign_in("ana@acme.test").await;
+    for client in ["web", "native"] {
+        for moment in [Moment::Commit, Moment::Answer] {
+            until_met(&server, async || {
+                let code = match client {
+                    "native" => native_code(&server, &session).await,
+                    other => server.code(&session, other, "openid").await,
+                };
+                faults.plan(moment, &[Fault::Fail]);
+                let answer = server.redeem(client, &code).await;
+                assert_eq!(answer.status, 200, "{client} {moment:?}: {answer:?}");
+                faults.clear();
+                let tokens = answer.json();
+                assert_eq!(claims(&tokens["id_token"])["nonce"], "n-0S6_WzA2Mj");
+                assert_eq!(server.userinfo(text(&tokens["access_token"])).await.status, 200);
+                // It is spent all the same.
+                server.redeem(client, &code).await.refused(400, "invalid_grant");
+                server.userinfo(text(&tokens["access_token"])).await.refused(401, "invalid_token");
+            })
+            .await;
+        }
+    }
+    server.stop().await;
+}
+
+/// A code of the client that must ask every time, and gets no refresh tokens here.
+async fn native_code(server: &TestServer, session: &str) -> String {
+    let flow = server.authorize_in(session, "native", &[]).await.json();
+    let path = format!("/flows/{}/consent", text(&flow["id"]));
+    let allow = json!({ "decision": "allow" });
+    let done = server.post_json(&path, &allow, &[("x-session-token", session)]).await;
+    let to = done.json()["result"]["redirect_to"].as_str().unwrap().to_owned();
+    parameter(&url::Url::parse(&to).unwrap(), "code").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_that_is_granted_in_silence_is_good_whatever_its_commit_said() {
+    let (server, faults) = open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    for moment in [Moment::Commit, Moment::Answer] {
+        until_met(&server, async || {
+            faults.plan(moment, &[Fault::Fail]);
+            let code = server.code(&session, "web", "openid").await;
+            faults.clear();
+            assert_eq!(server.redeem("web", &code).await.status, 200);
+        })
+        .await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refresh_that_is_late_is_answered_with_tokens() {
+    let faults = Arc::new(Faults::default());
+    let (fault_injection, ask_timeout) = (faults.clone(), Duration::from_secs(1));
+    let options = TestOptions { fault_injection, ask_timeout, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let tokens = server.tokens("ana@acme.test", "web", SCOPE).await;
+    let began = std::time::Instant::now();
+    faults.plan(Moment::Answer, &[Fault::Wait(Duration::from_millis(1_700))]);
+    let answer = server.refresh("web", text(&tokens["refresh_token"])).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(began.elapsed() > ask_timeout, "the first ask was late");
+    let next = server.refresh("web", text(&answer.json()["refresh_token"])).await;
+    assert_eq!(next.status, 200, "{next:?}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stays_unknown_is_not_to_be_retried_and_what_did_not_happen_is_not_spent() {
+    let (server, faults) = open().await;
+    let tokens = server.tokens("ana@acme.test", "web", SCOPE).await;
+    faults.plan(Moment::Commit, &[Fault::Fail; 40]);
+    let answer = server.refresh("web", text(&tokens["refresh_token"])).await;
+    faults.clear();
+    answer.refused(500, "server_error");
+    assert!(answer.header("retry-after").is_none(), "{answer:?}");
+    let again = server.refresh("web", text(&tokens["refresh_token"])).await;
+    assert_eq!(again.status, 200, "it did not happen: {again:?}");
+    server.stop().await;
+}
+
+/// Refreshes as a client does that comes back when it is told to.
+async fn obedient(server: &TestServer, token: &str) -> Answer {
+    for _ in 0..20 {
+        let answer = server.refresh("web", token).await;
+        if answer.header("retry-after").is_none() {
+            return answer;
+        }
+    }
+    panic!("it was told to come back for ever");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_obeys_retry_after_never_loses_its_family() {
+    let (server, faults) = open().await;
+    let mut tokens = server.tokens("ana@acme.test", "web", SCOPE).await;
+    let (moments, fates) =
+        ([Moment::Write, Moment::Commit, Moment::Answer], [Fault::Fail, Fault::Pass]);
+    for first in moments {
+        for second in moments {
+            for fate in fates {
+                faults.plan(first, &[Fault::Fail]);
+                faults.plan(second, &[fate, Fault::Fail]);
+                let answer = obedient(&server, text(&tokens["refresh_token"])).await;
+                faults.clear();
+                assert_eq!(answer.status, 200, "{first:?} {second:?}: {answer:?}");
+                tokens = answer.json();
+            }
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_changes_within_the_second_of_a_view_still_gets_its_code() {
+    let server = TestServer::open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    server.code(&session, "web", "openid").await;
+    for name in ["One", "Two", "Three"] {
+        server.apply(&format!("[[client]]\nclient_id = \"web\"\nclient_name = \"{name}\"\n")).await;
+        let answer = server.authorize_in(&session, "web", &[]).await;
+        assert!(parameter(&redirect(&answer), "code").is_some(), "{name}: {answer:?}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consent_is_durable_before_anything_is_granted_on_it() {
+    let (server, faults) = open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    for scope in ["openid", "openid email", "openid profile", "openid phone", "openid address"] {
+        let asked = [("scope", scope)];
+        let flow = server.authorize_in(&session, "app", &asked).await.json();
+        assert_eq!(flow["state"], "consent", "{flow}");
+        // The consent is written; then the flow cannot end.
+        faults.plan(Moment::Write, &[Fault::Pass, Fault::Fail]);
+        let path = format!("/flows/{}/consent", text(&flow["id"]));
+        let allow = json!({ "decision": "allow" });
+        let answer = server.post_json(&path, &allow, &[("x-session-token", &session)]).await;
+        faults.clear();
+        let silent = [("scope", scope), ("prompt", "none")];
+        let answered = server.authorize_in(&session, "app", &silent).await;
+        assert!(parameter(&redirect(&answered), "code").is_some(), "{answered:?}");
+        if answer.status == 503 {
+            server.stop().await;
+            return;
+        }
+    }
+    panic!("the fault never met a flow");
+}
