@@ -3,7 +3,7 @@
 
 use crate::{
     http::Answer,
-    person::{claims, parameter, redirect, text},
+    person::{PASSWORD, claims, parameter, redirect, text},
     support::{TestOptions, TestServer},
 };
 use porteiro::store::{FaultInjection, Moment};
@@ -233,26 +233,67 @@ async fn a_client_that_changes_within_the_second_of_a_view_still_gets_its_code()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_consent_is_durable_before_anything_is_granted_on_it() {
+async fn a_consent_and_what_is_granted_on_it_are_one_commit() {
     let (server, faults) = open().await;
     let session = server.sign_in("ana@acme.test").await;
-    for scope in ["openid", "openid email", "openid profile", "openid phone", "openid address"] {
-        let asked = [("scope", scope)];
-        let flow = server.authorize_in(&session, "app", &asked).await.json();
-        assert_eq!(flow["state"], "consent", "{flow}");
-        // The consent is written; then the flow cannot end.
-        faults.plan(Moment::Write, &[Fault::Pass, Fault::Fail]);
-        let path = format!("/flows/{}/consent", text(&flow["id"]));
-        let allow = json!({ "decision": "allow" });
-        let answer = server.post_json(&path, &allow, &[("x-session-token", &session)]).await;
-        faults.clear();
-        let silent = [("scope", scope), ("prompt", "none")];
-        let answered = server.authorize_in(&session, "app", &silent).await;
-        assert!(parameter(&redirect(&answered), "code").is_some(), "{answered:?}");
-        if answer.status == 503 {
-            server.stop().await;
-            return;
+    let flow = server.authorize_in(&session, "app", &[]).await.json();
+    assert_eq!(flow["state"], "consent", "{flow}");
+    let path = format!("/flows/{}/consent", text(&flow["id"]));
+    let allow = json!({ "decision": "allow" });
+    let header = [("x-session-token", session.as_str())];
+    let silent = async || server.authorize_in(&session, "app", &[("prompt", "none")]).await;
+    server.quiet().await;
+    faults.plan(Moment::Write, &[Fault::Fail]);
+    let failed = server.post_json(&path, &allow, &header).await;
+    faults.clear();
+    assert_eq!(failed.status, 503, "{failed:?}");
+    let error = parameter(&redirect(&silent().await), "error");
+    assert_eq!(error.as_deref(), Some("consent_required"), "neither stands");
+    let done = server.post_json(&path, &allow, &header).await;
+    assert!(parameter(&redirect(&done), "code").is_some(), "{done:?}");
+    assert!(parameter(&redirect(&silent().await), "code").is_some(), "both stand");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flow_whose_end_is_in_doubt_is_answered_with_what_it_came_to() {
+    let (server, faults) = open().await;
+    let unknown = || {
+        let kinds = server.running.system().kinds();
+        kinds.iter().find(|(kind, _)| *kind == "flow").unwrap().1.unknown
+    };
+    // The answer to COMMIT is lost; then COMMIT itself is.
+    for moment in [Moment::Answer, Moment::Commit] {
+        let mut met = false;
+        for _ in 0..10 {
+            let flow = server.authorize("web", &[]).await.json();
+            let named = json!({ "identifier": "ana@acme.test" });
+            server.step(&flow, "identifier", named).await;
+            server.quiet().await;
+            let before = unknown();
+            // The first commit charges the attempt, the second ends the flow.
+            faults.plan(moment, &[Fault::Pass, Fault::Fail]);
+            let body = json!({ "password": PASSWORD });
+            let answer = server.step(&flow, "password", body.clone()).await;
+            faults.clear();
+            if unknown() == before {
+                continue;
+            }
+            met = true;
+            let done = match moment {
+                Moment::Answer => answer,
+                _ => {
+                    assert_eq!(answer.status, 503, "{answer:?}");
+                    server.step(&flow, "password", body).await
+                }
+            };
+            let code = parameter(&redirect(&done), "code").unwrap_or_else(|| panic!("{done:?}"));
+            assert_eq!(server.redeem("web", &code).await.status, 200, "{moment:?}");
+            let session = text(&done.json()["result"]["session_token"]).to_owned();
+            assert_eq!(server.authorize_in(&session, "web", &[]).await.json()["state"], "done");
+            break;
         }
+        assert!(met, "the fault never met a flow");
     }
-    panic!("the fault never met a flow");
+    server.stop().await;
 }

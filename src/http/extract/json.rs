@@ -100,7 +100,7 @@ fn pointer(path: &Path) -> String {
     let mut pointer = String::from("#");
     for segment in path {
         match segment {
-            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Seq { index } => pointer.extend(["/", &index.to_string()]),
             Segment::Map { key } => {
                 let key = key.replace('~', "~0").replace('/', "~1");
                 pointer.extend(["/"].into_iter().chain([key.as_str()]));

@@ -140,7 +140,7 @@ impl Document {
                 required = open.required(rules);
                 let choices = match (open.stage, &open.person, request) {
                     (Stage::Organization, Some(person), Some(request)) => {
-                        choices(app, request, person).await?
+                        Box::pin(choices(app, request, person)).await?
                     }
                     (Stage::Consent, ..) => {
                         let question = open.question.as_deref().cloned().unwrap_or_default();

@@ -162,7 +162,7 @@ async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Resu
         || opened.seed.signed_in.is_some()
         || matches!(step, Step::Decide { .. });
     if together {
-        return take_with_others(app, acting, step, drawn).await;
+        return Box::pin(take_with_others(app, acting, step, drawn)).await;
     }
     match opened.ask(app, context, step).await {
         Ok(replied) => Ok(replied.reply.flow),
@@ -184,7 +184,7 @@ async fn take_with_others(
     let mut commit = app.multi_commit(context);
     let command = Command { rules: app.flow_rules.clone(), seed: opened.seed.clone(), step };
     let decided = commit.decide::<Flow>(&opened.name, &command).await.map_err(unreadable)?;
-    let Reply { flow, granted } = decided.map_err(|refusal| Problem::from(refusal))?;
+    let Reply { flow, granted } = decided.map_err(Problem::from)?;
     if let Flow::Over(over) = &flow
         && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished
     {
@@ -230,6 +230,7 @@ async fn take_with_others(
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
 fn unreadable(error: HydrateError) -> NotTaken {
     tracing::warn!(%error, "a flow could not go on");
     NotTaken::Problem(UNAVAILABLE)
@@ -290,7 +291,7 @@ async fn facts(
     let client_version = seen.version;
     let Asking { account, chosen, .. } = *asking;
     let reader = FactsReader { app, client, client_version, request, account, chosen, anew };
-    Ok(Some(reader.gather().await?))
+    Ok(Some(Box::pin(reader.gather()).await?))
 }
 
 fn draw(app: &App, present: Option<String>) -> Drawn {

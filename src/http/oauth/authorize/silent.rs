@@ -79,7 +79,7 @@ async fn try_to_settle(
             chosen,
             anew,
         };
-        let facts = tries.read(reader.gather().await)?;
+        let facts = tries.read(Box::pin(reader.gather()).await)?;
         let subject =
             Subject { person: &present.person, session: &present.id, now: app.clock.now() };
         let settled = request.settle(subject, &facts, Said::default());

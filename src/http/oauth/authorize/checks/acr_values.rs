@@ -6,6 +6,7 @@
 use super::{Asked, Draft};
 use crate::{domain::assurance::Level, http::answer::authorization_error::AuthorizationError};
 
+#[expect(clippy::unnecessary_wraps, reason = "it is a row of the table of checks")]
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let given = asked.form.get("acr_values").unwrap_or_default();
     draft.level = given.split(' ').find_map(Level::by_name);
