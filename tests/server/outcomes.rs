@@ -280,12 +280,11 @@ async fn a_flow_whose_end_is_in_doubt_is_answered_with_what_it_came_to() {
                 continue;
             }
             met = true;
-            let done = match moment {
-                Moment::Answer => answer,
-                _ => {
-                    assert_eq!(answer.status, 503, "{answer:?}");
-                    server.step(&flow, "password", body).await
-                }
+            let done = if moment == Moment::Answer {
+                answer
+            } else {
+                assert_eq!(answer.status, 503, "{answer:?}");
+                server.step(&flow, "password", body).await
             };
             let code = parameter(&redirect(&done), "code").unwrap_or_else(|| panic!("{done:?}"));
             assert_eq!(server.redeem("web", &code).await.status, 200, "{moment:?}");
