@@ -115,7 +115,7 @@ mod tests {
             assert!(!quarantine.is_barred("a", now));
         }
         assert_eq!(quarantine.quarantined(), 1);
-        assert!(!quarantine.is_barred("b", now), "neighbours are not barred");
+        assert!(!quarantine.is_barred("b", now), "other entities are not barred");
         quarantine.recovered("a");
         assert_eq!(quarantine.failed("a", now), 1);
     }

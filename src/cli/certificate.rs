@@ -9,13 +9,13 @@ use rustls::{
 use std::path::Path;
 use url::Url;
 
-/// Whoever renews by hand has until then.
+/// An operator who renews by hand has until then.
 const SOON: i64 = 14 * 86_400;
 
 /// What stands against a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Concern {
-    /// Nobody will accept it.
+    /// No client will accept it.
     Unusable(String),
     /// It is accepted still.
     EndsSoon(String),

@@ -1,4 +1,4 @@
-//! Shows a person at a terminal that something is under way; nobody else sees any of it.
+//! Shows a person at a terminal that something is under way; it is not in logs or data.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;

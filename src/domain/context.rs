@@ -111,7 +111,7 @@ impl Record {
     }
 }
 
-/// Makes what a stranger sent fit for a log: bounded, one line of printable ASCII, and no e-mail
+/// Makes what a caller sent fit for a log: bounded, one line of printable ASCII, and no e-mail
 /// address.
 fn printable(text: &[u8]) -> String {
     let character = |byte: &u8| match byte {

@@ -199,7 +199,7 @@ impl Machine for Session {
         vec![Listing::new(SESSIONS, &*open.person.account, rank)]
     }
 
-    /// Whoever relies on a session requires its row to be live in the commit that relies on it.
+    /// A commit that relies on a session requires its row to be live.
     fn tolerates_stale(command: &Command) -> bool {
         matches!(command, Command::Touch)
     }

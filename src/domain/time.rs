@@ -55,7 +55,7 @@ impl std::ops::Sub<Duration> for Timestamp {
     }
 }
 
-/// Tells the time to whoever was given one.
+/// Tells the time.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }

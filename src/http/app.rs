@@ -181,7 +181,7 @@ impl App {
         &self.pace
     }
 
-    /// How often anybody may try to be somebody.
+    /// How often a person may try to prove who they are.
     pub fn attempts(&self) -> &Attempts {
         &self.attempts
     }

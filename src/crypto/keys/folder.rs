@@ -61,7 +61,7 @@ impl Folder {
 
     /// Keeps every key that can be read, whatever else is wrong, and says what that is.
     ///
-    /// For whoever must act on a folder because it is faulty: a key that others could read is one
+    /// For a command that must act on a folder because it is faulty: a key that others could read is one
     /// to revoke. Without a secret key there is nothing to act with.
     pub fn salvage(path: &Path) -> (Option<Self>, Vec<Fault>) {
         let mut loading = Loading::of(path, DevKeys::Accepted);

@@ -1,7 +1,7 @@
 //! What may be asked for and what confers it: scopes, permissions, audiences, and the one function
 //! through which authority passes on.
 //!
-//! Authority only narrows. Whoever asks for something names it; everything that limits the asker is
+//! Authority only narrows. A caller names what it asks for; everything that limits the caller is
 //! a [`Bound`]; [`narrow()`] grants exactly what was asked where every bound covers all of it, and
 //! refuses the whole otherwise. It never trims, and nothing else makes a [`Granted`].
 

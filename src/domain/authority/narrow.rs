@@ -2,7 +2,7 @@
 
 use super::{Audience, OIDC_SCOPES, Permissions, Scopes};
 
-/// What somebody asks for, all of it or nothing.
+/// What a caller asks for, all of it or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The slug of the one organization to speak for.

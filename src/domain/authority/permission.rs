@@ -106,7 +106,7 @@ impl std::fmt::Display for Permission {
     }
 }
 
-/// Everything somebody holds in one organization.
+/// Everything a person or a client holds in one organization.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions(Vec<Permission>);
 

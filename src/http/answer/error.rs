@@ -80,7 +80,7 @@ impl From<ReadError> for OAuthError {
     }
 }
 
-/// Whoever asks more than is allowed (RFC 6585 §4).
+/// A caller asks more often than is allowed (RFC 6585 §4).
 impl From<RetryAfter> for OAuthError {
     fn from(wait: RetryAfter) -> Self {
         let refused = Self::new(Code::TemporarilyUnavailable, Problem::TOO_MANY_REQUESTS.detail);
@@ -92,7 +92,7 @@ fn is_for_later(status: StatusCode) -> bool {
     matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// Marks an answer as a refusal, for whoever counts them and for the log.
+/// Marks an answer as a refusal, for the metrics and the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub code: Code,
@@ -191,7 +191,7 @@ impl Problem {
     }
 }
 
-/// Whoever asks more than is allowed (RFC 6585 §4).
+/// A caller asks more often than is allowed (RFC 6585 §4).
 impl From<RetryAfter> for Problem {
     fn from(wait: RetryAfter) -> Self {
         Self { retry_after: Some(wait), ..Self::TOO_MANY_REQUESTS }

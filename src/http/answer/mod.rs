@@ -19,7 +19,7 @@ const USUAL: usize = 2_560;
 /// How many headers an answer has when it leaves: those of the layers as well.
 const HEADERS: usize = 12;
 
-/// Answers with plain data as JSON that nobody keeps.
+/// Answers with plain data as JSON that is not stored.
 pub fn private_json(body: &impl Serialize) -> Response {
     let mut bytes = Vec::with_capacity(USUAL);
     serde_json::to_writer(&mut bytes, body).expect("plain data with text keys is JSON");

@@ -1,4 +1,4 @@
-//! Tokens that whoever holds them may use.
+//! Bearer tokens: any holder may use them.
 
 use axum::http::{HeaderMap, header};
 

@@ -53,7 +53,7 @@ impl Form {
                 return Err(malformed("there are too many parameters"));
             }
             if form.parameters.iter().any(|(known, _)| *known == name) {
-                // Which token would be meant is a question nobody should have to answer: one API.
+                // A token is for one API: with several it would not be clear which is meant.
                 if name == "resource" {
                     form.several_resources = true;
                     continue;

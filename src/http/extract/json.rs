@@ -1,6 +1,6 @@
 //! Strict JSON: one object, every member once, nothing in it that a database could not keep.
 //!
-//! `serde_json` would keep the last of two members of one name; whoever stands in front of us might
+//! `serde_json` would keep the last of two members of one name; a proxy in front of us might
 //! keep the first, and so read another request than we do (RFC 8259 §4).
 
 use super::body;

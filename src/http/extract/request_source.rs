@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 const SESSION_HEADER: &str = "x-session-token";
 
-/// What a request tells of whoever sent it.
+/// What a request tells of its sender.
 pub struct RequestSource {
     /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
     pub is_browser: bool,
@@ -65,10 +65,10 @@ impl RequestSource {
         (channel, Some(cookie))
     }
 
-    /// Tells whether a flow of this channel was begun by whoever asks.
+    /// Tells whether a flow of this channel was begun by the sender.
     pub fn holds(&self, channel: Channel) -> bool {
         match channel {
-            // What a program began is not for a browser: somebody may have sent the link.
+            // What a program began is not for a browser: an attacker may have sent the link.
             Channel::Program => !self.has_scripts,
             Channel::Browser(expected) => {
                 self.key.as_ref().is_some_and(|key| Fingerprint::of(key.as_bytes()) == expected)
@@ -133,7 +133,7 @@ pub fn refuse_foreign_pages(app: &App, headers: &HeaderMap) -> Result<(), Proble
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {
         (None, _) => {}
-        // Whoever serves our pages may do so from another site.
+        // Our pages may be served from another site.
         (Some(origin), None) if ours(origin) => return Ok(()),
         _ => return Err(FOREIGN),
     }
@@ -161,7 +161,7 @@ mod tests {
     fn a_program_asks_for_json_and_a_browser_says_how_it_fetches() {
         let json = ("accept", "application/json");
         assert!(!source(&[json]).is_browser);
-        assert!(source(&[]).is_browser, "whoever asks for no JSON gets pages");
+        assert!(source(&[]).is_browser, "a caller that asks for no JSON gets pages");
         assert!(source(&[("accept", "text/html,*/*;q=0.8")]).is_browser);
         assert!(source(&[json, ("sec-fetch-mode", "cors")]).is_browser);
         assert!(source(&[("accept", "text/plain, application/json;q=0.5")]).wants_json);

@@ -27,7 +27,7 @@ impl Present {
 
 /// Finds the session whose token a request presents, and notes that it is used.
 ///
-/// What is found may be a second old; whoever relies on it requires it in a commit, or looks again.
+/// What is found may be a second old; a caller that relies on it requires it in a commit, or looks again.
 pub async fn find(
     app: &App,
     context: &Context,

@@ -184,7 +184,7 @@ impl Document {
         })
     }
 
-    /// A flow in which nobody had anything to do; `redirect_to` is shown once if it bears a code.
+    /// A flow that was over at once; `redirect_to` is shown once if it holds a code.
     pub async fn over(
         app: &App,
         id: &str,

@@ -13,7 +13,7 @@ pub const NOT_FOUND: Problem =
 pub const WRONG_CHANNEL: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "wrong_channel",
-    "this flow belongs to whoever began it, in another browser or program",
+    "this flow belongs to the browser or program that began it",
 );
 pub const EXPIRED: Problem = Problem::new(StatusCode::GONE, "flow_expired", "begin a new flow");
 pub const OVER: Problem = Problem::new(StatusCode::CONFLICT, "flow_over", "this flow is over");

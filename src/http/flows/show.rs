@@ -1,4 +1,4 @@
-//! `GET /flows/{id}`: shows a flow to whoever began it.
+//! `GET /flows/{id}`: shows a flow to the caller that began it.
 
 use super::{
     document::{Document, Shown},
@@ -24,7 +24,7 @@ pub async fn get(
     if app.clock.now() >= seed.expires_at {
         return Err(EXPIRED);
     }
-    // Nobody is woken to be looked at, least of all for a flow that nothing was done in.
+    // A look wakes no actor.
     let seen = app.flow_views.peek(&name).await?;
     let shown = Shown { id: &id, seed: &seed, flow: &seen.machine, outcome: None };
     Ok(Document::of(&app, shown).await?)

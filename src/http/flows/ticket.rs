@@ -29,7 +29,7 @@ pub enum Ticket {
     Over(OverAtOnce),
 }
 
-/// A flow in which nobody had anything to do.
+/// A flow that was over at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverAtOnce {
     #[serde(rename = "k")]

@@ -14,7 +14,7 @@ fn guarded(resolver: Arc<Script>, time_limit: Duration) -> Outbound {
 #[tokio::test]
 async fn a_name_that_changes_its_answer_is_asked_once_and_never_reaches_loopback() {
     let peer = Peer::answering(HELLO).await;
-    // Global unicast that was never assigned: allowed, and nobody lives there.
+    // Global unicast that was never assigned: allowed, and no host has it.
     let resolver = Script::of(&[&["2000::1"], &["127.0.0.1"]]);
     let url = format!("http://rebind.example:{}/", peer.address.port());
 
@@ -117,7 +117,7 @@ async fn the_next_address_is_tried_when_one_does_not_answer() {
         stream.write_all(HELLO.as_bytes()).await.unwrap();
     })
     .await;
-    // Nobody listens on this port of the other two.
+    // No server listens on this port of the other two.
     let resolver = Script::of(&[&["127.0.0.3", "::1", "127.0.0.1"]]);
     let client = Outbound::new(loopback(), resolver).unwrap();
     let url = format!("http://three.example:{}/", peer.address.port());

@@ -56,7 +56,7 @@ impl SecurePeer {
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
                 hear(&mut stream).await;
                 let session = stream.get_ref().1;
-                let name = session.server_name().unwrap_or("nobody").to_owned();
+                let name = session.server_name().unwrap_or("no name").to_owned();
                 let spoken = session.alpn_protocol().unwrap_or_default();
                 let body = format!("{name} {}", String::from_utf8_lossy(spoken));
                 stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_peer_known_by_its_address_needs_a_certificate_for_that_address() {
     let acceptor = authority.acceptor_for("127.0.0.1");
     let peer = SecurePeer::start(acceptor, UNTIL_CLOSE, true).await;
     let answer = client(authority.policy()).send(peer.request("127.0.0.1")).await.unwrap();
-    assert_eq!(answer.body, b"nobody http/1.1");
+    assert_eq!(answer.body, b"no name http/1.1");
     let outcome = client(authority.policy()).send(peer.request("127.0.0.2")).await;
     assert!(matches!(outcome, Err(OutboundError::Tls(_) | OutboundError::Unreachable(_))));
 }

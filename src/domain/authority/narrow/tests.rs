@@ -63,8 +63,8 @@ fn an_api_scope_needs_a_membership_and_a_person_for_the_others() {
     let lacking = narrow(asked(None, "openid invoices:read"), &[Bound::NoMembership]).unwrap_err();
     assert_eq!(lacking, Widening::NeedsMembership { scope: "invoices:read".to_owned() });
     assert!(narrow(asked(None, "openid"), &[Bound::NoMembership]).is_ok());
-    let nobody = narrow(asked(None, "openid"), &[Bound::NoPerson, Bound::NoMembership]);
-    assert_eq!(nobody, Err(Widening::NeedsPerson { scope: "openid".to_owned() }));
+    let no_person = narrow(asked(None, "openid"), &[Bound::NoPerson, Bound::NoMembership]);
+    assert_eq!(no_person, Err(Widening::NeedsPerson { scope: "openid".to_owned() }));
 }
 
 #[test]

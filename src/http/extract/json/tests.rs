@@ -1,4 +1,4 @@
-//! Bodies as strangers write them.
+//! Bodies as hostile callers write them.
 
 use super::*;
 use crate::http::Limits;
