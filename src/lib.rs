@@ -1,8 +1,8 @@
 //! Porteiro: an identity provider for people, services and agents.
 //!
-//! The rooms, in reading order, and what each may use:
+//! The folders, in reading order, and what each may use:
 //!
-//! | room | holds | may use |
+//! | folder | holds | may use |
 //! |---|---|---|
 //! | [`domain`] | machines and rules | nothing of ours |
 //! | [`config`] | the configuration, layered, with the origin of each value; the reader of TOML files | `domain` values |
@@ -11,10 +11,11 @@
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
-//! | [`http`] | one file an endpoint, the layers around them, the transport below | `domain` values, doors of `actors`, `crypto` to verify, `store` views |
+//! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
+//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
-//! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] speaks, and
+//! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans, and
 //! `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]

@@ -17,6 +17,7 @@ mod changing;
 mod channels;
 mod client_failures;
 mod commands;
+mod consents;
 mod contexts;
 mod dev;
 mod doctor;
