@@ -69,9 +69,10 @@ pub fn machine(address: IpAddr) -> IpNet {
     }
 }
 
-fn network(address: IpAddr, prefix: u8) -> IpNet {
-    match address {
-        IpAddr::V4(_) => address.into(),
+/// Returns the network of an IPv6 address, of so many bits; an IPv4 address is a network by itself.
+pub fn network(address: IpAddr, prefix: u8) -> IpNet {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::from(address).into(),
         IpAddr::V6(address) => {
             Ipv6Net::new(address, prefix).expect("our prefixes are below 128").trunc().into()
         }

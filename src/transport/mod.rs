@@ -64,7 +64,7 @@ mod timeouts;
 mod tls;
 mod wire;
 
-pub use addresses::{AddressCounts, AddressRules, is_on_loopback, machine, networks};
+pub use addresses::{AddressCounts, AddressRules, is_on_loopback, machine, network, networks};
 pub use files::raise_limit;
 pub use limits::{ConnectionLimits, DrainLimits};
 pub use server::{Drained, Meter, Server, ServerOptions};

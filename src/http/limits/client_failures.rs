@@ -4,11 +4,13 @@
 //! have tried: a limit that refused it would let anyone lock a client out. Only wrong ones are told to
 //! wait. What keeps secrets from being guessed is their length (adr/0045).
 
-use super::{allowances::Allowances, network::network};
+use super::allowances::Allowances;
 use crate::{
     domain::{Rate, Timestamp},
     http::{answer::retry_after::RetryAfter, vitals::Vitals},
+    transport::machine,
 };
+use ipnet::IpNet;
 use std::{
     hash::{BuildHasher as _, RandomState},
     net::IpAddr,
@@ -21,9 +23,6 @@ const BY_ADDRESS: Rate = Rate { burst: 100, refill: Duration::from_secs(6) };
 
 /// Of one client, by all addresses together.
 const BY_ALL: Rate = Rate { burst: 200, refill: Duration::from_secs(1) };
-
-/// Bits of an IPv6 network that one caller has for itself.
-const NETWORK: u32 = 64;
 
 /// What a client failed to prove itself by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +46,7 @@ struct Key {
     proof: Proof,
     client: u64,
     /// None for all addresses together.
-    network: Option<IpAddr>,
+    network: Option<IpNet>,
 }
 
 impl ClientFailures {
@@ -70,7 +69,7 @@ impl ClientFailures {
         let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
         // The address first: one that has used up its own takes nothing more from the others.
         let taken = allowances
-            .take(key(Some(network(address, NETWORK))), BY_ADDRESS, now)
+            .take(key(Some(machine(address))), BY_ADDRESS, now)
             .and_then(|()| allowances.take(key(None), BY_ALL, now));
         drop(allowances);
         taken.map_err(|retry_at| {

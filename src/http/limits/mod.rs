@@ -3,7 +3,6 @@
 mod allowances;
 pub mod attempts;
 pub mod client_failures;
-mod network;
 pub mod pace;
 pub mod purpose;
 pub mod registrations;

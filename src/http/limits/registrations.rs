@@ -4,7 +4,7 @@
 //! The networks are counted in memory, on each node; the clients that no person has used yet are
 //! counted in the store. A client that a person has used does not count any more.
 
-use super::{allowances::Allowances, network::network};
+use super::allowances::Allowances;
 use crate::{
     domain::{
         Rate, Timestamp,
@@ -12,7 +12,9 @@ use crate::{
     },
     http::answer::retry_after::RetryAfter,
     store::views::{FreshReads, ReadError},
+    transport::network,
 };
+use ipnet::IpNet;
 use std::{
     net::IpAddr,
     sync::{Mutex, PoisonError},
@@ -20,7 +22,7 @@ use std::{
 };
 
 /// What a network of so many bits may register, by the day; the first holds for IPv4 addresses too.
-const BY_NETWORK: [(u32, Rate); 3] = [
+const BY_NETWORK: [(u8, Rate); 3] = [
     (64, Rate { burst: 200, refill: Duration::from_mins(5) }),
     (56, Rate { burst: 300, refill: Duration::from_mins(4) }),
     (48, Rate { burst: 600, refill: Duration::from_mins(2) }),
@@ -36,7 +38,7 @@ const WAIT: Duration = Duration::from_hours(1);
 pub struct Registrations {
     enabled: bool,
     most_unused: usize,
-    networks: Mutex<Allowances<(u32, IpAddr)>>,
+    networks: Mutex<Allowances<IpNet>>,
     counted: Mutex<Counted>,
 }
 
@@ -70,7 +72,7 @@ impl Registrations {
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         // The narrowest first: one that has used up its own takes nothing more from the others.
         for (bits, rate) in levels {
-            let key = (*bits, network(address, *bits));
+            let key = network(address, *bits);
             networks.take(key, *rate, now).map_err(|retry_at| RetryAfter::until(retry_at, now))?;
         }
         Ok(())

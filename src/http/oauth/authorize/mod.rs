@@ -27,7 +27,7 @@ use crate::http::{
         origin::Origin,
         request_source::{RequestSource, comes_from_another_site},
     },
-    limits::purpose::Purpose,
+    limits::{purpose::Purpose, request_permits::WorkPermit},
     routes,
 };
 use answer::Answered;
@@ -38,6 +38,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 use silent::Asking;
+use std::net::IpAddr;
 use url::form_urlencoded;
 
 /// Bytes; the head of a request may have as many again.
@@ -46,6 +47,12 @@ const LONGEST_LINK: usize = 16 * 1024;
 /// Serves links and forms (OIDC Core §3.1.2.1), and refuses other methods in JSON.
 pub fn methods() -> MethodRouter<App> {
     routing::get(get).head(head).post(post).fallback(refuse_method)
+}
+
+/// Takes a permit to work on a link, within the rate of its address.
+fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
+    app.pace.take(Purpose::Authorize, address, app.clock.now())?;
+    Ok(app.request_permits.work()?)
 }
 
 /// RFC 9110 §9.1 and §9.2.1: a caller that only looks at a link gets no code by it, no flow and no
@@ -57,12 +64,9 @@ async fn head(
     headers: HeaderMap,
 ) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
-    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
-        return answer::unproven(&source, OAuthError::from(wait));
-    }
-    let _permit = match app.request_permits.work() {
+    let _permit = match admit(&app, address) {
         Ok(permit) => permit,
-        Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
+        Err(error) => return answer::unproven(&source, error),
     };
     let proven = match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
         Ok(form) => proof::prove(&app, &form).await.map(|proven| (form, proven)),
@@ -89,12 +93,9 @@ async fn get(
     headers: HeaderMap,
 ) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
-    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
-        return answer::unproven(&source, OAuthError::from(wait));
-    }
-    let _permit = match app.request_permits.work() {
+    let _permit = match admit(&app, address) {
         Ok(permit) => permit,
-        Err(stopped) => return answer::unproven(&source, OAuthError::from(stopped)),
+        Err(error) => return answer::unproven(&source, error),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
         Ok(form) => authorize(&app, context, &form, source).await,
