@@ -285,6 +285,17 @@ pub(super) struct UnderWay {
     with_body: bool,
 }
 
+impl ConnectionState {
+    /// Cuts this connection off if it owes more than the request that has just begun, and all
+    /// connections together owe twice of what they may.
+    pub(super) fn give_up_on_overload(&self) {
+        let is_overload = self.shared.owed() > self.shared.limits.memory.saturating_mul(2);
+        if is_overload && self.under_way.load(Relaxed) > 1 && !self.is_cut_off() {
+            self.cut_off();
+        }
+    }
+}
+
 impl UnderWay {
     /// Begins a request with a head of so many bytes.
     pub(super) fn begin(

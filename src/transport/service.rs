@@ -50,7 +50,9 @@ impl Service<Request<Incoming>> for RouterService {
             self.connection_state.clone()
         });
         let request = request.map(|body| Upload { body, reading });
-        // A connection that is to be closed at once makes no more work.
+        // A connection that is to be closed at once makes no more work, nor does one that owes anything
+        // while all of them together owe far too much: closing the debtors takes its time.
+        self.connection_state.give_up_on_overload();
         let is_wanted = !self.connection_state.is_cut_off();
         let answer = is_wanted.then(|| tower::Service::call(&mut self.router.clone(), request));
         Answering { answer, under_way: Some(under_way), version: self.version }
