@@ -158,8 +158,10 @@ impl Document {
             }
             Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
-        if let (Some(client), Some(request), Some(_)) = (&mut client, request, &consent) {
-            client.tell_where_it_leads(app, request).await;
+        if let (Some(client), Some(request)) = (&mut client, request) {
+            let asks = consent.is_some();
+            client.self_registered = client.self_registered.filter(|_| asks);
+            client.redirect_host = redirect_uri::host(&request.redirect_uri).filter(|_| asks);
         }
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
@@ -200,7 +202,7 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: Some(client(app, &over.client_id).await),
+            client: Some(Client { self_registered: None, ..client(app, &over.client_id).await }),
             scopes: over
                 .scope
                 .split(' ')
@@ -249,18 +251,8 @@ async fn client(app: &App, client_id: &str) -> Client {
         logo_uri: told(|metadata| &metadata.logo_uri),
         policy_uri: told(|metadata| &metadata.policy_uri),
         tos_uri: told(|metadata| &metadata.tos_uri),
-        self_registered: None,
+        self_registered: Some(known.is_none_or(KnownClient::is_self_registered)),
         redirect_host: None,
-    }
-}
-
-impl Client {
-    /// Says in a consent document whether the client registered itself, and where it leads.
-    async fn tell_where_it_leads(&mut self, app: &App, request: &Request) {
-        let seen = app.clients.look(&self.client_id).await.ok();
-        let known = seen.as_ref().and_then(|seen| seen.machine.known());
-        self.self_registered = Some(known.is_none_or(KnownClient::is_self_registered));
-        self.redirect_host = redirect_uri::host(&request.redirect_uri);
     }
 }
 

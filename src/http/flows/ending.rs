@@ -32,7 +32,10 @@ use crate::{
         answer::{error::Problem, redirect::redirect_with_code},
         app::App,
         extract::cookies::with_cookie,
-        facts::{authorization::FactsReader, session as sessions},
+        facts::{
+            authorization::{FactsReader, client_of},
+            session as sessions,
+        },
     },
 };
 use axum::response::{IntoResponse as _, Response};
@@ -281,13 +284,8 @@ async fn facts(
     anew: bool,
 ) -> Result<Option<AuthorizationFacts>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
-    let seen = app.clients.look_if(anew, &request.client_id).await?;
-    // It may have changed since the flow began, and a code goes only where it belongs now.
+    let seen = client_of(app, request, anew).await?.ok_or(CLIENT_CHANGED)?;
     let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
-    let belongs = client.has_redirect_uri(&request.redirect_uri);
-    if !belongs || client.may_ask_for_codes().is_err() {
-        return Err(CLIENT_CHANGED);
-    }
     let client_version = seen.version;
     let Asking { account, chosen, .. } = *asking;
     let reader = FactsReader { app, client, client_version, request, account, chosen, anew };
