@@ -3,7 +3,7 @@
 //! A new setting is a row here and the field of [`Config`] that it lands in.
 
 use super::{
-    BreachCheck, Config, Locale, MailTransport, Mailbox, SecretUrl, SmsTransport,
+    BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
     form::{self, Parsed},
     layers::Given,
     mask,
@@ -200,7 +200,7 @@ pub const SETTINGS: &[Setting] = &[
         "/metrics, /livez and /readyz"),
     row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens").not_yet(),
     row("screens.default_locale",
-        Word(|c, text| { c.screens.default_locale = Locale::parse(&text)?; Ok(()) }), "en",
+        Word(|c, text| c.screens.put_locale(&text)), "en",
         "en or pt, when the browser prefers neither").not_yet(),
     unset("links.sign_in", Url(|c| &mut c.links.sign_in), "where people sign in when screens are off"),
     unset("links.device", Url(|c| &mut c.links.device),
