@@ -16,6 +16,7 @@ mod binary;
 mod changing;
 mod channels;
 mod client_failures;
+mod codes;
 mod commands;
 mod consents;
 mod contexts;
