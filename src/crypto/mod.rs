@@ -24,7 +24,7 @@ pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use pseudonym::Pseudonyms;
 pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
-pub use recovery_codes::{HashedCodes, RecoveryCode, draw_recovery_codes};
+pub use recovery_codes::{RecoveryCode, draw_recovery_codes, hash_recovery_codes};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};

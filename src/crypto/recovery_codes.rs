@@ -8,7 +8,10 @@ use super::{
     password::{self, Memory, PasswordCost, PasswordError},
     random::{Dice, draw},
 };
-use crate::domain::Secret;
+use crate::domain::{
+    Secret,
+    account::{PasswordHash, RecoveryCodes},
+};
 use zeroize::Zeroizing;
 
 /// How many codes a set has.
@@ -75,36 +78,24 @@ pub fn draw_recovery_codes(dice: &dyn Dice) -> Vec<RecoveryCode> {
     (0..CODES).map(one).collect()
 }
 
-/// A set of codes as it is kept.
-#[derive(Clone, PartialEq, Eq)]
-pub struct HashedCodes {
-    /// The salt, and what a computation costs.
-    pub salt: String,
-    pub hashes: Vec<String>,
-}
-
-impl HashedCodes {
-    /// Hashes a new set; that is one computation a code.
-    pub fn of(
-        codes: &[RecoveryCode],
-        salt: [u8; 16],
-        cost: PasswordCost,
-        memory: &mut Memory,
-    ) -> Result<Self, PasswordError> {
-        let salt = password::salt_string(salt, cost);
-        let hash = |code: &RecoveryCode| password::hash_under(code.0.expose(), &salt, &mut *memory);
-        let hashes = codes.iter().map(hash).collect::<Result<_, _>>()?;
-        Ok(Self { salt, hashes })
-    }
-}
-
-impl std::fmt::Debug for HashedCodes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "HashedCodes({})", self.hashes.len())
-    }
+/// Hashes a new set; that is one computation a code.
+pub fn hash_recovery_codes(
+    codes: &[RecoveryCode],
+    salt: [u8; 16],
+    cost: PasswordCost,
+    memory: &mut Memory,
+) -> Result<RecoveryCodes, PasswordError> {
+    let salt = password::salt_string(salt, cost);
+    let hash = |code: &RecoveryCode| code.hash_under(&salt, &mut *memory);
+    let hashes = codes.iter().map(hash).collect::<Result<_, _>>()?;
+    Ok(RecoveryCodes { salt, hashes })
 }
 
 impl RecoveryCode {
+    fn hash_under(&self, salt: &str, memory: &mut Memory) -> Result<PasswordHash, PasswordError> {
+        password::hash_under(self.0.expose(), salt, memory).map(PasswordHash::new)
+    }
+
     /// Hashes it as the codes of a set were, to be looked for among them. Where there is no set, or one
     /// that cannot be computed with, the computation is made in vain.
     pub fn hash_as(
@@ -112,13 +103,11 @@ impl RecoveryCode {
         salt: Option<&str>,
         cost: PasswordCost,
         memory: &mut Memory,
-    ) -> Result<Option<String>, PasswordError> {
-        let hashed = salt.map(|salt| password::hash_under(self.0.expose(), salt, memory));
-        match hashed {
+    ) -> Result<Option<PasswordHash>, PasswordError> {
+        match salt.map(|salt| self.hash_under(salt, memory)) {
             Some(Ok(hash)) => Ok(Some(hash)),
             failed => {
-                let decoy = password::salt_string([0; 16], cost);
-                password::hash_under(self.0.expose(), &decoy, memory)?;
+                self.hash_under(&password::salt_string([0; 16], cost), memory)?;
                 failed.transpose()
             }
         }
@@ -217,8 +206,8 @@ mod tests {
     fn one_computation_tells_which_code_of_a_set_it_is() {
         let mut memory = Memory::default();
         let codes = draw_recovery_codes(&SystemDice);
-        let set = HashedCodes::of(&codes, [7; 16], COST, &mut memory).unwrap();
-        assert_eq!(set.hashes.iter().collect::<HashSet<_>>().len(), 10);
+        let set = hash_recovery_codes(&codes, [7; 16], COST, &mut memory).unwrap();
+        assert_eq!(set.hashes.iter().map(PasswordHash::expose).collect::<HashSet<_>>().len(), 10);
         for (code, hash) in codes.iter().zip(&set.hashes) {
             // What is the cost of the day by then does not matter.
             let dearer = PasswordCost { passes: 3, ..COST };
@@ -233,8 +222,8 @@ mod tests {
     fn the_same_code_under_another_salt_has_another_hash() {
         let mut memory = Memory::default();
         let codes = [code("01abc-defgh")];
-        let one = HashedCodes::of(&codes, [1; 16], COST, &mut memory).unwrap();
-        let other = HashedCodes::of(&codes, [2; 16], COST, &mut memory).unwrap();
+        let one = hash_recovery_codes(&codes, [1; 16], COST, &mut memory).unwrap();
+        let other = hash_recovery_codes(&codes, [2; 16], COST, &mut memory).unwrap();
         assert_ne!(one.hashes, other.hashes);
         assert_ne!(one.salt, other.salt);
     }
@@ -254,8 +243,11 @@ mod tests {
     fn neither_codes_nor_their_hashes_are_printed() {
         let mut memory = Memory::default();
         let codes = [code("01abc-defgh")];
-        let set = HashedCodes::of(&codes, [1; 16], COST, &mut memory).unwrap();
+        let set = hash_recovery_codes(&codes, [1; 16], COST, &mut memory).unwrap();
         let printed = format!("{codes:?} {set:?}");
-        assert!(!printed.contains("01abc") && !printed.contains(&set.hashes[0]), "{printed}");
+        assert!(
+            !printed.contains("01abc") && !printed.contains(set.hashes[0].expose()),
+            "{printed}"
+        );
     }
 }

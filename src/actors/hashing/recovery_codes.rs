@@ -1,7 +1,10 @@
 //! Recovery codes are hashed in the pool as passwords are.
 
 use super::{HashingError, HashingPool};
-use crate::crypto::{HashedCodes, RecoveryCode, password::Memory};
+use crate::{
+    crypto::{RecoveryCode, hash_recovery_codes, password::Memory},
+    domain::account::{PasswordHash, RecoveryCodes},
+};
 
 impl HashingPool {
     /// Hashes a new set of recovery codes. It is one job: in a busy pool ten would not all get in.
@@ -9,9 +12,9 @@ impl HashingPool {
         &self,
         codes: Vec<RecoveryCode>,
         salt: [u8; 16],
-    ) -> Result<HashedCodes, HashingError> {
+    ) -> Result<RecoveryCodes, HashingError> {
         let cost = self.common.cost;
-        let job = move |memory: &mut Memory| HashedCodes::of(&codes, salt, cost, memory);
+        let job = move |memory: &mut Memory| hash_recovery_codes(&codes, salt, cost, memory);
         Ok(self.run(job).await??)
     }
 
@@ -21,7 +24,7 @@ impl HashingPool {
         &self,
         code: RecoveryCode,
         salt: Option<String>,
-    ) -> Result<Option<String>, HashingError> {
+    ) -> Result<Option<PasswordHash>, HashingError> {
         let cost = self.common.cost;
         let job = move |memory: &mut Memory| code.hash_as(salt.as_deref(), cost, memory);
         Ok(self.run(job).await??)

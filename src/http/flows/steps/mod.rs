@@ -9,7 +9,10 @@ mod identifier;
 mod named;
 mod organization;
 mod password;
+mod recovery_code;
+mod second;
 mod totp;
+mod totp_enrolment;
 
 pub use named::Named;
 
@@ -41,10 +44,12 @@ use serde_json::{Map, Value};
 use std::{net::IpAddr, pin::Pin, sync::Arc};
 
 /// Every step that is served.
-const ALL: [&dyn Step; 6] = [
+const ALL: [&dyn Step; 8] = [
     &identifier::Identifier,
     &password::Password,
     &totp::Totp,
+    &totp_enrolment::TotpOptions,
+    &recovery_code::SavedCode,
     &organization::Organization,
     &consent::Consent,
     &confirm::Confirm,
@@ -193,9 +198,11 @@ impl StepRequest<'_> {
         &self,
         step: &dyn Step,
         account: Option<String>,
-        attempt: Attempt,
+        attempt: impl Into<Option<Attempt>>,
     ) -> Result<Response, Problem> {
-        attempt.failed();
+        if let Some(attempt) = attempt.into() {
+            attempt.failed();
+        }
         let (step, context) = (step.path(), &self.opened.context);
         self.opened.ask(self.app, context, Command::Disprove { step, account }).await?;
         Err(INVALID_CREDENTIALS)
