@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
@@ -43,6 +44,7 @@ mod outside;
 mod passwords;
 mod person;
 mod races;
+mod recovery_codes;
 mod refusals;
 mod registered;
 mod registration;
@@ -54,6 +56,7 @@ mod shell;
 mod sign_in;
 mod support;
 mod tokens;
+mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;
