@@ -12,6 +12,7 @@
 mod claim_fault;
 mod credentials;
 mod email;
+mod passkey;
 mod profile;
 mod shape;
 
@@ -20,6 +21,7 @@ pub use credentials::{
     Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, SealedSecret,
 };
 pub use email::{LONGEST_EMAIL, normalise_email};
+pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 

@@ -10,11 +10,14 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+#[path = "../shared/authenticator.rs"]
+mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
+mod chromium;
 mod client_failures;
 mod commands;
 mod consents;
@@ -38,6 +41,7 @@ mod operator;
 mod otel;
 mod outcomes;
 mod outside;
+mod passkey_ceremonies;
 mod passwords;
 mod person;
 mod races;
