@@ -61,6 +61,10 @@ pub enum PasskeyError {
     Malformed(&'static str),
     #[error("the account has no such passkey")]
     Unknown,
+    #[error("it answers no ceremony of this flow")]
+    NoCeremony,
+    #[error("it is another account's")]
+    OtherAccount,
     #[error("the page was inside a page of another origin")]
     CrossOrigin,
     #[error("the account's id is no UUID")]

@@ -42,6 +42,7 @@ mod otel;
 mod outcomes;
 mod outside;
 mod passkey_ceremonies;
+mod passkeys;
 mod passwords;
 mod person;
 mod races;

@@ -1,10 +1,6 @@
 //! The two ceremonies of passkeys, without HTTP: what an honest device answers, and what a hostile one.
 
-use crate::{
-    authenticator::{Device, Lies, altered},
-    chromium::Chromium,
-    support::TestServer,
-};
+use crate::authenticator::{Device, Lies, altered};
 use porteiro::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys, Presented, Registrant},
     domain::account::{Passkey, PasskeyUse},
@@ -288,22 +284,4 @@ async fn a_device_that_has_a_passkey_of_the_account_makes_no_second() {
     assert_eq!(excluded, &json!([{ "type": "public-key", "id": made.id }]));
     assert_eq!(device.create_lying(&options, &Lies::default()).await, None);
     assert!(Device::new(ISSUER).create_lying(&options, &Lies::default()).await.is_some());
-}
-
-#[tokio::test]
-async fn a_real_browser_makes_a_passkey_and_signs_with_it() {
-    let Some(browser) = Chromium::start().await else { return };
-    let server = TestServer::open().await;
-    let passkeys = Passkeys::new(server.issuer(), []).unwrap();
-    browser.open(&format!("{}/.well-known/webauthn", server.issuer())).await;
-    browser.add_authenticator().await;
-    let Ceremony { options, state } = passkeys.begin_registration(ANA, []).unwrap();
-    let made = browser.create(&options).await;
-    let made = passkeys
-        .finish_registration(&state, &made, "")
-        .unwrap_or_else(|why| panic!("{why}: {made}"));
-    let Ceremony { options, state } = passkeys.begin_sign_in().unwrap();
-    let answer = browser.get(&options).await;
-    finish(&passkeys, &state, &answer, &[made]).unwrap_or_else(|why| panic!("{why}: {answer}"));
-    server.stop().await;
 }
