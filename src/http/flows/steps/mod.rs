@@ -3,11 +3,14 @@
 //! A step reads its body as a type of its own, judges it, and tells the flow. What it is offered for
 //! and what follows is the flow's to decide ([`crate::domain::flow`]).
 
+mod ceremony;
 mod confirm;
 mod consent;
 mod identifier;
 mod named;
+mod new_passkey;
 mod organization;
+mod passkey;
 mod password;
 mod totp;
 
@@ -41,8 +44,12 @@ use serde_json::{Map, Value};
 use std::{net::IpAddr, pin::Pin, sync::Arc};
 
 /// Every step that is served.
-const ALL: [&dyn Step; 6] = [
+const ALL: [&dyn Step; 10] = [
     &identifier::Identifier,
+    &passkey::PasskeyOptions,
+    &passkey::Passkey,
+    &new_passkey::PasskeyCreateOptions,
+    &new_passkey::PasskeyCreate,
     &password::Password,
     &totp::Totp,
     &organization::Organization,
@@ -89,7 +96,12 @@ impl Steps {
 
     /// Returns the rules of flows that are made of these steps.
     pub fn rules(&self) -> Rules {
-        Rules::new(self.proofs())
+        Rules::new(self.proofs()).serving(self.0.iter().map(|step| step.path()))
+    }
+
+    /// Leaves out the steps that cannot be served here.
+    pub fn without(&self, unserved: impl Fn(&dyn Step) -> bool) -> Self {
+        Self(self.0.iter().copied().filter(|step| !unserved(*step)).collect())
     }
 
     fn find(&self, path: &str) -> Option<&'static dyn Step> {
@@ -155,24 +167,28 @@ impl StepRequest<'_> {
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
     ///
-    /// `first` is what an earlier proof of the same flow was charged to.
+    /// No attempt is charged for what cannot be guessed. `first` is what an earlier proof of the same
+    /// flow was charged to, or another authenticator of the account.
     pub async fn prove(
         &self,
         proved: Proved,
-        attempt: Attempt,
+        attempt: impl Into<Option<Attempt>>,
         first: Option<(&'static str, String)>,
     ) -> Result<Response, Problem> {
         let account = proved.account.clone();
         let answer = Said::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };
+        let attempt = attempt.into();
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
         if answered.authenticated {
-            attempt.succeeded();
+            if let Some(attempt) = attempt {
+                attempt.succeeded();
+            }
             if let Some((authenticator, identifier)) = first {
                 let context = &self.opened.context;
                 self.app.attempts.clear(context, authenticator, &identifier);
             }
-        } else {
+        } else if let Some(attempt) = attempt {
             attempt.give_back();
         }
         Ok(answered.response)
@@ -188,9 +204,11 @@ impl StepRequest<'_> {
         &self,
         step: &dyn Step,
         account: Option<String>,
-        attempt: Attempt,
+        attempt: impl Into<Option<Attempt>>,
     ) -> Result<Response, Problem> {
-        attempt.failed();
+        if let Some(attempt) = attempt.into() {
+            attempt.failed();
+        }
         let (step, context) = (step.path(), &self.opened.context);
         self.opened.ask(self.app, context, Command::Disprove { step, account }).await?;
         Err(INVALID_CREDENTIALS)
