@@ -3,7 +3,7 @@
 use crate::{
     actors::{Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::SystemDice,
+    crypto::{SystemDice, passkeys::Passkeys},
     domain::{
         Clock,
         flow::{Goal, Rules},
@@ -166,7 +166,11 @@ impl Running {
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let Flows { steps, goals } = flows;
+        let Flows { mut steps, goals } = flows;
+        // A passkey belongs to a domain.
+        if Passkeys::new(&issuer, []).is_none() {
+            steps = steps.without(|step| step.path().starts_with("passkey"));
+        }
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),

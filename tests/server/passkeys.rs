@@ -294,7 +294,8 @@ async fn an_answer_tells_neither_by_words_nor_by_work_whose_account_it_names() {
     let bruno = id_of(&server, "bruno@acme.test").await;
     for account in [bruno, "00000000-0000-4000-8000-000000000000".to_owned()] {
         let (flow, options) = server.passkey_options().await;
-        let handle = URL_SAFE_NO_PAD.encode(account.replace('-', "").as_bytes().chunks(2).map(hex).collect::<Vec<u8>>());
+        let handle = URL_SAFE_NO_PAD
+            .encode(account.replace('-', "").as_bytes().chunks(2).map(hex).collect::<Vec<u8>>());
         let answer = with(&device.get(&options).await, "/response/userHandle", handle.into());
         let before = store();
         let refused = server.present(&flow, answer).await;
@@ -356,7 +357,8 @@ async fn of_many_answers_at_once_one_signs_in() {
     let answer = device.get(&options).await;
     let mut racers = JoinSet::new();
     for _ in 0..20 {
-        let (outside, flow, answer) = (Outside { address: server.address }, flow.clone(), answer.clone());
+        let (outside, flow, answer) =
+            (Outside { address: server.address }, flow.clone(), answer.clone());
         racers.spawn(async move { outside.present(&flow, answer).await });
     }
     let answers = racers.join_all().await;
@@ -460,7 +462,9 @@ async fn a_wrong_registration_adds_nothing() {
     let large = altered(&made, "/response/attestationObject", |bytes| bytes.resize(20_000, 0));
     let refused = server.step(&flow, "passkey/create", json!({ "credential": large })).await;
     refused.problem(401, "invalid_credentials");
-    assert!(kept(&server, ANA).await.is_empty() && kept(&server, "bruno@acme.test").await.is_empty());
+    assert!(
+        kept(&server, ANA).await.is_empty() && kept(&server, "bruno@acme.test").await.is_empty()
+    );
     server.stop().await;
 }
 
@@ -507,7 +511,10 @@ async fn browsers_learn_which_pages_may_use_our_passkeys() {
     };
     let server = TestServer::open_in(TestOptions { links, ..TestOptions::default() }).await;
     let answer = server.get("/.well-known/webauthn").await;
-    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some("application/json")));
+    assert_eq!(
+        (answer.status.as_u16(), answer.header("content-type")),
+        (200, Some("application/json"))
+    );
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let origins = [server.issuer(), "https://app.example.com", "https://desk.example.org"];
     assert_eq!(answer.json(), json!({ "origins": origins }));

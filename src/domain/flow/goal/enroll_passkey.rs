@@ -8,6 +8,8 @@ use crate::domain::flow::{Open, Stage};
 
 pub struct EnrollPasskey;
 
+const STEPS: [&str; 2] = ["passkey/create_options", "passkey/create"];
+
 impl Goal for EnrollPasskey {
     fn kind(&self) -> &'static str {
         "enroll_passkey"
@@ -21,8 +23,12 @@ impl Goal for EnrollPasskey {
         if present.is_fresh() { Stage::Enrol } else { Stage::Credential }
     }
 
+    fn needs(&self) -> &'static [&'static str] {
+        &STEPS
+    }
+
     fn enrols(&self, _open: &Open) -> Vec<&'static str> {
-        vec!["passkey/create_options", "passkey/create"]
+        STEPS.to_vec()
     }
 
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {

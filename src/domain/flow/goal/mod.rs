@@ -43,6 +43,11 @@ pub trait Goal: Send + Sync {
         true
     }
 
+    /// Lists the steps without which a flow of this kind comes to nothing.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Lists the steps by which a credential can be enrolled now.
     fn enrols(&self, _open: &Open) -> Vec<&'static str> {
         Vec::new()

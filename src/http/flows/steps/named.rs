@@ -43,11 +43,24 @@ impl Named {
 impl StepRequest<'_> {
     /// Charges an attempt to the identifier, whether or not an account has it, and looks it up.
     pub async fn named(&self, step: &dyn Step) -> Result<Named, Problem> {
-        let identifier = self.offered(step).await?.identifier.ok_or(NOT_NOW)?;
+        let open = self.offered(step).await?;
+        if let Some(person) = &open.person {
+            return self.known(step, &person.account).await;
+        }
+        let identifier = open.identifier.ok_or(NOT_NOW)?;
         // What is not an address belongs to no account, and costs the same.
         let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
         let attempt = self.charge_attempt(step.path(), &email).await?;
         Ok(Named { seen: find(self.app, &email).await?, attempt })
+    }
+
+    /// Charges an attempt to the address of an account that is known already: the person is signed in
+    /// and proves once more who they are.
+    async fn known(&self, step: &dyn Step, account: &str) -> Result<Named, Problem> {
+        let seen = self.app.accounts.peek(account).await?;
+        let email = seen.machine.known().and_then(|known| normalise_email(&known.email));
+        let attempt = self.charge_attempt(step.path(), &email.ok_or(UNAVAILABLE)?).await?;
+        Ok(Named { seen, attempt })
     }
 
     /// A browser in which the person signed in before has an allowance of its own when that of the

@@ -3,7 +3,7 @@
 
 use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
-    crypto::passkeys::Registrant,
+    crypto::passkeys::{PasskeyError, Registrant},
     domain::{
         account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
         flow::Open,
@@ -78,20 +78,20 @@ impl Step for PasskeyCreate {
             let open = request.offered(self).await?;
             let account = open.person.as_ref().ok_or(NOT_NOW)?.account.clone();
             let name = name.unwrap_or_else(|| device_name(&request));
-            let made = ceremony::held(&open, self, app.clock.now()).map(|(state, spends)| {
-                let credential = Value::Object(credential);
-                let made = ceremony::passkeys(app).map(|passkeys| {
-                    passkeys.finish_registration(state, &credential, &name)
-                });
-                made.map(|made| (made, spends))
-            });
-            let (made, spends) = match made.transpose()? {
-                Some((Ok(made), spends)) => (made, spends),
-                Some((Err(why), _)) => {
+            let passkeys = ceremony::passkeys(app)?;
+            let credential = Value::Object(credential);
+            let made = match ceremony::held(&open, self, app.clock.now()) {
+                None => Err(PasskeyError::NoCeremony),
+                Some((state, spends)) => passkeys
+                    .finish_registration(state, &credential, &name)
+                    .map(|made| (made, spends)),
+            };
+            let (made, spends) = match made {
+                Ok(made) => made,
+                Err(why) => {
                     tracing::info!(%why, "a new passkey was refused");
                     return request.disprove_of(self, Some(account), None).await;
                 }
-                None => return request.disprove_of(self, Some(account), None).await,
             };
             let changes = vec![Command::AddPasskey(Box::new(made))];
             let enrolled = Enrolled {
@@ -128,8 +128,8 @@ fn full_name(known: &Known) -> String {
 }
 
 fn passkeys_of(account: &Account) -> Vec<&Passkey> {
-    let passkeys = |known: &'_ Known| known.credentials.passkeys().map(|(passkey, _)| passkey);
-    account.known().into_iter().flat_map(passkeys).collect()
+    let Some(known) = account.known() else { return Vec::new() };
+    known.credentials.passkeys().map(|(passkey, _)| passkey).collect()
 }
 
 /// Names a passkey after the device that asks for it, as far as its browser says which it is.
