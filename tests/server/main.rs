@@ -10,8 +10,6 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
-#[path = "../shared/authenticator.rs"]
-mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
@@ -35,6 +33,7 @@ mod indistinguishable;
 mod introspection;
 mod key_rotation;
 mod keys;
+mod mailbox;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
@@ -42,6 +41,8 @@ mod otel;
 mod outcomes;
 mod outside;
 mod passkey_ceremonies;
+#[path = "../shared/passkey_device.rs"]
+mod passkey_device;
 mod passkeys;
 mod passwords;
 mod person;

@@ -1,6 +1,6 @@
 //! The two ceremonies of passkeys, without HTTP: what an honest device answers, and what a hostile one.
 
-use crate::authenticator::{Device, Lies, altered};
+use crate::passkey_device::{Device, Lies, altered};
 use porteiro::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys, Presented, Registrant},
     domain::account::{Passkey, PasskeyUse},

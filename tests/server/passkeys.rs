@@ -1,7 +1,7 @@
 //! Passkeys over HTTP: made, used, and attacked.
 
 use crate::{
-    authenticator::{Device, Lies, altered},
+    passkey_device::{Device, Lies, altered},
     binary::{Installation, free_port},
     chromium::Chromium,
     http::Answer,
