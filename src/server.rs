@@ -177,13 +177,13 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
+        let channels = Channels {
+            mail: messages.has_mail(),
+            sms: messages.has_sms(),
+            passkeys: Passkeys::new(&issuer, []).is_some(),
+        };
         let Flows { steps, goals } = flows;
-        let mut steps = steps.served_by(channels);
-        // A passkey belongs to a domain.
-        if Passkeys::new(&issuer, []).is_none() {
-            steps = steps.without(|step| step.path().starts_with("passkey"));
-        }
+        let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),

@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
@@ -47,6 +48,7 @@ mod passkeys;
 mod passwords;
 mod person;
 mod races;
+mod recovery_codes;
 mod refusals;
 mod registered;
 mod registration;
@@ -58,6 +60,7 @@ mod shell;
 mod sign_in;
 mod support;
 mod tokens;
+mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;

@@ -1,11 +1,11 @@
 //! Passkeys over HTTP: made, used, and attacked.
 
 use crate::{
-    passkey_device::{Device, Lies, altered},
     binary::{Installation, free_port},
     chromium::Chromium,
     http::Answer,
     outside::Outside,
+    passkey_device::{Device, Lies, altered},
     person::{PASSWORD, claims, parameter, redirect, text},
     security_log::records,
     support::{ACME, TestOptions, TestServer},
@@ -108,6 +108,9 @@ async fn a_passkey_is_added_and_signs_in_with_no_identifier() {
     let body = json!({ "credential": made, "name": " My\u{202e} phone " });
     let done = server.step(&flow, "passkey/create", body).await;
     assert_eq!((done.status.as_u16(), text(&done.json()["state"])), (200, "done"), "{done:?}");
+    assert_eq!(done.json()["result"]["recovery_codes"].as_array().unwrap().len(), 10);
+    let again = server.get(&format!("/flows/{}", text(&flow["id"]))).await.json();
+    assert!(again["state"] == "done" && again.get("result").is_none(), "shown once: {again}");
     let passkeys = kept(&server, ANA).await;
     assert_eq!((passkeys.len(), passkeys[0].name.as_str()), (1, "My phone"));
     assert!(passkeys[0].backed_up && passkeys[0].last_used_at.is_none());
@@ -144,7 +147,8 @@ async fn an_account_has_several_passkeys_and_no_device_two() {
     let session = server.sign_in_by_passkey(&mut phone).await;
     let session = text(&session["result"]["session_token"]).to_owned();
     let mut laptop = Device::new(server.issuer());
-    server.add_passkey(&session, &mut laptop).await;
+    let added = server.add_passkey(&session, &mut laptop).await;
+    assert!(added["result"].get("recovery_codes").is_none(), "the first came with them: {added}");
     assert_eq!(kept(&server, ANA).await.len(), 2);
     for device in [&mut phone, &mut laptop] {
         server.sign_in_by_passkey(device).await;
@@ -190,11 +194,18 @@ async fn adding_a_passkey_needs_a_session_and_a_fresh_proof() {
     early.problem(409, "step_not_available");
     let proved = server.step(&flow, "password", json!({ "password": PASSWORD })).await.json();
     assert_eq!(names(&proved), ["passkey/create_options", "passkey/create"], "{proved}");
+    let other = server.sign_in(ANA).await;
+    let early_bird = server.begin("enroll_passkey", &[("x-session-token", &other)]).await.json();
     let mut device = Device::new(server.issuer());
     let options = server.step(&flow, "passkey/create_options", json!({})).await.json();
     let made = device.create(&options).await;
     let done = server.step(&flow, "passkey/create", json!({ "credential": made })).await.json();
     assert_eq!(done["state"], "done", "{done}");
+    // A flow that began before that, and with less, is of no use any more.
+    let options = server.step(&early_bird, "passkey/create_options", json!({})).await.json();
+    let made = Device::new(server.issuer()).create(&options).await;
+    let late = server.step(&early_bird, "passkey/create", json!({ "credential": made })).await;
+    late.problem(409, "account_changed");
     // From now on the account has two factors, and one is not enough.
     let session = server.sign_in(ANA).await;
     let flow = server.begin("enroll_passkey", &[("x-session-token", &session)]).await.json();

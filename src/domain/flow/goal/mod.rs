@@ -1,6 +1,7 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
 mod enroll_passkey;
+mod enroll_totp;
 mod sign_in;
 mod sign_out;
 mod verify_email;
@@ -21,6 +22,7 @@ pub const ALL: &[&dyn Goal] = &[
     &sign_out::SignOut,
     &verify_email::VerifyEmail,
     &enroll_passkey::EnrollPasskey,
+    &enroll_totp::EnrollTotp,
 ];
 
 /// What a flow of one kind needs, and what it ends in.

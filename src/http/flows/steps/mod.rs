@@ -15,9 +15,12 @@ mod organization;
 mod passkey;
 mod password;
 mod recipient;
+mod recovery_code;
+mod second;
 mod sent;
 mod sms_code;
 mod totp;
+mod totp_enrolment;
 
 pub use named::Named;
 
@@ -64,6 +67,8 @@ const ALL: &[&dyn Step] = &[
     &sms_code::SmsCodeSend,
     &sms_code::SmsCode,
     &totp::Totp,
+    &totp_enrolment::TotpOptions,
+    &recovery_code::SavedCode,
     &organization::Organization,
     &consent::Consent,
     &confirm::Confirm,
@@ -116,7 +121,9 @@ impl Steps {
         let served = |step: &&dyn Step| {
             let path = step.path();
             let mail = path.starts_with("email_code") || path.starts_with("magic_link");
-            (channels.mail || !mail) && (channels.sms || !path.starts_with("sms_code"))
+            (channels.mail || !mail)
+                && (channels.sms || !path.starts_with("sms_code"))
+                && (channels.passkeys || !path.starts_with("passkey"))
         };
         Self(self.0.iter().copied().filter(served).collect())
     }
@@ -184,28 +191,24 @@ impl StepRequest<'_> {
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
     ///
-    /// No attempt is charged for what cannot be guessed. `first` is what an earlier proof of the same
-    /// flow was charged to, or another authenticator of the account.
+    /// `first` is what an earlier proof of the same flow was charged to.
     pub async fn prove(
         &self,
         proved: Proved,
-        attempt: impl Into<Option<Attempt>>,
+        attempt: Attempt,
         first: Option<(&'static str, String)>,
     ) -> Result<Response, Problem> {
         let account = proved.account.clone();
         let answer = Said::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };
-        let attempt = attempt.into();
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
         if answered.authenticated {
-            if let Some(attempt) = attempt {
-                attempt.succeeded();
-            }
+            attempt.succeeded();
             if let Some((authenticator, identifier)) = first {
                 let context = &self.opened.context;
                 self.app.attempts.clear(context, authenticator, &identifier);
             }
-        } else if let Some(attempt) = attempt {
+        } else {
             attempt.give_back();
         }
         Ok(answered.response)

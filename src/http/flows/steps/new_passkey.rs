@@ -5,13 +5,16 @@ use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
     crypto::passkeys::{PasskeyError, Registrant},
     domain::{
+        Timestamp,
         account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
+        assurance::Level,
         flow::Open,
     },
     http::{
+        facts::new_recovery_codes::NewRecoveryCodes,
         flows::{
             ending::{Asking, Enrolled, Said},
-            problems::{NOT_NOW, PASSKEY_REFUSED},
+            problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
         },
         limits::purpose::Purpose,
     },
@@ -93,17 +96,26 @@ impl Step for PasskeyCreate {
                     return request.disprove_of(self, Some(account), None).await;
                 }
             };
-            let changes = vec![Command::AddPasskey(Box::new(made))];
-            let enrolled = Enrolled {
-                step: self.path(),
-                spends: Some(spends),
-                changes,
-                recovery_codes: Vec::new(),
-            };
-            let answer = Said::Enrolled(enrolled);
+            let seen = app.accounts.look_anew(&account).await?;
+            if !may_still_add(&open, &seen.machine, app.clock.now()) {
+                return Err(ACCOUNT_CHANGED);
+            }
+            let mut changes = vec![Command::AddPasskey(Box::new(made))];
+            let recovery_codes =
+                NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
+            let (step, spends) = (self.path(), Some(spends));
+            let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });
             request.proceed(Asking { account: &account, chosen: None, answer }).await
         })
     }
+}
+
+/// Tells whether a person who is signed in has proved as much as their account can, which may have got
+/// its first passkey or authenticator application since the flow began.
+fn may_still_add(open: &Open, account: &Account, now: Timestamp) -> bool {
+    let reaches_aal2 = account.known().is_some_and(|known| known.credentials.reach_aal2());
+    let level = open.person.as_ref().and_then(|person| person.evidence.level(now));
+    open.seed.signed_in.is_none() || !reaches_aal2 || level >= Some(Level::Aal2)
 }
 
 /// Says how an authenticator will show the person: as their account does, or as they have just said.

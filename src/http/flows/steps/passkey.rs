@@ -10,14 +10,13 @@
 
 use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
-    actors::Failure,
+    actors::{Failure, Hydrated},
     crypto::passkeys::{PasskeyError, Presented},
     domain::{
         Fingerprint,
-        account::{self, Known, normalise_email},
+        account::{self, Account, Known},
         assurance::Worth,
         flow::{Open, ProofStep, Proved, Role},
-        throttle,
     },
     http::{
         answer::error::Problem,
@@ -28,6 +27,7 @@ use crate::{
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// How often a proof is given again while its account changes.
 const TRIES: usize = 4;
@@ -50,8 +50,8 @@ struct Verified {
     id: String,
     spends: Fingerprint,
     worth: Worth,
-    /// What attempts against the password of the account are charged to.
-    email: Option<String>,
+    /// The account that it was verified on.
+    seen: Arc<Hydrated<Account>>,
 }
 
 /// A proof that is wrong, of which account, if that is known.
@@ -150,8 +150,7 @@ async fn judge(
         tracing::warn!(account = known.id, "the counter of a passkey did not grow");
     }
     let worth = if passkey.backup_eligible { Worth::PASSKEY } else { Worth::DEVICE_PASSKEY };
-    let (id, email) = (passkey.id.clone(), normalise_email(&known.email));
-    let verified = Verified { id, spends, worth, email };
+    let verified = Verified { id: passkey.id.clone(), spends, worth, seen: seen.clone() };
     let (context, command) = (&request.opened.context, account::Command::UsePasskey(used));
     match app.account_entities.ask(context, &known.id, command).await {
         Ok(noted) => match verified.proved(known, noted.version) {
@@ -173,19 +172,17 @@ async fn prove(
     verified: &Verified,
     mut proved: Proved,
 ) -> Result<Response, Problem> {
+    let mut seen = verified.seen.clone();
     for _ in 0..TRIES {
-        let account = proved.account.clone();
-        let password = verified.email.clone().map(|email| (throttle::PASSWORD, email));
-        match request.prove(proved, None, password).await {
+        let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
+        match request.prove_second(proved, None, known).await {
             Err(problem) if problem.code == ACCOUNT_CHANGED.code => {}
             answer => return answer,
         }
-        let seen = request.app.accounts.peek(&account).await?;
+        seen = request.app.accounts.peek(&known.id).await?;
         let known = seen.machine.known();
-        match known.and_then(|known| verified.proved(known, seen.version)) {
-            Some(again) => proved = again,
-            None => break,
-        }
+        let again = known.and_then(|known| verified.proved(known, seen.version));
+        proved = again.ok_or(ACCOUNT_CHANGED)?;
     }
     Err(ACCOUNT_CHANGED)
 }
