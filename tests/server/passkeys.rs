@@ -8,6 +8,7 @@ use crate::{
     passkey_device::{Device, Lies, altered},
     person::{PASSWORD, claims, parameter, redirect, text},
     security_log::records,
+    shared::eventually,
     support::{ACME, TestOptions, TestServer},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -125,6 +126,22 @@ async fn a_passkey_is_added_and_signs_in_with_no_identifier() {
     assert_eq!(done["assurance"]["methods"], json!(["swk", "mfa"]));
     assert!(done["result"]["session_token"].is_string());
     assert!(kept(&server, ANA).await[0].last_used_at.is_some());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_person_is_told_of_a_new_passkey_by_mail() {
+    let options = TestOptions { mailbox: true, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    device_of(&server, ANA).await;
+    let mut mails = Vec::new();
+    eventually("the mail", async || {
+        mails = server.get("/mailbox").await.json()["items"].as_array().unwrap().clone();
+        !mails.is_empty()
+    })
+    .await;
+    assert_eq!((mails.len(), &mails[0]["to"]), (1, &json!(ANA)), "{mails:?}");
+    assert!(mails[0].to_string().contains("passkey"), "{mails:?}");
     server.stop().await;
 }
 

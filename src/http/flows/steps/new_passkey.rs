@@ -9,9 +9,10 @@ use crate::{
         account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
         assurance::Level,
         flow::Open,
+        message::MailContent,
     },
     http::{
-        facts::new_recovery_codes::NewRecoveryCodes,
+        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
@@ -100,7 +101,11 @@ impl Step for PasskeyCreate {
             if !may_still_add(&open, &seen.machine, app.clock.now()) {
                 return Err(ACCOUNT_CHANGED);
             }
+            let content = MailContent::PasskeyAdded { name: made.name.clone() };
             let mut changes = vec![Command::AddPasskey(Box::new(made))];
+            // A person who makes an account knows what they do.
+            let known = seen.machine.known();
+            changes.extend(known.and_then(|known| notice(app, known, content)));
             let recovery_codes =
                 NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
             let (step, spends) = (self.path(), Some(spends));
