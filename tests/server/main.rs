@@ -18,6 +18,7 @@ mod changing;
 mod channels;
 mod chromium;
 mod client_failures;
+mod codes;
 mod commands;
 mod consents;
 mod contexts;
