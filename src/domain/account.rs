@@ -33,7 +33,10 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    message::{Mail, NOTICE_LIFETIME},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -120,6 +123,8 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
+    /// The person is told by mail of what has changed.
+    Tell(Box<Mail>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,6 +296,8 @@ impl Machine for Account {
                 }
             }
             (_, None) => Decision::refuse(Refusal::Unknown),
+            (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
+                .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
             (command, Some(known)) => known.change(command, now),
         }
     }

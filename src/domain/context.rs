@@ -75,6 +75,11 @@ impl Context {
         self.0.actor.as_ref()
     }
 
+    /// What the browser says of itself, as it is logged: for people to read, and for no rule.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.0.user_agent.as_deref()
+    }
+
     fn of(facts: Facts) -> Self {
         Self(Arc::new(facts))
     }

@@ -16,7 +16,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    crypto::{Dice, SharedVault},
+    crypto::{Dice, SharedVault, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
@@ -76,6 +76,8 @@ pub struct Inner {
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
     pub(super) vault: SharedVault,
+    /// `None` where the issuer's host is an IP address.
+    pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
     pub(super) locale: Locale,
@@ -126,6 +128,8 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
+        let related = origins.iter().filter_map(|origin| origin.to_str().ok());
+        let passkeys = Passkeys::new(&options.issuer, related);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -153,6 +157,7 @@ impl App {
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
             vault: system.vault(),
+            passkeys,
             cookies,
             links: options.links,
             locale: options.locale,

@@ -82,11 +82,14 @@ pub struct AppOptions {
     pub mailbox: Option<Arc<Mailbox>>,
 }
 
-/// By what people can be written to: a step that sends a code is offered only where it can.
+/// By what people can be written to, and whether they can have passkeys: a step is served only where
+/// it can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub mail: bool,
     pub sms: bool,
+    /// The issuer has a domain.
+    pub passkeys: bool,
 }
 
 /// How much is taken at once, and for how long.

@@ -11,7 +11,7 @@ use super::{
     },
     mailbox,
     oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
-    routes,
+    related_origins, routes,
     vitals::Vitals,
 };
 use axum::{
@@ -43,12 +43,13 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 13] = {
+const ROUTES: [Route; 14] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::RELATED_ORIGINS, || get(related_origins::get), AnySite, Problem),
         route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
         route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),

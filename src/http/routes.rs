@@ -2,6 +2,7 @@
 
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const USERINFO: &str = "/connect/userinfo";

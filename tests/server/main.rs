@@ -16,6 +16,7 @@ mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
+mod chromium;
 mod client_failures;
 mod codes;
 mod commands;
@@ -41,6 +42,10 @@ mod operator;
 mod otel;
 mod outcomes;
 mod outside;
+mod passkey_ceremonies;
+#[path = "../shared/passkey_device.rs"]
+mod passkey_device;
+mod passkeys;
 mod passwords;
 mod person;
 mod races;

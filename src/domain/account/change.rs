@@ -11,7 +11,8 @@ impl Known {
             Command::Provision(_)
             | Command::Create(_)
             | Command::UseTotp { .. }
-            | Command::Rehash { .. } => Err(Refusal::Exists),
+            | Command::Rehash { .. }
+            | Command::Tell(_) => Err(Refusal::Exists),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))

@@ -1,5 +1,6 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_passkey;
 mod enroll_totp;
 mod sign_in;
 mod sign_out;
@@ -16,8 +17,13 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: &[&dyn Goal] =
-    &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail, &enroll_totp::EnrollTotp];
+pub const ALL: &[&dyn Goal] = &[
+    &sign_in::SignIn,
+    &sign_out::SignOut,
+    &verify_email::VerifyEmail,
+    &enroll_passkey::EnrollPasskey,
+    &enroll_totp::EnrollTotp,
+];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {
@@ -42,6 +48,11 @@ pub trait Goal: Send + Sync {
     /// Tells whether an account that has enrolled a second factor is asked for it.
     fn asks_second_factor(&self) -> bool {
         true
+    }
+
+    /// Lists the steps without which a flow of this kind comes to nothing.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Lists the steps by which a credential can be enrolled now.

@@ -1,0 +1,18 @@
+//! Mails that tell a person of what has changed in their account, in the commit that changes it.
+
+use crate::{
+    domain::{
+        Locale,
+        account::{Command, Known},
+        message::{Mail, MailContent},
+    },
+    http::app::App,
+};
+
+/// Returns the change of the account that leaves the mail; none where no mail can be sent.
+pub fn notice(app: &App, known: &Known, content: MailContent) -> Option<Command> {
+    let claim = known.claim("locale");
+    let locale = claim.as_ref().and_then(|claim| Locale::of_tag(claim.as_str()?));
+    let (to, locale) = (known.email.clone(), locale.unwrap_or(app.locale));
+    app.channels().mail.then(|| Command::Tell(Box::new(Mail { to, locale, content })))
+}
