@@ -9,7 +9,7 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Hosts, Lifetimes, Limits, Links, PasswordOptions,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -63,6 +63,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -84,6 +85,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -143,6 +145,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -179,6 +182,7 @@ impl Running {
             registration: plan.registration,
             flow_rules,
             rates: plan.rates,
+            passwords,
         };
         let vitals = Arc::new(router::vitals());
         let app = App::new(&system, options, vitals).await?;

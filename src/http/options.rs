@@ -1,7 +1,11 @@
 //! What the public endpoints are built from.
 
 use super::{layers::host::Hosts, limits::pace::Rates};
-use crate::{domain::flow::Rules, transport::AddressRules};
+use crate::{
+    breach::BreachCheck,
+    domain::{flow::Rules, password::Policy},
+    transport::AddressRules,
+};
 use axum::http::HeaderValue;
 use std::{sync::Arc, time::Duration};
 use url::Url;
@@ -64,6 +68,15 @@ pub struct AppOptions {
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    pub passwords: PasswordOptions,
+}
+
+/// What is asked of a new password.
+#[derive(Default)]
+pub struct PasswordOptions {
+    pub policy: Policy,
+    /// Where it is looked up among leaked ones.
+    pub breach_check: BreachCheck,
 }
 
 /// How much is taken at once, and for how long.

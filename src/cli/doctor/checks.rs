@@ -74,6 +74,7 @@ pub async fn all(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     findings.extend(outside::names(config).await);
     findings.extend(outside::mail(config).await);
     findings.extend(outside::sms(config).await);
+    findings.extend(outside::leaked_passwords(config).await);
     findings
 }
 

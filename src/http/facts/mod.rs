@@ -2,6 +2,7 @@
 
 pub mod authorization;
 pub mod limits;
+pub mod new_password;
 pub mod session;
 pub mod target;
 pub mod token_validity;
