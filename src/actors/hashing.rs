@@ -289,6 +289,10 @@ impl Actor for Worker {
     }
 }
 
+/// By how much the priority of hashing is lowered, in steps of `nice`. Where both want all of the
+/// cores, requests keep most of them and hashing keeps some: `bench/run storm` measures it.
+pub const LOWERED_BY: i32 = 10;
+
 /// Lowers the priority of this thread, so that answering requests comes before hashing.
 fn give_way() {
     #[cfg(target_os = "linux")]
@@ -296,7 +300,7 @@ fn give_way() {
         use rustix::process::{getpriority_process, setpriority_process};
         let this_thread = Some(rustix::thread::gettid());
         let lowered = getpriority_process(this_thread)
-            .and_then(|nice| setpriority_process(this_thread, (nice + 10).min(19)));
+            .and_then(|nice| setpriority_process(this_thread, (nice + LOWERED_BY).min(19)));
         if let Err(error) = lowered {
             tracing::debug!(%error, "hashing runs at ordinary priority");
         }

@@ -297,6 +297,6 @@ async fn workers_run_at_lower_priority_than_the_rest() {
     let pool = pool(options());
     let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid()));
     let ours = priority().unwrap();
-    assert_eq!(pool.run(move |_| priority().unwrap()).await, Ok((ours + 10).min(19)));
+    assert_eq!(pool.run(move |_| priority().unwrap()).await, Ok((ours + LOWERED_BY).min(19)));
     assert_eq!(priority().unwrap(), ours);
 }
