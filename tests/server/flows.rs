@@ -3,7 +3,7 @@
 use crate::{
     http::Answer,
     person::{PASSWORD, claims, parameter, redirect, text},
-    support::TestServer,
+    support::{TestOptions, TestServer},
 };
 use porteiro::domain::{Clock as _, Timestamp};
 use serde_json::{Value, json};
@@ -180,6 +180,51 @@ async fn a_person_who_is_locked_out_by_others_signs_in_where_they_did_before() {
         stolen.password("ana@acme.test", "a guess").await.problem(401, "invalid_credentials");
     }
     stolen.password("ana@acme.test", PASSWORD).await.problem(429, "too_many_requests");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_known_browser_is_no_factor() {
+    let server = TestServer::open().await;
+    let mut known = Browser { server: &server, cookies: Vec::new() };
+    let first = known.password("dora@acme.test", PASSWORD).await.json();
+    let totp = format!("/flows/{}/totp", text(&first["id"]));
+    let done = known.post(&totp, &json!({ "code": code(server.clock.now()) })).await.json();
+    assert_eq!(done["state"], "done", "{done}");
+    known.forget_session();
+    assert!(known.cookies.iter().any(|cookie| cookie.starts_with("porteiro-known=")));
+    server.clock.advance(Duration::from_mins(1));
+    let again = known.password("dora@acme.test", PASSWORD).await.json();
+    assert_eq!(
+        (text(&again["state"]), text(&again["assurance"]["reached"])),
+        ("second_factor", "aal1")
+    );
+    assert_eq!(again["assurance"]["methods"], json!(["pwd"]), "the browser is no method");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_limits_a_hundred_wrong_passwords_close_it_but_for_a_known_browser() {
+    let options = TestOptions { rates: None, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let mut known = Browser { server: &server, cookies: Vec::new() };
+    assert_eq!(known.password("ana@acme.test", PASSWORD).await.status, 200);
+    known.forget_session();
+    server.quiet().await;
+    let mut stranger = Browser { server: &server, cookies: Vec::new() };
+    for _ in 0..100 {
+        stranger.password("ana@acme.test", "a guess").await.problem(401, "invalid_credentials");
+    }
+    // Neither the right one nor time opens it.
+    for _ in 0..2 {
+        stranger.password("ana@acme.test", PASSWORD).await.problem(429, "too_many_requests");
+        server.clock.advance(Duration::from_hours(24));
+    }
+    assert_eq!(stranger.password("bruno@acme.test", PASSWORD).await.status, 200, "another account");
+    for _ in 0..9 {
+        known.password("ana@acme.test", "a typing error").await.problem(401, "invalid_credentials");
+    }
+    assert_eq!(known.password("ana@acme.test", PASSWORD).await.status, 200);
     server.stop().await;
 }
 

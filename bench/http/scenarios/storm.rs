@@ -114,7 +114,7 @@ pub async fn measure(stage: &Stage, plan: Plan, rounds: usize) -> Outcome<Sectio
 
 async fn one(stage: &Stage, server: &Server, plan: Plan) -> Outcome<Round> {
     let alone = tokens(stage, server, plan).await?;
-    let bare = bare_rate(plan.measured)?;
+    let bare = bare_rate(plan.measured);
     let storm = Arc::new(Storm::default());
     let mut callers = JoinSet::new();
     let every = Duration::from_secs_f64(f64::from(CONNECTIONS) / (bare * TIMES));

@@ -16,7 +16,8 @@ pub struct Context(Vec<Vec<char>>);
 impl Context {
     /// Adds a name.
     pub fn with(mut self, name: &str) -> Self {
-        let word: Vec<char> = name.chars().flat_map(char::to_lowercase).filter(counts).collect();
+        let word: Vec<char> =
+            name.chars().flat_map(char::to_lowercase).filter(|it| counts(*it)).collect();
         if word.len() >= SHORTEST && !self.0.contains(&word) {
             self.0.push(word);
         }
@@ -42,7 +43,7 @@ impl Context {
 
     /// Tells whether a password is one of the words and nothing else.
     pub(super) fn is_all_of(&self, password: &Password) -> bool {
-        let text = password.folded(|character| counts(&character));
+        let text = password.folded(counts);
         let repeats = |word: &Vec<char>| {
             text.len().is_multiple_of(word.len()) && text.chunks(word.len()).all(|it| it == word)
         };
@@ -50,6 +51,6 @@ impl Context {
     }
 }
 
-fn counts(character: &char) -> bool {
+fn counts(character: char) -> bool {
     character.is_alphanumeric()
 }

@@ -3,7 +3,7 @@ use crate::{
     actors::hashing::HashingOptions,
     breach::HashFile,
     crypto::{SystemDice, password::PasswordCost},
-    domain::Timestamp,
+    domain::{Timestamp, account::Credentials},
 };
 use axum::http::StatusCode;
 
@@ -106,7 +106,7 @@ fn an_account_says_which_names_are_its_persons() {
         id: String::new(),
         email: "ana.margarida@acme.test".to_owned(),
         email_verified: true,
-        credentials: Default::default(),
+        credentials: Credentials::default(),
         profile: serde_json::from_value(profile).unwrap(),
         created_at: Timestamp::NEVER,
         updated_at: Timestamp::NEVER,
