@@ -1,7 +1,7 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::SystemDice,
     domain::{
@@ -9,12 +9,13 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Hosts, Lifetimes, Limits, Links, PasswordOptions,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
         router,
     },
+    messages::Messages,
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -64,6 +65,8 @@ pub struct RuntimeOptions {
     pub drain: DrainLimits,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// What carries mails and SMS.
+    pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -86,6 +89,7 @@ impl Default for RuntimeOptions {
             drain: DrainLimits::default(),
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -146,9 +150,13 @@ impl Running {
             drain,
             flows,
             passwords,
+            messages,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
+        if let Issuer::Named(issuer) = &plan.issuer {
+            messages.speak_for(issuer);
+        }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -157,7 +165,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: Couriers::new(),
+            couriers: messages.couriers(),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -168,6 +176,7 @@ impl Running {
             Issuer::Named(issuer) => issuer,
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
+        messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let Flows { steps, goals } = flows;
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
@@ -183,6 +192,8 @@ impl Running {
             flow_rules,
             rates: plan.rates,
             passwords,
+            channels: Channels { mail: messages.has_mail(), sms: messages.has_sms() },
+            mailbox: messages.mailbox(),
         };
         let vitals = Arc::new(router::vitals());
         let app = App::new(&system, options, vitals).await?;

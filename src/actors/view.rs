@@ -66,7 +66,8 @@ impl<M: Machine> View<M> {
 
     /// Returns an entity as it is now.
     pub async fn look_anew(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
-        self.entities.renew(id, self.peek(id)).await
+        // Boxed: most callers of `at_version` end before it, and should not carry it.
+        Box::pin(self.entities.renew(id, self.peek(id))).await
     }
 
     /// Returns an entity as of a version that was just read, or a later one.

@@ -15,6 +15,7 @@ use crate::{
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
     http::Hosts,
+    messages::Messages,
     server::{Issuer, OperatorAddress, Plan, Running, ServerError},
     store,
     system::SystemError,
@@ -86,6 +87,14 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         // A file that is not there may have been named already.
         Err(reason) if reasons.contains(&reason) => {}
         Err(reason) => reasons.push(reason),
+    }
+    match Messages::configured(&config, Arc::new(SystemClock), None) {
+        Ok(messages) => runtime_options.messages = messages,
+        Err(faults) => {
+            let new = faults.into_iter().filter(|fault| !reasons.contains(fault));
+            let new: Vec<String> = new.collect();
+            reasons.extend(new);
+        }
     }
     let needed = (config.issuer, config.store.url, config.keys.dir);
     let (Some(issuer), Some(store), Some(folder)) = needed else {

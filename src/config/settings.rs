@@ -3,7 +3,7 @@
 //! A new setting is a row here and the field of [`Config`] that it lands in.
 
 use super::{
-    BreachCheck, Config, Locale, MailTransport, Mailbox, SecretUrl, SmsTransport,
+    BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
     form::{self, Parsed},
     layers::Given,
     mask,
@@ -200,7 +200,7 @@ pub const SETTINGS: &[Setting] = &[
         "/metrics, /livez and /readyz"),
     row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens").not_yet(),
     row("screens.default_locale",
-        Word(|c, text| { c.screens.default_locale = Locale::parse(&text)?; Ok(()) }), "en",
+        Word(|c, text| c.screens.put_locale(&text)), "en",
         "en or pt, when the browser prefers neither").not_yet(),
     unset("links.sign_in", Url(|c| &mut c.links.sign_in), "where people sign in when screens are off"),
     unset("links.device", Url(|c| &mut c.links.device),
@@ -215,15 +215,15 @@ pub const SETTINGS: &[Setting] = &[
         "where people confirm an e-mail address when screens are off").not_yet(),
     unset("mail.transport",
         Word(|c, text| { c.mail.transport = Some(MailTransport::parse(&text)?); Ok(()) }),
-        "smtp://…, smtps://…, file:///folder or log").secret_in_url().not_yet(),
+        "smtp://…, smtps://…, file:///folder or log").secret_in_url(),
     unset("mail.from", Text(|c, text| { c.mail.from = Some(Mailbox::parse(&text)?); Ok(()) }),
-        "the sender: Example ID <id@example.com>").not_yet(),
+        "the sender: Example ID <id@example.com>"),
     unset("sms.transport",
         Word(|c, text| { c.sms.transport = Some(SmsTransport::parse(&text)?); Ok(()) }),
-        "https://… that takes JSON {to, text}, file:///folder or log").secret_in_url().not_yet(),
+        "https://… that takes JSON {to, text}, file:///folder or log").secret_in_url(),
     // After sms.transport, which it goes into.
     unset("sms.secret", Text(|c, text| c.sms.put_secret(Secret::new(text))),
-        "the bearer secret of sms.transport").secret().not_yet(),
+        "the bearer secret of sms.transport").secret(),
     row("sign_up.open", Flag(|c| &mut c.sign_up.open), "false",
         "anyone may make an account; invitations always work").not_yet(),
     row("registration.open", Flag(|c| &mut c.registration.open), "true",

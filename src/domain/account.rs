@@ -4,22 +4,31 @@
 //! |---|---|---|---|
 //! | unborn | provision | known, with the credentials given | the address or a claim is malformed |
 //! | known | provision | known, the claims that were given replaced | likewise |
+//! | unborn | create | known, made by the person themselves | likewise |
+//! | known | verify e-mail | known, its address proved | |
+//! | known | set password, enrol or remove TOTP, add, use, rename or remove a passkey | known, with it | it is not there; too many |
+//! | known | set recovery codes | known; the set before is void | |
+//! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
 //! again must not undo what the person has changed since. The normalised address is the account's
 //! name, so no two accounts can have it.
 
+mod change;
 mod claim_fault;
 mod credentials;
 mod email;
+mod passkey;
 mod profile;
 mod shape;
 
 pub use claim_fault::{ClaimFault, ClaimProblem};
 pub use credentials::{
-    Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, SealedSecret,
+    Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, RecoveryCodes,
+    SealedSecret,
 };
 pub use email::{LONGEST_EMAIL, normalise_email};
+pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
@@ -84,6 +93,30 @@ pub enum Command {
         from: PasswordHash,
         to: PasswordHash,
     },
+    /// A person makes an account for themselves; its address was proved.
+    Create(Draft),
+    /// The person has proved that the address is theirs.
+    VerifyEmail,
+    SetPassword(PasswordHash),
+    /// An authenticator application; the code of this time step has proved that it works.
+    EnrolTotp {
+        secret: SealedSecret,
+        step: u64,
+    },
+    RemoveTotp,
+    AddPasskey(Box<Passkey>),
+    /// A passkey was right.
+    UsePasskey(PasskeyUse),
+    RenamePasskey {
+        id: String,
+        name: String,
+    },
+    RemovePasskey {
+        id: String,
+    },
+    SetRecoveryCodes(RecoveryCodes),
+    /// The recovery code of this hash was presented.
+    UseRecoveryCode(PasswordHash),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +130,16 @@ pub enum Event {
     Provisioned(Box<Known>),
     TotpUsed { step: u64 },
     Rehashed(PasswordHash),
+    EmailVerified { at: Timestamp },
+    PasswordSet { hash: PasswordHash, at: Timestamp },
+    TotpEnrolled { secret: SealedSecret, step: u64, at: Timestamp },
+    TotpRemoved,
+    PasskeyAdded { passkey: Box<Passkey>, at: Timestamp },
+    PasskeyUsed { used: PasskeyUse, at: Timestamp },
+    PasskeyRenamed { id: String, name: String },
+    PasskeyRemoved { id: String },
+    RecoveryCodesSet { codes: RecoveryCodes, at: Timestamp },
+    RecoveryCodeUsed(PasswordHash),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,6 +157,18 @@ pub enum Refusal {
     TotpSpent,
     #[error("the password is another one by now")]
     OtherPassword,
+    #[error("there is no such account")]
+    Unknown,
+    #[error("the account exists")]
+    Exists,
+    #[error("there is no such passkey")]
+    NoSuchPasskey,
+    #[error("the passkey is enrolled already, or there are {MOST_PASSKEYS}")]
+    PasskeyRefused,
+    #[error("there is no authenticator application")]
+    NoTotp,
+    #[error("the recovery code is wrong or was used before")]
+    RecoveryCodeSpent,
 }
 
 impl Known {
@@ -210,32 +265,36 @@ impl Account {
 
 impl Machine for Account {
     const KIND: &'static str = "account";
+    /// 2: passkeys and recovery codes.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
-        match command {
-            Command::Provision(draft) => self.provision(draft, now),
-            Command::UseTotp { step } => self.use_totp(*step),
-            Command::Rehash { from, to } => {
-                let held = self.known().and_then(|known| known.credentials.password());
+        match (command, self.known()) {
+            (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
+            (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
+            (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Rehash { from, to }, known) => {
+                let held = known.and_then(|known| known.credentials.password());
                 if held == Some(from) {
                     Decision::accept(vec![Event::Rehashed(to.clone())], Reply::Used)
                 } else {
                     Decision::refuse(Refusal::OtherPassword)
                 }
             }
+            (_, None) => Decision::refuse(Refusal::Unknown),
+            (command, Some(known)) => known.change(command, now),
         }
     }
 
     fn apply(&mut self, event: &Event) {
         match (event, self) {
             (Event::Provisioned(known), this) => *this = Self::Known(known.clone()),
-            (Event::TotpUsed { step }, Self::Known(known)) => known.credentials.use_totp(*step),
-            (Event::Rehashed(hash), Self::Known(known)) => known.credentials.rehash(hash),
-            (Event::TotpUsed { .. } | Event::Rehashed(_), Self::Unborn) => {}
+            (event, Self::Known(known)) => known.apply(event),
+            (_, Self::Unborn) => {}
         }
     }
 

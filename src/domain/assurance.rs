@@ -10,24 +10,65 @@ const AAL2_LIVES: Duration = Duration::from_hours(24);
 /// For how long a session may be unused before two factors count as one.
 const AAL2_IDLE: Duration = Duration::from_hours(1);
 
-/// How a person proved who they are (RFC 8176 §2).
+/// How a person proved who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Method {
     #[serde(rename = "pwd")]
     Password,
     /// A one-time code of an authenticator application.
     #[serde(rename = "otp")]
     Totp,
+    /// A passkey that may be copied between devices, with its user verified.
+    Passkey,
+    /// A passkey that stays on one device, with its user verified.
+    DevicePasskey,
+    EmailCode,
+    MagicLink,
+    SmsCode,
+    RecoveryCode,
 }
 
 impl Method {
-    /// Returns its name in `amr`.
-    pub const fn name(self) -> &'static str {
+    /// Every method.
+    pub const ALL: [Self; 8] = [
+        Self::Password,
+        Self::Totp,
+        Self::Passkey,
+        Self::DevicePasskey,
+        Self::EmailCode,
+        Self::MagicLink,
+        Self::SmsCode,
+        Self::RecoveryCode,
+    ];
+
+    /// Returns its names in `amr` (RFC 8176 §2). A passkey with a verified user is several factors
+    /// in one method, which only `mfa` says.
+    pub const fn names(self) -> &'static [&'static str] {
         match self {
-            Self::Password => "pwd",
-            Self::Totp => "otp",
+            Self::Password => &["pwd"],
+            Self::Totp | Self::EmailCode | Self::MagicLink | Self::RecoveryCode => &["otp"],
+            Self::Passkey => &["swk", "mfa"],
+            Self::DevicePasskey => &["hwk", "mfa"],
+            Self::SmsCode => &["sms"],
         }
     }
+
+    /// Tells whether a page that poses as ours gains nothing from it.
+    pub const fn resists_phishing(self) -> bool {
+        matches!(self, Self::Passkey | Self::DevicePasskey)
+    }
+}
+
+/// Lists the names of methods as `amr` does, each once.
+pub fn amr(methods: &[Method]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for name in methods.iter().flat_map(|method| method.names()) {
+        if !names.contains(name) {
+            names.push(*name);
+        }
+    }
+    names
 }
 
 /// What a person must know, have or be to give a proof (NIST SP 800-63B-4 §2).
@@ -77,6 +118,16 @@ pub struct Worth {
 impl Worth {
     pub const PASSWORD: Self = Self { method: Method::Password, factors: &[Factor::Knowledge] };
     pub const TOTP: Self = Self { method: Method::Totp, factors: &[Factor::Possession] };
+    /// Its user was verified by the device: what they have, and what they know or are.
+    pub const PASSKEY: Self =
+        Self { method: Method::Passkey, factors: &[Factor::Possession, Factor::Knowledge] };
+    pub const DEVICE_PASSKEY: Self = Self { method: Method::DevicePasskey, ..Self::PASSKEY };
+    /// Mail proves no possession of a device (NIST SP 800-63B-4 §3.1.3.1).
+    pub const EMAIL_CODE: Self = Self { method: Method::EmailCode, factors: &[] };
+    pub const MAGIC_LINK: Self = Self { method: Method::MagicLink, factors: &[] };
+    pub const SMS_CODE: Self = Self { method: Method::SmsCode, factors: &[Factor::Possession] };
+    pub const RECOVERY_CODE: Self =
+        Self { method: Method::RecoveryCode, factors: &[Factor::Possession] };
 
     /// Returns the proof that was given at this time.
     pub fn given(self, at: Timestamp) -> Proof {
@@ -131,7 +182,12 @@ impl Evidence {
         Self { proofs: self.proofs.clone(), lapsed }
     }
 
-    /// Lists the methods, each once, as `amr` does.
+    /// Tells whether this method was used.
+    pub fn has(&self, method: Method) -> bool {
+        self.proofs.iter().any(|proof| proof.method == method)
+    }
+
+    /// Lists the methods, each once.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods: Vec<Method> = Vec::new();
         for proof in &self.proofs {

@@ -41,6 +41,11 @@ impl<M: Machine> Decision<M> {
         Self { events, effects: Effects::default(), outcome: Err(why) }
     }
 
+    /// Refuses after all; what was seen is kept.
+    pub fn refusing(self, why: M::Refusal) -> Self {
+        Self { outcome: Err(why), ..self }
+    }
+
     /// Creates another entity in the same commit.
     pub fn bearing(mut self, birth: Birth) -> Self {
         self.effects.births.push(birth);

@@ -1,6 +1,6 @@
 //! What an ID token says (OIDC Core §2): who signed in, when and how; nothing that was not asked for.
 
-use super::{Timestamp, grant::Grant};
+use super::{Timestamp, assurance::amr, grant::Grant};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -53,7 +53,7 @@ impl<'a> From<Mint<'a>> for IdToken<'a> {
             auth_time: grant.authenticated_at.seconds(),
             nonce: mint.nonce.map(Cow::Borrowed),
             acr: grant.level.name().into(),
-            amr: grant.methods.iter().map(|method| method.name().into()).collect(),
+            amr: amr(&grant.methods).into_iter().map(Cow::Borrowed).collect(),
             sid: grant.session.as_deref().map(Cow::Borrowed),
             at_hash: mint.access_token.map(left_half),
             org: grant.organization().map(Cow::Borrowed),

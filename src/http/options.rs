@@ -4,6 +4,7 @@ use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
     domain::{flow::Rules, password::Policy},
+    messages::Mailbox,
     transport::AddressRules,
 };
 use axum::http::HeaderValue;
@@ -69,6 +70,10 @@ pub struct AppOptions {
     /// bounded all the same.
     pub rates: Option<Rates>,
     pub passwords: PasswordOptions,
+    /// By what people can be written to.
+    pub channels: Channels,
+    /// Where everything sent can be read; a development server has one.
+    pub mailbox: Option<Arc<Mailbox>>,
 }
 
 /// What is asked of a new password.
@@ -77,6 +82,13 @@ pub struct PasswordOptions {
     pub policy: Policy,
     /// Where it is looked up among leaked ones.
     pub breach_check: BreachCheck,
+}
+
+/// By what people can be written to: a step that sends a code is offered only where it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    pub mail: bool,
+    pub sms: bool,
 }
 
 /// How much is taken at once, and for how long.

@@ -195,13 +195,11 @@ fn role_of(organization: &str, role: &str) -> String {
 /// Says in words what was refused, each with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
     match refusal {
-        Refusal::Email | Refusal::OtherEmail | Refusal::TotpSpent | Refusal::OtherPassword => {
-            vec![(lines.of_field("email"), refusal.to_string())]
-        }
         Refusal::Claims(faults) => {
             let said = faults.iter().map(|fault| (lines.of_field(&fault.claim), fault.to_string()));
             said.collect()
         }
+        other => vec![(lines.of_field("email"), other.to_string())],
     }
 }
 

@@ -20,6 +20,7 @@ use porteiro::{
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, limits::pace::Rates},
+    messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -169,6 +170,8 @@ pub struct TestOptions {
     pub janitor: JanitorOptions,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// Whether mails and SMS can be sent, and read at `/mailbox`.
+    pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -196,6 +199,7 @@ impl Default for TestOptions {
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -259,6 +263,11 @@ impl TestServer {
                 flows: options.flows,
                 drain: options.drain,
                 passwords: options.passwords,
+                messages: if options.mailbox {
+                    Messages::in_mailbox(clock.clone())
+                } else {
+                    Messages::default()
+                },
                 fault_injection: options.fault_injection,
             },
         };

@@ -32,7 +32,8 @@ impl Step for Sesame {
     }
 
     fn proof(&self) -> Option<ProofStep> {
-        Some(ProofStep { name: self.path(), worth: Worth::PASSWORD, role: Role::First })
+        let (preparing, roles): (&[&str], &[Role]) = (&[], &[Role::First]);
+        Some(ProofStep { name: self.path(), preparing, worth: Worth::PASSWORD, roles })
     }
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
@@ -60,8 +61,7 @@ impl Goal for Greet {
     }
 
     fn next(&self, _open: &Open, _case: &Case<'_>) -> Next {
-        let session = SessionEnding::Untouched;
-        Next::End(Ending { session, grant: None, requirements: Vec::new() })
+        Next::End(Ending::of(SessionEnding::Untouched))
     }
 }
 // [/the kind]

@@ -1,9 +1,11 @@
 //! What proves that a person is the one of an account, as it is kept: a set of credentials.
 
+use super::{MOST_PASSKEYS, Passkey, PasskeyUse};
 use crate::domain::{Timestamp, assurance::Method};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use subtle::ConstantTimeEq as _;
 
 /// A password as a PHC string.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,9 +90,25 @@ pub enum CredentialKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<u64>,
     },
+    Passkey(Box<Passkey>),
+    /// Saved codes that stand in for a lost device, each good for once.
+    RecoveryCodes {
+        /// The salt that all of them are hashed with: one computation tells which one it is.
+        salt: String,
+        /// Of those that were not used yet.
+        unused: Vec<PasswordHash>,
+    },
 }
 
-/// The credentials of an account: at most one password and one authenticator application.
+/// A new set of recovery codes, hashed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveryCodes {
+    pub salt: String,
+    pub hashes: Vec<PasswordHash>,
+}
+
+/// The credentials of an account: at most one password, one authenticator application and one set of
+/// recovery codes, and several passkeys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Credentials(Vec<Credential>);
@@ -100,17 +118,41 @@ impl Credentials {
         self.0.push(Credential { added_at, kind });
     }
 
+    fn drop_all(&mut self, unwanted: fn(&CredentialKind) -> bool) {
+        self.0.retain(|one| !unwanted(&one.kind));
+    }
+
     pub fn password(&self) -> Option<&PasswordHash> {
         self.0.iter().find_map(|one| match &one.kind {
             CredentialKind::Password { hash } => Some(hash),
-            CredentialKind::Totp { .. } => None,
+            _ => None,
         })
     }
 
     pub fn totp(&self) -> Option<&SealedSecret> {
         self.0.iter().find_map(|one| match &one.kind {
             CredentialKind::Totp { secret, .. } => Some(secret),
-            CredentialKind::Password { .. } => None,
+            _ => None,
+        })
+    }
+
+    /// Lists the passkeys and when each was added, oldest first.
+    pub fn passkeys(&self) -> impl Iterator<Item = (&Passkey, Timestamp)> {
+        self.0.iter().filter_map(|one| match &one.kind {
+            CredentialKind::Passkey(passkey) => Some((&**passkey, one.added_at)),
+            _ => None,
+        })
+    }
+
+    pub fn passkey(&self, id: &str) -> Option<&Passkey> {
+        self.passkeys().map(|(passkey, _)| passkey).find(|passkey| passkey.id == id)
+    }
+
+    /// Returns the salt of the recovery codes, and how many were not used yet.
+    pub fn recovery_codes(&self) -> Option<(&str, usize)> {
+        self.0.iter().find_map(|one| match &one.kind {
+            CredentialKind::RecoveryCodes { salt, unused } => Some((salt.as_str(), unused.len())),
+            _ => None,
         })
     }
 
@@ -120,16 +162,28 @@ impl Credentials {
         self.0.iter().find(password).map(|one| one.added_at)
     }
 
-    /// Lists the methods that are asked for after a single factor.
-    pub fn second_factors(&self) -> Vec<Method> {
-        self.totp().map(|_| Method::Totp).into_iter().collect()
+    /// Tells whether the account can reach AAL2 by itself: it must not be taken over by mail alone.
+    pub fn reach_aal2(&self) -> bool {
+        self.totp().is_some() || self.passkeys().next().is_some()
+    }
+
+    /// Lists the methods by which the person can prove who they are, beside what is sent to them.
+    pub fn methods(&self) -> Vec<Method> {
+        let saved = self.recovery_codes().is_some_and(|(_, left)| left > 0);
+        let held = [
+            (Method::Password, self.password().is_some()),
+            (Method::Passkey, self.passkeys().next().is_some()),
+            (Method::Totp, self.totp().is_some()),
+            (Method::RecoveryCode, saved),
+        ];
+        held.into_iter().filter_map(|(method, held)| held.then_some(method)).collect()
     }
 
     /// Tells whether a code of this time step may still be used.
     pub(super) fn may_use_totp(&self, step: u64) -> bool {
         self.0.iter().any(|one| match &one.kind {
             CredentialKind::Totp { used, .. } => used.is_none_or(|last| last < step),
-            CredentialKind::Password { .. } => false,
+            _ => false,
         })
     }
 
@@ -149,6 +203,84 @@ impl Credentials {
             }
         }
     }
+
+    pub(super) fn set_password(&mut self, hash: PasswordHash, now: Timestamp) {
+        self.drop_all(|kind| matches!(kind, CredentialKind::Password { .. }));
+        self.add(CredentialKind::Password { hash }, now);
+    }
+
+    pub(super) fn set_totp(&mut self, secret: SealedSecret, step: u64, now: Timestamp) {
+        self.remove_totp();
+        self.add(CredentialKind::Totp { secret, used: Some(step) }, now);
+    }
+
+    pub(super) fn remove_totp(&mut self) {
+        self.drop_all(|kind| matches!(kind, CredentialKind::Totp { .. }));
+    }
+
+    pub(super) fn may_add_passkey(&self, passkey: &Passkey) -> bool {
+        self.passkey(&passkey.id).is_none() && self.passkeys().count() < MOST_PASSKEYS
+    }
+
+    pub(super) fn use_passkey(&mut self, used: &PasskeyUse, now: Timestamp) {
+        for one in &mut self.0 {
+            if let CredentialKind::Passkey(passkey) = &mut one.kind
+                && passkey.id == used.id
+            {
+                (passkey.last_used_at, passkey.backed_up) = (Some(now), used.backed_up);
+                if let Some(verifier) = &used.verifier {
+                    passkey.verifier = verifier.clone();
+                }
+            }
+        }
+    }
+
+    pub(super) fn rename_passkey(&mut self, id: &str, name: &str) {
+        for one in &mut self.0 {
+            if let CredentialKind::Passkey(passkey) = &mut one.kind
+                && passkey.id == id
+            {
+                name.clone_into(&mut passkey.name);
+            }
+        }
+    }
+
+    pub(super) fn remove_passkey(&mut self, id: &str) {
+        let other = |one: &Credential| match &one.kind {
+            CredentialKind::Passkey(passkey) => passkey.id != id,
+            _ => true,
+        };
+        self.0.retain(other);
+    }
+
+    /// Replaces the recovery codes: those of the set before are good no more.
+    pub(super) fn set_recovery_codes(&mut self, codes: RecoveryCodes, now: Timestamp) {
+        self.drop_all(|kind| matches!(kind, CredentialKind::RecoveryCodes { .. }));
+        let RecoveryCodes { salt, hashes: unused } = codes;
+        self.add(CredentialKind::RecoveryCodes { salt, unused }, now);
+    }
+
+    /// Tells whether a recovery code of this hash was not used yet.
+    pub(super) fn may_use_recovery_code(&self, code: &PasswordHash) -> bool {
+        self.0.iter().any(|one| match &one.kind {
+            CredentialKind::RecoveryCodes { unused, .. } => {
+                unused.iter().any(|one| same(one, code))
+            }
+            _ => false,
+        })
+    }
+
+    pub(super) fn use_recovery_code(&mut self, code: &PasswordHash) {
+        for one in &mut self.0 {
+            if let CredentialKind::RecoveryCodes { unused, .. } = &mut one.kind {
+                unused.retain(|one| !same(one, code));
+            }
+        }
+    }
+}
+
+fn same(one: &PasswordHash, other: &PasswordHash) -> bool {
+    one.expose().as_bytes().ct_eq(other.expose().as_bytes()).into()
 }
 
 #[cfg(test)]

@@ -14,6 +14,11 @@
 //! | credential, second factor | disprove (wrong) | the same; after ten, failed | |
 //! | credential | prove (right) | second factor, where one is enrolled; else what the goal says | |
 //! | second factor | prove (right) | what the goal says | it is another account's |
+//! | any that offers its first half | hold: a code is sent, a ceremony begins | the same; the former is void | too many messages |
+//! | any that offers it | present (a code that was sent) | as prove or disprove; after ten wrong ones the code is void | nothing waits for it |
+//! | profile | describe | proof | |
+//! | proof | present | what the goal says | |
+//! | credential (new) | enrol, or skip | what the goal says; the account changes in the same commit | it does not take what the flow held |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | done, failed | anything | | always |
@@ -26,17 +31,23 @@
 //! is kept at least that long, so no flow can begin twice.
 
 mod goal;
+mod held;
 mod open;
+mod proving;
 mod rules;
 mod seed;
+mod settling;
 mod step;
 
-pub use goal::{Case, Ending, Goal, Next, Question, SessionEnding};
-pub use open::{MOST_ATTEMPTS, Open, Stage};
+pub use goal::{Case, Ending, FRESH, Goal, InSession, Next, Question, SessionEnding};
+pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
+pub use open::{Applicant, Open, Stage};
+pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{Channel, Seed, SignedIn};
 pub use step::{
-    Command, Finished, FinishedSession, Fresh, Material, Proved, Reply, SessionChange, Step,
+    AccountChange, Command, Finished, FinishedSession, Fresh, Material, Message, Proved, Reply,
+    SessionChange, Step,
 };
 
 use super::{
@@ -82,6 +93,10 @@ pub enum Refusal {
     NotNow,
     #[error("there is no such organization to choose")]
     NotAChoice,
+    #[error("the code is wrong")]
+    Wrong,
+    #[error("the flow has sent as many messages as one may")]
+    TooManyMessages,
 }
 
 impl Flow {
@@ -104,6 +119,8 @@ impl Flow {
 
 impl Machine for Flow {
     const KIND: &'static str = "flow";
+    /// 2: codes, ceremonies and applicants are kept.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -117,7 +134,10 @@ impl Machine for Flow {
         }
         match (self.or_begun(&command.seed), &command.step) {
             (Self::Open(open), step) => open.take(step, &command.rules, now),
-            (over, Step::Look) => Decision::accept(Vec::new(), Reply { flow: over, granted: None }),
+            (over, Step::Look) => {
+                let (granted, changes) = (None, Vec::new());
+                Decision::accept(Vec::new(), Reply { flow: over, granted, changes })
+            }
             (Self::Over(_) | Self::Unborn, _) => Decision::refuse(Refusal::Over),
         }
     }

@@ -1,23 +1,16 @@
-//! A flow that waits for the person: what it offers, and what each step leads to.
+//! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    Event, Finished, FinishedSession, Flow, Material, Over, Proved, Refusal, Reply, Role, Rules,
-    Seed, SessionChange, Step,
-    goal::{Case, Ending, Next, Question, SessionEnding},
+    Event, Flow, Held, HeldContent, MOST_MESSAGES, Message, Over, Refusal, Reply, Role, Rules,
+    Seed, Step,
 };
 use crate::domain::{
-    Decision, Record, Requirement, Timestamp,
-    account::Account,
-    assurance::{Evidence, Level, Method},
+    Decision, Dispatch, Timestamp,
+    assurance::{Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
     grant::Person,
-    session::{self, Session},
-    token_family::{self, TokenFamily},
 };
 use serde::{Deserialize, Serialize};
-
-/// How many wrong credentials end a flow.
-pub const MOST_ATTEMPTS: u32 = 10;
 
 /// A flow that waits for the person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,15 +28,42 @@ pub struct Open {
     /// Something was proved in this flow, and not only in the session it began in.
     #[serde(default)]
     pub proved_here: bool,
-    /// What the person's account has enrolled beside the first proof.
+    /// What the person's account can prove itself by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub second_factors: Vec<Method>,
+    pub methods: Vec<Method>,
     /// The slug of the organization they chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
     /// What they are asked to consent to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<ConsentQuestion>>,
+    /// What waits for the second half of a step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Held>,
+    /// How many messages were sent.
+    #[serde(default)]
+    pub messages: u32,
+    /// What a person says of themselves who has no account yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applicant: Option<Box<Applicant>>,
+    /// The person has chosen a credential, or that they want none.
+    #[serde(default)]
+    pub enrolled: bool,
+}
+
+/// A person who asks for an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applicant {
+    /// The id that the account will have.
+    pub account: String,
+    /// As it was written.
+    pub email: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
 }
 
 /// What a flow waits for.
@@ -54,6 +74,12 @@ pub enum Stage {
     Credential,
     /// One factor is not enough for an account that has enrolled a second.
     SecondFactor,
+    /// What the person says of themselves.
+    Profile,
+    /// That an address is theirs.
+    Proof,
+    /// A new credential.
+    Enrol,
     Organization,
     Consent,
     Confirm,
@@ -64,8 +90,10 @@ impl Stage {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identify => "identify",
-            Self::Credential => "credential",
+            Self::Credential | Self::Enrol => "credential",
             Self::SecondFactor => "second_factor",
+            Self::Profile => "profile",
+            Self::Proof => "proof",
             Self::Organization => "organization",
             Self::Consent => "consent",
             Self::Confirm => "confirm",
@@ -78,20 +106,49 @@ impl Open {
     ///
     /// Before the first proof they depend on the rules alone, never on an account.
     pub fn offers(&self, rules: &Rules) -> Vec<&'static str> {
-        match self.stage {
-            Stage::Identify => vec!["identifier"],
-            Stage::Credential => {
-                rules.proofs(Role::First).map(|proof| proof.name).chain(["identifier"]).collect()
+        let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);
+        match (self.stage, &self.person) {
+            (Stage::Identify, _) => ["identifier"].into_iter().chain(of(Role::Unnamed)).collect(),
+            (Stage::Credential, None) => {
+                let first = rules.all_proofs().iter();
+                let first =
+                    first.filter(|proof| proof.has(Role::First) || proof.has(Role::Unnamed));
+                first.flat_map(super::ProofStep::names).chain(["identifier"]).collect()
             }
-            Stage::SecondFactor => rules
-                .proofs(Role::Second)
-                .filter(|proof| self.second_factors.contains(&proof.worth.method))
-                .map(|proof| proof.name)
-                .collect(),
-            Stage::Organization => vec!["organization"],
-            Stage::Consent => vec!["consent"],
-            Stage::Confirm => vec!["confirm"],
+            // The person is known: what their account has, and what can be sent to them.
+            (Stage::Credential, Some(_)) => {
+                let sent = |method| matches!(method, Method::EmailCode | Method::MagicLink);
+                let known = |method: Method| sent(method) || self.methods.contains(&method);
+                let proofs = rules.all_proofs().iter().filter(|proof| known(proof.worth.method));
+                proofs.flat_map(super::ProofStep::names).collect()
+            }
+            (Stage::SecondFactor, _) => {
+                self.second_factors(rules).flat_map(super::ProofStep::names).collect()
+            }
+            (Stage::Profile, _) => vec!["profile"],
+            (Stage::Proof, _) => of(Role::Address).collect(),
+            (Stage::Enrol, _) => {
+                let goal = rules.goal(&self.seed.kind);
+                let offered = goal.map(|goal| goal.enrols(self)).unwrap_or_default();
+                offered.into_iter().filter(|name| rules.serves(name)).collect()
+            }
+            (Stage::Organization, _) => vec!["organization"],
+            (Stage::Consent, _) => vec!["consent"],
+            (Stage::Confirm, _) => vec!["confirm"],
         }
+    }
+
+    /// Lists what the account can prove beside a first proof.
+    pub(super) fn second_factors<'a>(
+        &'a self,
+        rules: &'a Rules,
+    ) -> impl Iterator<Item = &'a super::ProofStep> {
+        rules.proofs(Role::Second).filter(|proof| self.methods.contains(&proof.worth.method))
+    }
+
+    /// Returns what waits for this step.
+    pub fn held_for(&self, step: &str, now: Timestamp) -> Option<&Held> {
+        self.held.iter().find(|held| held.is_for(step, now))
     }
 
     /// Returns the level that the person must reach.
@@ -111,12 +168,31 @@ impl Open {
         match step {
             Step::Look => Decision::accept(Vec::new(), Reply::of(next)),
             Step::Identify { identifier } => {
+                // What was made for another name is void.
+                next.held.retain(|held| !matches!(held.content, HeldContent::Code(_)));
                 next.identifier = Some(identifier.clone());
                 next.stage = Stage::Credential;
                 next.moved()
             }
+            Step::Describe(applicant) => {
+                next.held.clear();
+                next.applicant = Some(applicant.clone());
+                next.stage = Stage::Proof;
+                next.moved()
+            }
+            Step::Hold { held, message, .. } => next.hold(held, message.as_ref()),
+            Step::Present { step, code, proved, material } => {
+                let proved = proved.as_ref().map(|proved| (proved, &**material));
+                next.present(step, *code, proved, (rules, now))
+            }
             Step::Disprove { step, account } => next.disprove(step, account.as_deref()),
             Step::Prove { proved, material } => next.prove(proved, material, rules, now),
+            Step::Enrol { step, spends, changes, material } => {
+                if next.spend(step, *spends, now).is_err() {
+                    return Decision::refuse(Refusal::NotNow);
+                }
+                next.enrol(changes, material, rules, now)
+            }
             Step::Choose { organization, material } => {
                 let memberships = material.facts.as_ref().map(|facts| choices(&facts.memberships));
                 let known = |choice: &Choice| choice.slug == *organization;
@@ -131,185 +207,27 @@ impl Open {
         }
     }
 
-    fn disprove(mut self, step: &str, account: Option<&str>) -> Decision<Flow> {
-        self.attempts += 1;
-        let exhausted = self.attempts >= MOST_ATTEMPTS;
-        let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
-        let record = match account {
-            Some(account) => Record::new("sign_in.failed").with("account", account),
-            // Any caller can invent identifiers without end.
-            None => Record::counted("sign_in.failed"),
-        };
-        decision.recording(record.with("step", step))
+    /// Keeps what the second half of a step will need; the former, if there is one, is void.
+    fn hold(mut self, held: &Held, message: Option<&Message>) -> Decision<Flow> {
+        self.held.retain(|former| former.step != held.step);
+        self.held.push(held.clone());
+        let Some(Message { topic, payload, expires_at }) = message else { return self.moved() };
+        if self.messages >= MOST_MESSAGES {
+            return Decision::refuse(Refusal::TooManyMessages);
+        }
+        self.messages += 1;
+        let (payload, expires_at) = (payload.clone(), *expires_at);
+        self.moved().dispatching(Dispatch { topic, payload, expires_at })
     }
 
-    fn prove(
-        mut self,
-        proved: &Proved,
-        material: &Material,
-        rules: &Rules,
-        now: Timestamp,
-    ) -> Decision<Flow> {
-        let Some(worth) = rules.worth(proved.step) else {
-            return Decision::refuse(Refusal::NotNow);
-        };
-        let evidence = match &self.person {
-            None => Evidence::of(worth.given(now)),
-            Some(person) if person.account == proved.account => {
-                person.evidence.and(worth.given(now))
-            }
-            // Two halves of two accounts are no proof of one.
-            Some(_) => return Decision::refuse(Refusal::NotNow),
-        };
-        let single = evidence.level(now) < Some(Level::Aal2);
-        self.person = Some(Person { account: proved.account.clone(), evidence });
-        // Whom they named is known by now: the name is not kept.
-        (self.identifier, self.proved_here) = (None, true);
-        self.second_factors.clone_from(&proved.second_factors);
-        let decision = if single && !self.second_factors.is_empty() {
-            self.stage = Stage::SecondFactor;
-            self.moved()
-        } else {
-            self.settle(material, rules, false, now)
-        };
-        decision.requiring(proved.requirement())
-    }
-
-    fn moved(self) -> Decision<Flow> {
+    pub(super) fn moved(self) -> Decision<Flow> {
         let reply = Reply::of(self.clone());
         Decision::accept(vec![Event::Moved(Box::new(self))], reply)
     }
 
-    fn fail(self, denial: Denial) -> Decision<Flow> {
+    pub(super) fn fail(self, denial: Denial) -> Decision<Flow> {
         let Self { seed, person, .. } = self;
         let over = Over { seed, person, denial: Some(denial), finished: None };
         Decision::accept(vec![Event::Ended(Box::new(over.clone()))], Reply::over(over))
     }
-
-    /// Goes on until the person must be asked.
-    fn settle(
-        mut self,
-        material: &Material,
-        rules: &Rules,
-        allowed: bool,
-        now: Timestamp,
-    ) -> Decision<Flow> {
-        let (Some(person), Some(goal)) = (self.person.clone(), rules.goal(&self.seed.kind)) else {
-            return Decision::refuse(Refusal::NotNow);
-        };
-        if self.seed.request.is_some() && material.facts.is_none() {
-            return Decision::refuse(Refusal::NotNow);
-        }
-        let (session, change) = self.session(material);
-        let facts = material.facts.as_ref();
-        let case = Case { person: &person, session: &session, facts, allowed, now };
-        match goal.next(&self, &case) {
-            Next::Fail(denial) => self.fail(denial),
-            Next::Ask(question) => {
-                (self.stage, self.question) = match question {
-                    Question::Organization => (Stage::Organization, None),
-                    Question::Consent(asked) => (Stage::Consent, Some(asked)),
-                    Question::Confirm => (Stage::Confirm, None),
-                };
-                self.moved()
-            }
-            Next::End(ending) => {
-                let session = FinishedSession { id: session, change };
-                self.end(ending, session, material, now)
-            }
-        }
-    }
-
-    /// Says in which session the flow ends, if it ends signed in.
-    fn session(&self, material: &Material) -> (String, SessionChange) {
-        let fresh = &material.fresh;
-        let present = match &self.seed.signed_in {
-            Some(signed_in) => Some(&signed_in.session),
-            None => fresh.present.as_ref(),
-        };
-        match present {
-            None => (fresh.session_id.clone(), SessionChange::Begun),
-            Some(id) if self.proved_here => (id.clone(), SessionChange::Renewed),
-            Some(id) => (id.clone(), SessionChange::Kept),
-        }
-    }
-
-    fn end(
-        self,
-        ending: Ending,
-        mut session: FinishedSession,
-        material: &Material,
-        now: Timestamp,
-    ) -> Decision<Flow> {
-        let Ending { session: becomes, grant, requirements } = ending;
-        let Some(person) = self.person.clone() else { return Decision::refuse(Refusal::NotNow) };
-        if becomes == SessionEnding::SignedOut {
-            session.change = SessionChange::Ended;
-        }
-        let touched = becomes != SessionEnding::Untouched;
-        let (fresh, request) = (&material.fresh, self.seed.request.clone());
-        let over = Over {
-            seed: self.seed,
-            person: Some(person.clone()),
-            denial: None,
-            finished: Some(Finished {
-                family_id: fresh.family_id.clone(),
-                granted: grant.is_some(),
-                session: touched.then(|| session.clone()),
-            }),
-        };
-        let reply = Reply { granted: grant.clone(), ..Reply::over(over.clone()) };
-        let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
-        if becomes == SessionEnding::SignedIn {
-            decision = sign_in(decision, &person, &session, material, now);
-            if self.proved_here {
-                decision = decision.recording(signed_in(&person, &session));
-            }
-        }
-        if let (Some(grant), Some(request)) = (grant, request) {
-            decision = decision.recording(grant.record("authorization.granted"));
-            let begin = token_family::Begin {
-                grant: *grant,
-                code: fresh.code,
-                code_lives: fresh.code_lives,
-                redirect_uri: request.redirect_uri,
-                challenge: request.challenge,
-                nonce: request.nonce,
-                requirements: Vec::new(),
-            };
-            // Its session is being born, or required above.
-            decision = decision.requiring(Requirement::live::<Account>(&*person.account));
-            decision = decision.bearing(TokenFamily::birth(&*fresh.family_id, begin, now));
-        }
-        requirements.into_iter().fold(decision, Decision::requiring)
-    }
-}
-
-/// Begins the session, or requires the one that goes on.
-fn sign_in(
-    decision: Decision<Flow>,
-    person: &Person,
-    session: &FinishedSession,
-    material: &Material,
-    now: Timestamp,
-) -> Decision<Flow> {
-    if session.change != SessionChange::Begun {
-        return decision.requiring(Requirement::live::<Session>(&*session.id));
-    }
-    let fresh = &material.fresh;
-    let begin = session::Begin {
-        person: person.clone(),
-        token: fresh.session_token,
-        idle: fresh.session_idle,
-        ceiling: fresh.session_ceiling,
-    };
-    decision.bearing(Session::birth(&*session.id, begin, now))
-}
-
-fn signed_in(person: &Person, session: &FinishedSession) -> Record {
-    let methods: Vec<&str> = person.evidence.methods().into_iter().map(Method::name).collect();
-    Record::new("sign_in.succeeded")
-        .with("account", person.account.as_str())
-        .with("session", session.id.as_str())
-        .with("methods", methods.join(" "))
 }

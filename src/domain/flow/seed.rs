@@ -32,6 +32,9 @@ pub struct Seed {
     /// What a client asks for, if one does.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
+    /// What the flow waits for first, where no session says it.
+    #[serde(rename = "t", default = "identify", skip_serializing_if = "is_identify")]
+    pub stage: Stage,
     /// The session in which the person is asked, if they need not sign in.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub signed_in: Option<SignedIn>,
@@ -49,30 +52,42 @@ pub struct SignedIn {
     /// What they are asked to consent to.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<ConsentQuestion>>,
-    /// The second factors of the account, where one of them is asked for.
+    /// What the account can prove itself by, where the person is asked to prove more.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-    pub second_factors: Vec<super::Method>,
+    pub methods: Vec<super::Method>,
+}
+
+fn identify() -> Stage {
+    Stage::Identify
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_identify(stage: &Stage) -> bool {
+    *stage == Stage::Identify
 }
 
 impl Seed {
     pub(super) fn open(self) -> Open {
-        let (stage, person, question, second_factors) = match &self.signed_in {
-            None => (Stage::Identify, None, None, Vec::new()),
-            Some(SignedIn { person, stage, question, second_factors, .. }) => {
-                (*stage, Some(person.clone()), question.clone(), second_factors.clone())
+        let (stage, person, question, methods) = match &self.signed_in {
+            None => (self.stage, None, None, Vec::new()),
+            Some(SignedIn { person, stage, question, methods, .. }) => {
+                (*stage, Some(person.clone()), question.clone(), methods.clone())
             }
         };
-        let (identifier, chosen, attempts, proved_here) = (None, None, 0, false);
         Open {
             seed: self,
             stage,
-            identifier,
-            attempts,
+            identifier: None,
+            attempts: 0,
             person,
-            proved_here,
-            second_factors,
-            chosen,
+            proved_here: false,
+            methods,
+            chosen: None,
             question,
+            held: Vec::new(),
+            messages: 0,
+            applicant: None,
+            enrolled: false,
         }
     }
 }

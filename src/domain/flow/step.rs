@@ -1,9 +1,12 @@
 //! What may be done in a flow, and what is answered.
 
-use super::{Flow, Open, Over, Rules, Seed};
+use super::{Applicant, Flow, Held, Open, Over, Rules, Seed};
 use crate::domain::{
-    Fingerprint, Requirement, account::Account, assurance::Method,
-    authorization::AuthorizationFacts, grant::Grant,
+    Fingerprint, Requirement, Secret, Timestamp,
+    account::{self, Account},
+    assurance::{Method, Worth},
+    authorization::AuthorizationFacts,
+    grant::Grant,
 };
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -23,11 +26,39 @@ pub enum Step {
     Identify {
         identifier: String,
     },
+    /// What the person says of themselves, to make an account of it.
+    Describe(Box<Applicant>),
+    /// The first half of a step: something waits for the second, and a message may be sent.
+    Hold {
+        /// The name of the step that is taken now.
+        step: &'static str,
+        held: Box<Held>,
+        message: Option<Message>,
+    },
+    /// A code that was sent comes back. The flow itself compares it: requests may race, and no more
+    /// wrong ones are borne than for one code.
+    Present {
+        /// The name of the step.
+        step: &'static str,
+        code: Fingerprint,
+        /// What is proved if the code is right; `None` where no account was named.
+        proved: Option<Proved>,
+        material: Box<Material>,
+    },
     /// A proof was wrong; of which account it was asked, if there is one.
     Disprove {
         /// The name of the step.
         step: &'static str,
         account: Option<String>,
+    },
+    /// A credential was chosen, or none.
+    Enrol {
+        /// The name of the step.
+        step: &'static str,
+        /// What it took of what the flow held.
+        spends: Option<Fingerprint>,
+        changes: Vec<account::Command>,
+        material: Box<Material>,
     },
     /// A proof was right.
     Prove {
@@ -54,7 +85,12 @@ impl Step {
             Self::Look => None,
             Self::Identify { .. } => Some("identifier"),
             Self::Choose { .. } => Some("organization"),
-            Self::Disprove { step, .. } | Self::Decide { step, .. } => Some(step),
+            Self::Describe(_) => Some("profile"),
+            Self::Hold { step, .. }
+            | Self::Present { step, .. }
+            | Self::Disprove { step, .. }
+            | Self::Enrol { step, .. }
+            | Self::Decide { step, .. } => Some(step),
             Self::Prove { proved, .. } => Some(proved.step),
         }
     }
@@ -67,16 +103,49 @@ pub struct Proved {
     pub step: &'static str,
     /// The id of the account.
     pub account: String,
-    /// The version of the account that the proof was judged on; the commit requires it.
-    pub version: i64,
-    /// What the account has enrolled beside it; one of them is asked for after a single factor.
-    pub second_factors: Vec<Method>,
+    /// The version of the account that the proof was judged on; the commit requires it. `None` for
+    /// an account that is not made yet.
+    pub version: Option<i64>,
+    /// What the account can prove itself by.
+    pub methods: Vec<Method>,
+    /// What it took of what the flow held.
+    pub spends: Option<Fingerprint>,
+    /// What it is worth, where that differs from the step's.
+    pub worth: Option<Worth>,
 }
 
 impl Proved {
-    pub(super) fn requirement(&self) -> Requirement {
-        Requirement::unchanged::<Account>(&*self.account, self.version)
+    /// A proof of an account as it was read.
+    pub fn of(step: &'static str, known: &account::Known, version: i64) -> Self {
+        Self {
+            step,
+            account: known.id.clone(),
+            version: Some(version),
+            methods: known.credentials.methods(),
+            spends: None,
+            worth: None,
+        }
     }
+
+    pub(super) fn requirement(&self) -> Option<Requirement> {
+        self.version.map(|version| Requirement::unchanged::<Account>(&*self.account, version))
+    }
+}
+
+/// A message that is left for the person in the same commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub topic: &'static str,
+    pub payload: Secret,
+    pub expires_at: Timestamp,
+}
+
+/// A change of an account that belongs into the commit of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountChange {
+    /// The id of the account.
+    pub account: String,
+    pub command: account::Command,
 }
 
 /// What a flow that may end in this step is given.
@@ -107,6 +176,8 @@ pub struct Reply {
     pub flow: Flow,
     /// What the family stands for that was born in this very step; its code is good.
     pub granted: Option<Box<Grant>>,
+    /// What changes in accounts with this very step.
+    pub changes: Vec<AccountChange>,
 }
 
 /// What a flow has come to.
@@ -143,10 +214,10 @@ pub enum SessionChange {
 
 impl Reply {
     pub(super) fn of(open: Open) -> Self {
-        Self { flow: Flow::Open(Box::new(open)), granted: None }
+        Self { flow: Flow::Open(Box::new(open)), granted: None, changes: Vec::new() }
     }
 
     pub(super) fn over(over: Over) -> Self {
-        Self { flow: Flow::Over(Box::new(over)), granted: None }
+        Self { flow: Flow::Over(Box::new(over)), granted: None, changes: Vec::new() }
     }
 }

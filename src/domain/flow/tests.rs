@@ -31,7 +31,8 @@ fn request() -> Request {
 
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
-    Seed { kind, channel, expires_at: LATER, request, signed_in: None }
+    let stage = Stage::Identify;
+    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None }
 }
 
 fn person() -> Person {
@@ -54,9 +55,18 @@ fn place(slug: &str) -> MembershipChoice {
 }
 
 fn rules() -> Arc<Rules> {
-    let password = ProofStep { name: "password", worth: Worth::PASSWORD, role: Role::First };
-    let totp = ProofStep { name: "totp", worth: Worth::TOTP, role: Role::Second };
-    Arc::new(Rules::new([password, totp]))
+    let step = |name, worth, roles| ProofStep { name, preparing: &[], worth, roles };
+    let email = ProofStep {
+        preparing: &["email_code/send"],
+        ..step("email_code", Worth::EMAIL_CODE, &[Role::First, Role::Address])
+    };
+    let passkey = ProofStep {
+        preparing: &["passkey/options"],
+        ..step("passkey", Worth::PASSKEY, &[Role::Unnamed, Role::Second])
+    };
+    let password = step("password", Worth::PASSWORD, &[Role::First]);
+    let totp = step("totp", Worth::TOTP, &[Role::Second]);
+    Arc::new(Rules::new([password, totp, email, passkey]))
 }
 
 fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
@@ -82,9 +92,9 @@ fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     Box::new(Material { facts, fresh: fresh() })
 }
 
-fn proved(step: &'static str, second_factors: &[Method]) -> Proved {
-    let second_factors = second_factors.to_vec();
-    Proved { step, account: "ana".to_owned(), version: 3, second_factors }
+fn proved(step: &'static str, methods: &[Method]) -> Proved {
+    let (account, version, methods) = ("ana".to_owned(), Some(3), methods.to_vec());
+    Proved { step, account, version, methods, spends: None, worth: None }
 }
 
 fn prove(facts: Option<AuthorizationFacts>) -> Step {
@@ -272,7 +282,7 @@ fn in_session(kind: &str, stage: Stage, request: Option<Request>) -> Seed {
         session: "old".to_owned(),
         stage,
         question: Some(Box::default()),
-        second_factors: vec![Method::Totp],
+        methods: vec![Method::Totp],
     };
     Seed { kind: kind.to_owned(), signed_in: Some(signed_in), ..seed(request) }
 }
@@ -355,3 +365,6 @@ fn looking_changes_nothing() {
     assert!(look.events.is_empty() && flow == Flow::Unborn);
     assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
 }
+
+#[path = "tests_held.rs"]
+mod held;

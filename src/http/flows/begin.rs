@@ -6,7 +6,10 @@ use super::{
     ticket::Ticket,
 };
 use crate::{
-    domain::flow::{Flow, Seed, SignedIn},
+    domain::{
+        Context,
+        flow::{Flow, Goal, InSession, Seed, SignedIn},
+    },
     http::{
         answer::error::Problem,
         app::App,
@@ -42,24 +45,34 @@ pub async fn post(
     // A caller that posts JSON is a program, unless a browser says that it is one.
     let mut source = RequestSource::of(&headers, app.cookies);
     source.is_browser = source.has_scripts;
-    let signed_in = match goal.first_in_session() {
-        None => None,
-        Some(stage) => {
-            let present =
-                session::find(&app, &context, &source, true).await?.ok_or(SIGN_IN_FIRST)?;
-            Some(SignedIn {
-                person: present.person,
-                session: present.id,
-                stage,
-                question: None,
-                second_factors: Vec::new(),
-            })
-        }
+    let signed_in = if goal.is_in_session() {
+        Some(signed_in(&app, &context, &source, goal).await?)
+    } else {
+        None
     };
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let seed = Seed { kind, channel, expires_at: expiry(&app), request: None, signed_in };
+    let (expires_at, stage) = (expiry(&app), goal.first());
+    let seed = Seed { kind, channel, expires_at, request: None, stage, signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let document = Document::of(&app, shown).await?;
     Ok(with_cookie((StatusCode::CREATED, document), cookie))
+}
+
+/// Finds the session that the flow begins in, and what the person is asked first.
+async fn signed_in(
+    app: &App,
+    context: &Context,
+    source: &RequestSource,
+    goal: &dyn Goal,
+) -> Result<SignedIn, Problem> {
+    let present = session::find(app, context, source, true).await?.ok_or(SIGN_IN_FIRST)?;
+    let account = app.accounts.look_anew(&present.person.account).await?;
+    let known = account.machine.known().ok_or(SIGN_IN_FIRST)?;
+    let methods = known.credentials.methods();
+    let now = app.clock.now();
+    let stage =
+        goal.first_in_session(&InSession { person: &present.person, methods: &methods, now });
+    let (person, session, question) = (present.person, present.id, None);
+    Ok(SignedIn { person, session, stage, question, methods })
 }

@@ -5,7 +5,7 @@ use crate::{
     actors::HydrateError,
     domain::{
         Timestamp,
-        assurance::{Level, Method},
+        assurance::{Level, amr},
         authorization::{Choice, ConsentQuestion, Request},
         client::{ClientMetadata, KnownClient, redirect_uri},
         flow::{Flow, Seed, Stage},
@@ -107,6 +107,9 @@ pub struct Outcome {
     pub session_token: Option<Zeroizing<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_to: Option<Zeroizing<String>>,
+    /// A new set of them, in clear for this once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recovery_codes: Vec<Zeroizing<String>>,
 }
 
 /// A flow and what it has just come to.
@@ -222,7 +225,7 @@ impl Assurance {
         Self {
             reached: person.and_then(|person| person.evidence.level(now)).map(Level::name),
             required: required.name(),
-            methods: methods.into_iter().map(Method::name).collect(),
+            methods: amr(&methods),
         }
     }
 }

@@ -11,19 +11,19 @@ use super::{
     document::{Document, Outcome, Shown},
     known_browser,
     opened::Opened,
-    problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, SESSION_OVER, UNAVAILABLE},
+    problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, PASSKEY_REFUSED, SESSION_OVER, UNAVAILABLE},
 };
 use crate::{
-    actors::{CommitError, Failure, HydrateError},
+    actors::{CommitError, Failure, HydrateError, MultiCommit},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
-        Actor, Context, Machine as _,
-        account::Account,
+        Actor, Context, Fingerprint, Machine as _,
+        account::{self, Account},
         authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
         flow::{
-            Channel, Command, Finished, FinishedSession, Flow, Fresh, Material, Over, Proved,
-            Refusal, Reply, SessionChange, Stage, Step,
+            AccountChange, Channel, Command, Finished, FinishedSession, Flow, Fresh, Material,
+            Over, Proved, Refusal, Reply, SessionChange, Stage, Step,
         },
         grant::Grant,
         session::{self, Session},
@@ -39,6 +39,7 @@ use crate::{
     },
 };
 use axum::response::{IntoResponse as _, Response};
+use zeroize::Zeroizing;
 
 /// How often a flow tries to go on while what it rests on changes.
 const TRIES: usize = 4;
@@ -55,8 +56,30 @@ pub struct Asking<'a> {
 /// What the person has proved or said.
 pub enum Said {
     Proved(Proved),
+    /// A code that was sent came back; what it proves if it is right.
+    Presented {
+        step: &'static str,
+        code: Fingerprint,
+        proved: Option<Proved>,
+    },
+    /// A credential was chosen, or none.
+    Enrolled(Enrolled),
     Chose(String),
-    Decided { step: &'static str, allow: bool },
+    Decided {
+        step: &'static str,
+        allow: bool,
+    },
+}
+
+/// A credential that a person has chosen.
+#[derive(Clone)]
+pub struct Enrolled {
+    pub step: &'static str,
+    /// What it took of what the flow held.
+    pub spends: Option<Fingerprint>,
+    pub changes: Vec<account::Command>,
+    /// Shown once, with the answer to this step.
+    pub recovery_codes: Vec<Zeroizing<String>>,
 }
 
 impl Said {
@@ -64,6 +87,12 @@ impl Said {
         let material = Box::new(material);
         match self {
             Self::Proved(proved) => Step::Prove { proved: proved.clone(), material },
+            Self::Presented { step, code, proved } => {
+                Step::Present { step, code: *code, proved: proved.clone(), material }
+            }
+            Self::Enrolled(Enrolled { step, spends, changes, .. }) => {
+                Step::Enrol { step, spends: *spends, changes: changes.clone(), material }
+            }
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
@@ -99,8 +128,13 @@ pub async fn proceed_noting(
     opened: &Opened,
     asking: Asking<'_>,
 ) -> Result<Answered, Problem> {
-    let person = Actor::Person(asking.account.to_owned());
-    let acting = &Acting { opened, context: opened.context.clone().by(person) };
+    let context = opened.context.clone();
+    let context = match asking.answer {
+        // No account was named: it is not known who acts.
+        Said::Presented { proved: None, .. } => context,
+        _ => context.by(Actor::Person(asking.account.to_owned())),
+    };
+    let acting = &Acting { opened, context };
     let present = sessions::find(app, &acting.context, &opened.source, true).await?;
     let (mut own, other) = match present {
         Some(present) if present.person.account == asking.account => (Some(present.id), None),
@@ -119,7 +153,11 @@ pub async fn proceed_noting(
                     // The browser holds one session: no caller is left with the token of the other.
                     app.sessions.tell(&acting.context, other, session::Command::End);
                 }
-                return answer(app, acting, flow, drawn).await;
+                let codes = match &asking.answer {
+                    Said::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
+                    _ => Vec::new(),
+                };
+                return answer(app, acting, flow, (drawn, codes)).await;
             }
             Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
                 if opened.seed.signed_in.is_some() {
@@ -163,7 +201,7 @@ async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Resu
     // A session that goes on and a consent are changed in the commit of the flow.
     let together = drawn.fresh.present.is_some()
         || opened.seed.signed_in.is_some()
-        || matches!(step, Step::Decide { .. });
+        || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {
         return Box::pin(take_with_others(app, acting, step, drawn)).await;
     }
@@ -187,7 +225,16 @@ async fn take_with_others(
     let mut commit = app.multi_commit(context);
     let command = Command { rules: app.flow_rules.clone(), seed: opened.seed.clone(), step };
     let decided = commit.decide::<Flow>(&opened.name, &command).await.map_err(unreadable)?;
-    let Reply { flow, granted } = decided.map_err(Problem::from)?;
+    let reply = match decided {
+        Ok(reply) => reply,
+        // What was seen is kept: a wrong code counts.
+        Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
+    };
+    let Reply { flow, granted, changes } = reply;
+    for AccountChange { account, command } in &changes {
+        let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
+        decided.map_err(refused_change)?;
+    }
     if let Flow::Over(over) = &flow
         && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished
     {
@@ -224,12 +271,35 @@ async fn take_with_others(
     match committed {
         Ok(()) => Ok(flow),
         Err(CommitError::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
+        // Another account has the address by now.
+        Err(CommitError::Taken { .. }) if !changes.is_empty() => {
+            Err(NotTaken::Problem(ACCOUNT_CHANGED))
+        }
         // Another request has moved the flow, the session or the consent on: look again.
         Err(CommitError::Conflict | CommitError::Taken { .. }) => {
             Err(NotTaken::Unmet { kind: Flow::KIND })
         }
         Err(CommitError::Unknown) => ours(app, opened, drawn).await,
         Err(CommitError::Unavailable) => Err(NotTaken::Problem(UNAVAILABLE)),
+    }
+}
+
+/// Commits what a refused step has left, such as the count of wrong codes.
+async fn refuse_and_keep(commit: MultiCommit, refusal: Refusal) -> NotTaken {
+    match commit.commit().await {
+        Ok(()) => NotTaken::Problem(refusal.into()),
+        Err(CommitError::Conflict) => NotTaken::Unmet { kind: Flow::KIND },
+        Err(_) => NotTaken::Problem(UNAVAILABLE),
+    }
+}
+
+fn refused_change(refusal: account::Refusal) -> Problem {
+    match refusal {
+        account::Refusal::PasskeyRefused => PASSKEY_REFUSED,
+        other => {
+            tracing::info!(why = %other, "an account could not be changed by a flow");
+            ACCOUNT_CHANGED
+        }
     }
 }
 
@@ -316,7 +386,7 @@ async fn answer(
     app: &App,
     acting: &Acting<'_>,
     flow: Flow,
-    drawn: Drawn,
+    (drawn, recovery_codes): (Drawn, Vec<Zeroizing<String>>),
 ) -> Result<Answered, Problem> {
     let Acting { opened, context } = acting;
     let Opened { id, seed, source, .. } = opened;
@@ -327,11 +397,14 @@ async fn answer(
                 Flow::Open(open) => open.stage != Stage::SecondFactor,
                 Flow::Over(_) | Flow::Unborn => false,
             };
-            let response = shown(app, opened, going_on).await?.into_response();
+            let outcome = Outcome { recovery_codes, ..Outcome::default() };
+            let outcome = (!outcome.recovery_codes.is_empty()).then_some(outcome);
+            let shown = Shown { id, seed, flow: going_on, outcome };
+            let response = Document::of(app, shown).await?.into_response();
             return Ok(Answered { response, authenticated });
         }
     };
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
     let granted = over.finished.as_ref().is_some_and(|finished| finished.granted);
     if let Some(request) = seed.request.as_ref().filter(|_| granted) {
         let to = redirect_with_code(request, &drawn.code.text, &app.issuer);

@@ -27,6 +27,11 @@ pub const INVALID_CREDENTIALS: Problem = Problem::new(
     "invalid_credentials",
     "the identifier or the credential is wrong",
 );
+pub const TOO_MANY_MESSAGES: Problem = Problem::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_requests",
+    "this flow has sent as many messages as one may: begin a new one",
+);
 pub const UNAVAILABLE: Problem =
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "please try again");
 pub const CLIENT_CHANGED: Problem = Problem::new(
@@ -45,6 +50,11 @@ pub const SIGN_IN_FIRST: Problem = Problem::new(
     "session_required",
     "a flow of this kind begins in a session: sign in first",
 );
+pub const PASSKEY_REFUSED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "passkey_refused",
+    "this passkey is enrolled already, or the account has as many as it may",
+);
 pub const ACCOUNT_CHANGED: Problem = Problem::new(
     StatusCode::CONFLICT,
     "account_changed",
@@ -62,6 +72,8 @@ impl From<Refusal> for Problem {
             Refusal::Over => OVER,
             Refusal::NotNow => NOT_NOW,
             Refusal::NotAChoice => invalid("there is no such organization to choose"),
+            Refusal::Wrong => INVALID_CREDENTIALS,
+            Refusal::TooManyMessages => TOO_MANY_MESSAGES,
         }
     }
 }

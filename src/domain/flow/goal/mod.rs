@@ -5,11 +5,13 @@ mod sign_out;
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
-    Requirement, Timestamp,
-    assurance::Level,
+    Requirement, Timestamp, account,
+    assurance::{Level, Method},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
+
+use std::time::Duration;
 
 /// Every kind of flow.
 pub const ALL: [&dyn Goal; 2] = [&sign_in::SignIn, &sign_out::SignOut];
@@ -19,10 +21,35 @@ pub trait Goal: Send + Sync {
     /// The name of the kind (contract §6).
     fn kind(&self) -> &'static str;
 
-    /// What a person who is signed in already is asked first; `None` where the flow begins without
-    /// a session.
-    fn first_in_session(&self) -> Option<Stage> {
-        None
+    /// What a person is asked first where the flow begins without a session.
+    fn first(&self) -> Stage {
+        Stage::Identify
+    }
+
+    /// Tells whether the flow begins in a session.
+    fn is_in_session(&self) -> bool {
+        false
+    }
+
+    /// What a person who is signed in already is asked first.
+    fn first_in_session(&self, _present: &InSession<'_>) -> Stage {
+        Stage::Confirm
+    }
+
+    /// Tells whether an account that has enrolled a second factor is asked for it.
+    fn asks_second_factor(&self) -> bool {
+        true
+    }
+
+    /// Lists the steps by which a credential can be enrolled now.
+    fn enrols(&self, _open: &Open) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Says what changes in the account when a credential is enrolled; `changes` are the
+    /// credential's own, none of them where the person wants none.
+    fn enrolled(&self, _open: &Open, changes: Vec<account::Command>) -> Vec<account::Command> {
+        changes
     }
 
     /// Returns the level that is asked for.
@@ -32,6 +59,29 @@ pub trait Goal: Send + Sync {
 
     /// Says what is still missing, or what the flow ends in.
     fn next(&self, open: &Open, case: &Case<'_>) -> Next;
+}
+
+/// For how long a proof counts as fresh where something sensitive changes.
+pub const FRESH: Duration = Duration::from_mins(15);
+
+/// A person who is signed in when a flow begins.
+pub struct InSession<'a> {
+    pub person: &'a Person,
+    /// What their account can prove itself by.
+    pub methods: &'a [Method],
+    pub now: Timestamp,
+}
+
+impl InSession<'_> {
+    /// Tells whether enough was proved lately to change a credential: two factors where the account
+    /// has a passkey or an authenticator application, else any proof.
+    pub fn is_fresh(&self) -> bool {
+        let strong = |method: &Method| matches!(method, Method::Passkey | Method::Totp);
+        let evidence = &self.person.evidence;
+        let lately = evidence.last().is_some_and(|at| self.now.since(at) < FRESH);
+        let needed = if self.methods.iter().any(strong) { Level::Aal2 } else { Level::Aal1 };
+        lately && evidence.level(self.now) >= Some(needed)
+    }
 }
 
 /// What a goal looks at beside the flow itself.
@@ -55,6 +105,12 @@ pub enum Next {
 
 /// What only the person can say.
 pub enum Question {
+    /// To prove once more who they are.
+    Credential,
+    /// To prove that an address is theirs.
+    Proof,
+    /// To choose a new credential.
+    Enrol,
     Organization,
     /// Whether the client may have what it asks for.
     Consent(Box<ConsentQuestion>),
@@ -68,6 +124,15 @@ pub struct Ending {
     pub grant: Option<Box<Grant>>,
     /// What was read and must still be so.
     pub requirements: Vec<Requirement>,
+    /// What changes in the person's account.
+    pub changes: Vec<account::Command>,
+}
+
+impl Ending {
+    /// The end of a flow that grants nothing.
+    pub fn of(session: SessionEnding) -> Self {
+        Self { session, grant: None, requirements: Vec::new(), changes: Vec::new() }
+    }
 }
 
 /// What becomes of the person's session.

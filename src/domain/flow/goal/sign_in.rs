@@ -21,7 +21,7 @@ impl Goal for SignIn {
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         let session = SessionEnding::SignedIn;
         let (Some(request), Some(facts)) = (&open.seed.request, case.facts) else {
-            return Next::End(Ending { session, grant: None, requirements: Vec::new() });
+            return Next::End(Ending::of(session));
         };
         let subject = Subject { person: case.person, session: case.session, now: case.now };
         let settle = |allowed| {
@@ -38,7 +38,7 @@ impl Goal for SignIn {
         }
         match settled {
             Settled::Granted { grant, requirements } => {
-                Next::End(Ending { session, grant: Some(grant), requirements })
+                Next::End(Ending { grant: Some(grant), requirements, ..Ending::of(session) })
             }
             Settled::Denied(denial) => Next::Fail(denial),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),

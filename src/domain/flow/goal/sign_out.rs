@@ -1,7 +1,7 @@
 //! `sign_out`: a person ends the session they are in, once they have confirmed it.
 
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
-use crate::domain::flow::{Open, Stage};
+use crate::domain::flow::Open;
 
 pub struct SignOut;
 
@@ -10,15 +10,14 @@ impl Goal for SignOut {
         "sign_out"
     }
 
-    fn first_in_session(&self) -> Option<Stage> {
-        Some(Stage::Confirm)
+    fn is_in_session(&self) -> bool {
+        true
     }
 
     fn next(&self, _open: &Open, case: &Case<'_>) -> Next {
         if !case.allowed {
             return Next::Ask(Question::Confirm);
         }
-        let session = SessionEnding::SignedOut;
-        Next::End(Ending { session, grant: None, requirements: Vec::new() })
+        Next::End(Ending::of(SessionEnding::SignedOut))
     }
 }

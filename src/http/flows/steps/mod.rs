@@ -89,7 +89,12 @@ impl Steps {
 
     /// Returns the rules of flows that are made of these steps.
     pub fn rules(&self) -> Rules {
-        Rules::new(self.proofs())
+        Rules::new(self.proofs()).serving(self.0.iter().map(|step| step.path()))
+    }
+
+    /// Leaves out the steps that cannot be served here.
+    pub fn without(&self, unserved: impl Fn(&dyn Step) -> bool) -> Self {
+        Self(self.0.iter().copied().filter(|step| !unserved(*step)).collect())
     }
 
     fn find(&self, path: &str) -> Option<&'static dyn Step> {

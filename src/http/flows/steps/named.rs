@@ -36,12 +36,7 @@ impl Named {
 
     /// Returns a proof of this account, judged on what was read of it.
     pub fn proved(&self, step: &dyn Step) -> Option<Proved> {
-        self.account().map(|known| Proved {
-            step: step.path(),
-            account: known.id.clone(),
-            version: self.seen.version,
-            second_factors: known.credentials.second_factors(),
-        })
+        self.account().map(|known| Proved::of(step.path(), known, self.seen.version))
     }
 }
 

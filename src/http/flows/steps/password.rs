@@ -46,7 +46,12 @@ impl Step for Password {
     }
 
     fn proof(&self) -> Option<ProofStep> {
-        Some(ProofStep { name: self.path(), worth: Worth::PASSWORD, role: Role::First })
+        Some(ProofStep {
+            name: self.path(),
+            preparing: &[],
+            worth: Worth::PASSWORD,
+            roles: &[Role::First],
+        })
     }
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
@@ -71,7 +76,7 @@ impl Step for Password {
             if verdict.needs_rehash
                 && let Some(version) = rehash(&request, &proved.account, password, hash).await
             {
-                proved.version = version;
+                proved.version = Some(version);
             }
             request.prove(proved, named.attempt, None).await
         })

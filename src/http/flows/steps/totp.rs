@@ -34,7 +34,12 @@ impl Step for Totp {
     }
 
     fn proof(&self) -> Option<ProofStep> {
-        Some(ProofStep { name: self.path(), worth: Worth::TOTP, role: Role::Second })
+        Some(ProofStep {
+            name: self.path(),
+            preparing: &[],
+            worth: Worth::TOTP,
+            roles: &[Role::Second],
+        })
     }
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
@@ -50,8 +55,7 @@ impl Step for Totp {
             let Some(version) = spend(&request, known, &code).await? else {
                 return request.disprove_of(self, Some(account), attempt).await;
             };
-            let second_factors = known.credentials.second_factors();
-            let proved = Proved { step: self.path(), account, version, second_factors };
+            let proved = Proved::of(self.path(), known, version);
             let first = normalise_email(&known.email).map(|email| (throttle::PASSWORD, email));
             request.prove(proved, attempt, first).await
         })

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         authorization::Request,
         client::redirect_uri,
-        flow::{Flow, Seed, SignedIn},
+        flow::{Flow, Seed, SignedIn, Stage},
     },
     http::{
         answer::{
@@ -89,7 +89,8 @@ async fn begin(
 ) -> Result<Response, OAuthError> {
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let (kind, expires_at) = (SIGN_IN.to_owned(), expiry(app));
-    let seed = Seed { kind, channel, expires_at, request: Some(request), signed_in };
+    let (request, stage) = (Some(request), Stage::Identify);
+    let seed = Seed { kind, channel, expires_at, request, stage, signed_in };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };

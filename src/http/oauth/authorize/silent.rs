@@ -59,9 +59,10 @@ async fn try_to_settle(
         if request.wants_more_than(&present.person, app.clock.now()) {
             let account = app.accounts.look_if(anew, &present.person.account).await;
             let account = tries.read(account)?;
-            let factors = account.machine.known().map(|known| known.credentials.second_factors());
-            if let Some(second_factors) = factors.filter(|factors| !factors.is_empty()) {
-                return step_up(request, present, second_factors);
+            let known = account.machine.known();
+            let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
+            if app.flow_rules.has_second_factor(&methods) {
+                return step_up(request, present, methods);
             }
         }
         let client = tries.read(client_of(app, &request, anew).await)?;
@@ -149,7 +150,7 @@ fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
 fn step_up(
     request: Request,
     present: Present,
-    second_factors: Vec<Method>,
+    methods: Vec<Method>,
 ) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
         let why = "the person has not proved as much as is asked for";
@@ -157,7 +158,7 @@ fn step_up(
     }
     let Present { id: session, person, .. } = present;
     let (stage, question) = (Stage::SecondFactor, None);
-    let signed_in = SignedIn { person, session, stage, question, second_factors };
+    let signed_in = SignedIn { person, session, stage, question, methods };
     Ok(Answered::Begin { request: Box::new(request), signed_in: Some(Box::new(signed_in)) })
 }
 
@@ -177,7 +178,7 @@ fn ask(
     }
     let Present { id: session, person, .. } = present;
     let signed_in =
-        Some(Box::new(SignedIn { person, session, stage, question, second_factors: Vec::new() }));
+        Some(Box::new(SignedIn { person, session, stage, question, methods: Vec::new() }));
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 

@@ -1,0 +1,122 @@
+//! What a person changes of their own account: its credentials, and whether its address was proved.
+
+use super::{Account, Command, Event, Known, Refusal, Reply};
+use crate::domain::{Decision, Record, Timestamp};
+
+impl Known {
+    /// Decides a change of an account that is known.
+    pub(super) fn change(&self, command: &Command, now: Timestamp) -> Decision<Account> {
+        let decided = match command {
+            // Their own rules are in `decide`: they look at an account that may not be known.
+            Command::Provision(_)
+            | Command::Create(_)
+            | Command::UseTotp { .. }
+            | Command::Rehash { .. } => Err(Refusal::Exists),
+            Command::VerifyEmail => {
+                let news = (!self.email_verified).then(|| {
+                    (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
+                });
+                Ok(news)
+            }
+            Command::SetPassword(hash) => {
+                let set = Event::PasswordSet { hash: hash.clone(), at: now };
+                Ok(Some((set, Some(Record::new("credential.password_set")))))
+            }
+            Command::EnrolTotp { secret, step } => {
+                let enrolled = Event::TotpEnrolled { secret: secret.clone(), step: *step, at: now };
+                Ok(Some((enrolled, Some(Record::new("credential.totp_enrolled")))))
+            }
+            Command::RemoveTotp if self.credentials.totp().is_none() => Err(Refusal::NoTotp),
+            Command::RemoveTotp => {
+                Ok(Some((Event::TotpRemoved, Some(Record::new("credential.totp_removed")))))
+            }
+            Command::SetRecoveryCodes(codes) => {
+                let set = Event::RecoveryCodesSet { codes: codes.clone(), at: now };
+                Ok(Some((set, Some(Record::new("credential.recovery_codes_set")))))
+            }
+            Command::UseRecoveryCode(code) => {
+                if self.credentials.may_use_recovery_code(code) {
+                    let used = Event::RecoveryCodeUsed(code.clone());
+                    Ok(Some((used, Some(Record::new("credential.recovery_code_used")))))
+                } else {
+                    Err(Refusal::RecoveryCodeSpent)
+                }
+            }
+            Command::AddPasskey(_)
+            | Command::UsePasskey(_)
+            | Command::RenamePasskey { .. }
+            | Command::RemovePasskey { .. } => self.change_passkey(command, now),
+        };
+        match decided {
+            Err(refusal) => Decision::refuse(refusal),
+            Ok(None) => Decision::accept(Vec::new(), Reply::Used),
+            Ok(Some((event, record))) => {
+                let decision = Decision::accept(vec![event], Reply::Used);
+                match record {
+                    Some(record) => decision.recording(record.with("account", self.id.as_str())),
+                    None => decision,
+                }
+            }
+        }
+    }
+
+    fn change_passkey(
+        &self,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Option<(Event, Option<Record>)>, Refusal> {
+        let known =
+            |id: &str| self.credentials.passkey(id).map(|_| ()).ok_or(Refusal::NoSuchPasskey);
+        let record = |event, id: &str| Some(Record::new(event).with("passkey", id));
+        match command {
+            Command::AddPasskey(passkey) if self.credentials.may_add_passkey(passkey) => {
+                let record = record("credential.passkey_added", &passkey.id);
+                Ok(Some((Event::PasskeyAdded { passkey: passkey.clone(), at: now }, record)))
+            }
+            Command::UsePasskey(used) => {
+                known(&used.id)?;
+                // Only what may be an attack is written down; each sign-in has a record of its own.
+                let record = used.counter_regressed.then(|| {
+                    Record::new("credential.passkey_counter_regressed")
+                        .with("passkey", used.id.as_str())
+                });
+                Ok(Some((Event::PasskeyUsed { used: used.clone(), at: now }, record)))
+            }
+            Command::RenamePasskey { id, name } => {
+                known(id)?;
+                Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, None)))
+            }
+            Command::RemovePasskey { id } => {
+                known(id)?;
+                let record = record("credential.passkey_removed", id);
+                Ok(Some((Event::PasskeyRemoved { id: id.clone() }, record)))
+            }
+            _ => Err(Refusal::PasskeyRefused),
+        }
+    }
+
+    pub(super) fn apply(&mut self, event: &Event) {
+        let credentials = &mut self.credentials;
+        match event {
+            Event::Provisioned(known) => *self = (**known).clone(),
+            Event::TotpUsed { step } => credentials.use_totp(*step),
+            Event::Rehashed(hash) => credentials.rehash(hash),
+            Event::EmailVerified { at } => (self.email_verified, self.updated_at) = (true, *at),
+            Event::PasswordSet { hash, at } => credentials.set_password(hash.clone(), *at),
+            Event::TotpEnrolled { secret, step, at } => {
+                credentials.set_totp(secret.clone(), *step, *at);
+            }
+            Event::TotpRemoved => credentials.remove_totp(),
+            Event::PasskeyAdded { passkey, at } => {
+                credentials.add(super::CredentialKind::Passkey(passkey.clone()), *at);
+            }
+            Event::PasskeyUsed { used, at } => credentials.use_passkey(used, *at),
+            Event::PasskeyRenamed { id, name } => credentials.rename_passkey(id, name),
+            Event::PasskeyRemoved { id } => credentials.remove_passkey(id),
+            Event::RecoveryCodesSet { codes, at } => {
+                credentials.set_recovery_codes(codes.clone(), *at);
+            }
+            Event::RecoveryCodeUsed(code) => credentials.use_recovery_code(code),
+        }
+    }
+}

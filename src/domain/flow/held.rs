@@ -1,0 +1,52 @@
+//! What the first half of a step leaves for the second: a code that was sent, a ceremony that was
+//! begun, a secret that is not enrolled yet.
+
+use crate::domain::{Fingerprint, Timestamp, account::SealedSecret};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How many wrong codes are borne for one that was sent.
+pub const MOST_WRONG: u32 = 10;
+
+/// How many messages one flow has sent at most.
+pub const MOST_MESSAGES: u32 = 10;
+
+/// What waits in a flow for the step that takes it; there is one for a step at most, and a new one
+/// takes the former's end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The name of the step that takes it.
+    pub step: String,
+    pub content: HeldContent,
+    pub expires_at: Timestamp,
+    /// How many wrong codes were presented.
+    #[serde(default)]
+    pub wrong: u32,
+    /// The account that it was made for, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldContent {
+    /// Of a code or a link that was sent, under a key; what can be guessed is not kept unkeyed.
+    Code(Fingerprint),
+    /// The state of a WebAuthn ceremony.
+    Ceremony(Value),
+    /// A secret that must be read back.
+    Secret(SealedSecret),
+}
+
+impl Held {
+    /// Tells whether it may be taken by `step` now.
+    pub fn is_for(&self, step: &str, now: Timestamp) -> bool {
+        self.step == step && now < self.expires_at
+    }
+
+    /// Returns what tells this one from every other.
+    pub fn mark(&self) -> Fingerprint {
+        let text = serde_json::to_vec(&self.content).expect("plain data with text keys is JSON");
+        Fingerprint::of(&text)
+    }
+}

@@ -1,0 +1,143 @@
+//! Proofs, right and wrong, and credentials that are enrolled.
+
+use super::{
+    Flow, HeldContent, MOST_WRONG, Material, Open, Proved, Refusal, Rules, Stage,
+    step::AccountChange,
+};
+use crate::domain::{
+    Decision, Fingerprint, Record, Timestamp,
+    account::Command,
+    assurance::{Evidence, Level, Method},
+    authorization::Denial,
+    grant::Person,
+};
+
+/// How many wrong credentials end a flow.
+pub const MOST_ATTEMPTS: u32 = 10;
+
+impl Open {
+    /// Takes what the flow held for a step; it is good for once.
+    pub(super) fn spend(
+        &mut self,
+        step: &str,
+        spends: Option<Fingerprint>,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let held = self.held_for(step, now).map(super::Held::mark);
+        if held != spends {
+            return Err(Refusal::NotNow);
+        }
+        self.held.retain(|held| held.step != step);
+        Ok(())
+    }
+
+    /// Compares a code that was sent with the one that comes back.
+    pub(super) fn present(
+        mut self,
+        step: &str,
+        code: Fingerprint,
+        proved: Option<(&Proved, &Material)>,
+        (rules, now): (&Rules, Timestamp),
+    ) -> Decision<Flow> {
+        let held = self.held.iter_mut().find(|held| held.is_for(step, now));
+        let account = proved.map(|(proved, _)| proved.account.clone());
+        let right = match &held {
+            Some(held) => held.content == HeldContent::Code(code) && held.account == account,
+            None => false,
+        };
+        let Some((proved, material)) = proved.filter(|_| right) else {
+            if let Some(held) = held {
+                held.wrong += 1;
+            }
+            self.held.retain(|held| held.wrong < MOST_WRONG);
+            return self.disprove(step, account.as_deref()).refusing(Refusal::Wrong);
+        };
+        self.held.retain(|held| held.step != step);
+        self.prove(&Proved { spends: None, ..proved.clone() }, material, rules, now)
+    }
+
+    /// Counts a wrong proof; a ceremony that was answered wrongly is over.
+    pub(super) fn disprove(mut self, step: &str, account: Option<&str>) -> Decision<Flow> {
+        self.attempts += 1;
+        let ceremony = |content: &HeldContent| matches!(content, HeldContent::Ceremony(_));
+        self.held.retain(|held| held.step != step || !ceremony(&held.content));
+        let exhausted = self.attempts >= MOST_ATTEMPTS;
+        let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
+        let record = match account {
+            Some(account) => Record::new("sign_in.failed").with("account", account),
+            // Any caller can invent identifiers without end.
+            None => Record::counted("sign_in.failed"),
+        };
+        decision.recording(record.with("step", step))
+    }
+
+    pub(super) fn prove(
+        mut self,
+        proved: &Proved,
+        material: &Material,
+        rules: &Rules,
+        now: Timestamp,
+    ) -> Decision<Flow> {
+        let Some(worth) = proved.worth.or_else(|| rules.worth(proved.step)) else {
+            return Decision::refuse(Refusal::NotNow);
+        };
+        if let Err(refusal) = self.spend(proved.step, proved.spends, now) {
+            return Decision::refuse(refusal);
+        }
+        let evidence = match &self.person {
+            None => Evidence::of(worth.given(now)),
+            Some(person) if person.account == proved.account => {
+                person.evidence.and(worth.given(now))
+            }
+            // Two halves of two accounts are no proof of one.
+            Some(_) => return Decision::refuse(Refusal::NotNow),
+        };
+        let was_second = self.stage == Stage::SecondFactor;
+        let single = evidence.level(now) < Some(Level::Aal2);
+        self.person = Some(Person { account: proved.account.clone(), evidence });
+        // Whom they named is known by now: the name is not kept.
+        (self.identifier, self.proved_here) = (None, true);
+        self.methods.clone_from(&proved.methods);
+        let decision = if single && !was_second && self.asks_second_factor(rules) {
+            self.stage = Stage::SecondFactor;
+            self.moved()
+        } else {
+            self.settle(material, rules, false, now)
+        };
+        proved.requirement().into_iter().fold(decision, Decision::requiring)
+    }
+
+    /// Tells whether a single factor is followed by another: always where an authenticator
+    /// application is enrolled, and where two factors are wanted and the account has them.
+    fn asks_second_factor(&self, rules: &Rules) -> bool {
+        let Some(goal) = rules.goal(&self.seed.kind) else { return false };
+        let enrolled = self.methods.contains(&Method::Totp);
+        let wanted = goal.required(&self.seed) >= Level::Aal2;
+        goal.asks_second_factor()
+            && (enrolled || wanted)
+            && self.second_factors(rules).next().is_some()
+    }
+
+    /// Enrols a credential, and goes on.
+    pub(super) fn enrol(
+        mut self,
+        changes: &[Command],
+        material: &Material,
+        rules: &Rules,
+        now: Timestamp,
+    ) -> Decision<Flow> {
+        let (Some(person), Some(goal)) = (self.person.clone(), rules.goal(&self.seed.kind)) else {
+            return Decision::refuse(Refusal::NotNow);
+        };
+        let changes = goal.enrolled(&self, changes.to_vec());
+        self.enrolled = true;
+        let mut decision = self.settle(material, rules, false, now);
+        if let Ok(reply) = &mut decision.outcome {
+            let account = person.account;
+            let change = |command| AccountChange { account: account.clone(), command };
+            let first: Vec<AccountChange> = changes.into_iter().map(change).collect();
+            reply.changes.splice(0..0, first);
+        }
+        decision
+    }
+}

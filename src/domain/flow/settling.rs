@@ -1,0 +1,153 @@
+//! What follows from all that is known: a question, or the end.
+
+use super::{
+    AccountChange, Event, Finished, FinishedSession, Flow, Material, Open, Over, Refusal, Reply,
+    Rules, SessionChange, Stage,
+    goal::{Case, Ending, Next, Question, SessionEnding},
+};
+use crate::domain::{
+    Decision, Record, Requirement, Timestamp,
+    account::Account,
+    assurance::amr,
+    grant::Person,
+    session::{self, Session},
+    token_family::{self, TokenFamily},
+};
+
+impl Open {
+    /// Goes on until the person must be asked.
+    pub(super) fn settle(
+        mut self,
+        material: &Material,
+        rules: &Rules,
+        allowed: bool,
+        now: Timestamp,
+    ) -> Decision<Flow> {
+        let (Some(person), Some(goal)) = (self.person.clone(), rules.goal(&self.seed.kind)) else {
+            return Decision::refuse(Refusal::NotNow);
+        };
+        if self.seed.request.is_some() && material.facts.is_none() {
+            return Decision::refuse(Refusal::NotNow);
+        }
+        let (session, change) = self.session(material);
+        let facts = material.facts.as_ref();
+        let case = Case { person: &person, session: &session, facts, allowed, now };
+        match goal.next(&self, &case) {
+            Next::Fail(denial) => self.fail(denial),
+            Next::Ask(question) => {
+                (self.stage, self.question) = match question {
+                    Question::Credential => (Stage::Credential, None),
+                    Question::Proof => (Stage::Proof, None),
+                    Question::Enrol => (Stage::Enrol, None),
+                    Question::Organization => (Stage::Organization, None),
+                    Question::Consent(asked) => (Stage::Consent, Some(asked)),
+                    Question::Confirm => (Stage::Confirm, None),
+                };
+                self.moved()
+            }
+            Next::End(ending) => {
+                let session = FinishedSession { id: session, change };
+                self.end(ending, session, material, now)
+            }
+        }
+    }
+
+    /// Says in which session the flow ends, if it ends signed in.
+    fn session(&self, material: &Material) -> (String, SessionChange) {
+        let fresh = &material.fresh;
+        let present = match &self.seed.signed_in {
+            Some(signed_in) => Some(&signed_in.session),
+            None => fresh.present.as_ref(),
+        };
+        match present {
+            None => (fresh.session_id.clone(), SessionChange::Begun),
+            Some(id) if self.proved_here => (id.clone(), SessionChange::Renewed),
+            Some(id) => (id.clone(), SessionChange::Kept),
+        }
+    }
+
+    fn end(
+        self,
+        ending: Ending,
+        mut session: FinishedSession,
+        material: &Material,
+        now: Timestamp,
+    ) -> Decision<Flow> {
+        let Ending { session: becomes, grant, requirements, changes } = ending;
+        let Some(person) = self.person.clone() else { return Decision::refuse(Refusal::NotNow) };
+        if becomes == SessionEnding::SignedOut {
+            session.change = SessionChange::Ended;
+        }
+        let touched = becomes != SessionEnding::Untouched;
+        let (fresh, request) = (&material.fresh, self.seed.request.clone());
+        let over = Over {
+            seed: self.seed,
+            person: Some(person.clone()),
+            denial: None,
+            finished: Some(Finished {
+                family_id: fresh.family_id.clone(),
+                granted: grant.is_some(),
+                session: touched.then(|| session.clone()),
+            }),
+        };
+        let account = &person.account;
+        let change = |command| AccountChange { account: account.clone(), command };
+        let changes: Vec<AccountChange> = changes.into_iter().map(change).collect();
+        let reply = Reply { granted: grant.clone(), changes, ..Reply::over(over.clone()) };
+        let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
+        if becomes == SessionEnding::SignedIn {
+            decision = sign_in(decision, &person, &session, material, now);
+            if self.proved_here {
+                decision = decision.recording(signed_in(&person, &session));
+            }
+        }
+        if let (Some(grant), Some(request)) = (grant, request) {
+            decision = decision.recording(grant.record("authorization.granted"));
+            let begin = token_family::Begin {
+                grant: *grant,
+                code: fresh.code,
+                code_lives: fresh.code_lives,
+                redirect_uri: request.redirect_uri,
+                challenge: request.challenge,
+                nonce: request.nonce,
+                requirements: Vec::new(),
+            };
+            // Its session is being born, or required above. An account that this very flow has made
+            // may be made in this very commit.
+            if self.applicant.is_none() {
+                decision = decision.requiring(Requirement::live::<Account>(&*person.account));
+            }
+            decision = decision.bearing(TokenFamily::birth(&*fresh.family_id, begin, now));
+        }
+        requirements.into_iter().fold(decision, Decision::requiring)
+    }
+}
+
+/// Begins the session, or requires the one that goes on.
+fn sign_in(
+    decision: Decision<Flow>,
+    person: &Person,
+    session: &FinishedSession,
+    material: &Material,
+    now: Timestamp,
+) -> Decision<Flow> {
+    if session.change != SessionChange::Begun {
+        return decision.requiring(Requirement::live::<Session>(&*session.id));
+    }
+    let fresh = &material.fresh;
+    let begin = session::Begin {
+        person: person.clone(),
+        token: fresh.session_token,
+        idle: fresh.session_idle,
+        ceiling: fresh.session_ceiling,
+    };
+    decision.bearing(Session::birth(&*session.id, begin, now))
+}
+
+fn signed_in(person: &Person, session: &FinishedSession) -> Record {
+    let methods = amr(&person.evidence.methods());
+    Record::new("sign_in.succeeded")
+        .with("account", person.account.as_str())
+        .with("session", session.id.as_str())
+        .with("methods", methods.join(" "))
+}
