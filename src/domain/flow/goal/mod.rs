@@ -1,5 +1,6 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_totp;
 mod sign_in;
 mod sign_out;
 mod verify_email;
@@ -15,7 +16,8 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: &[&dyn Goal] = &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail];
+pub const ALL: &[&dyn Goal] =
+    &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail, &enroll_totp::EnrollTotp];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {
