@@ -9,7 +9,7 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -66,6 +66,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -89,6 +90,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -149,6 +151,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -196,6 +199,7 @@ impl Running {
             registration: plan.registration,
             flow_rules,
             rates: plan.rates,
+            passwords,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),
