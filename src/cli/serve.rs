@@ -93,7 +93,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         listen: vec![config.listen],
         tls,
         operator: operator(config.operator.listen),
-        lifetimes: lifetimes(&config.lifetimes),
+        lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         links: links(&config.links),
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },

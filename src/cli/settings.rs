@@ -211,7 +211,10 @@ pub(super) fn faults_of(faults: &[Fault]) -> Failure {
 }
 
 /// Lifetimes, as the endpoints take them.
-pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
+pub(super) fn lifetimes(
+    given: &config::Lifetimes,
+    assurance: &config::Assurance,
+) -> http::Lifetimes {
     http::Lifetimes {
         authorization_code: given.authorization_code,
         access_token: given.access_token,
@@ -221,6 +224,7 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         flow: given.flow,
+        remember_device: assurance.remember_device,
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    /// How long a browser is remembered in which two factors were proved; `None` is not at all.
+    pub remember_device: Option<Duration>,
 }
 
 impl Lifetimes {

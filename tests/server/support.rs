@@ -140,6 +140,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     flow: Duration::from_mins(15),
+    remember_device: None,
 };
 
 pub struct TestServer {

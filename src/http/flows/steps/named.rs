@@ -43,11 +43,24 @@ impl Named {
 impl StepRequest<'_> {
     /// Charges an attempt to the identifier, whether or not an account has it, and looks it up.
     pub async fn named(&self, step: &dyn Step) -> Result<Named, Problem> {
-        let identifier = self.offered(step).await?.identifier.ok_or(NOT_NOW)?;
+        let open = self.offered(step).await?;
+        if let Some(person) = &open.person {
+            return self.known(step, &person.account).await;
+        }
+        let identifier = open.identifier.ok_or(NOT_NOW)?;
         // What is not an address belongs to no account, and costs the same.
         let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
         let attempt = self.charge_attempt(step.path(), &email).await?;
         Ok(Named { seen: find(self.app, &email).await?, attempt })
+    }
+
+    /// A person who is known already proves it once more; the attempt is charged to their address.
+    async fn known(&self, step: &dyn Step, account: &str) -> Result<Named, Problem> {
+        let seen = self.app.accounts.peek(account).await?;
+        let known = seen.machine.known().ok_or(UNAVAILABLE)?;
+        let email = normalise_email(&known.email).unwrap_or_else(|| known.email.to_lowercase());
+        let attempt = self.charge_attempt(step.path(), &email).await?;
+        Ok(Named { seen, attempt })
     }
 
     /// A browser in which the person signed in before has an allowance of its own when that of the
