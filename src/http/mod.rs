@@ -12,7 +12,7 @@
 //! | `facts` | what is looked up before a decision: target, session, memberships, token validity |
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
-//! | `oauth`, `flows`, [`operator`] | the endpoints, one file each |
+//! | `oauth`, `flows`, `me`, [`operator`] | the endpoints, one file each |
 
 pub mod answer;
 pub mod app;
@@ -21,6 +21,7 @@ mod facts;
 pub mod flows;
 mod layers;
 pub mod limits;
+mod me;
 mod oauth;
 pub mod operator;
 mod options;

@@ -9,6 +9,7 @@ use super::{
         cors::Cors,
         envelope::{self, Envelope, EnvelopeOptions},
     },
+    me,
     oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
     routes,
     vitals::Vitals,
@@ -16,7 +17,7 @@ use super::{
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, delete, get, post},
 };
 use tower::ServiceBuilder;
 
@@ -42,7 +43,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 13] = {
+const ROUTES: [Route; 18] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -59,6 +60,16 @@ const ROUTES: [Route; 13] = {
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
+        route(routes::ME, || get(me::overview), OurPages, Problem),
+        route(routes::MY_SESSIONS, || get(me::sessions), OurPages, Problem),
+        route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
+        route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
+        route(
+            routes::MY_PASSKEY,
+            || delete(me::remove_passkey).patch(me::rename_passkey),
+            OurPages,
+            Problem,
+        ),
     ]
 };
 

@@ -32,6 +32,7 @@ mod indistinguishable;
 mod introspection;
 mod key_rotation;
 mod keys;
+mod me;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
@@ -44,12 +45,14 @@ mod races;
 mod refusals;
 mod registered;
 mod registration;
+mod remembered;
 mod rotation;
 mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;
 mod sign_in;
+mod step_up;
 mod support;
 mod tokens;
 mod toy_flow;
