@@ -8,6 +8,7 @@
 //! | known | verify e-mail | known, its address proved | |
 //! | known | set password, enrol or remove TOTP, add, use, rename or remove a passkey | known, with it | it is not there; too many |
 //! | known | set recovery codes | known; the set before is void | |
+//! | known | issue recovery codes | known, with a set | there are unused ones |
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
@@ -115,6 +116,8 @@ pub enum Command {
         id: String,
     },
     SetRecoveryCodes(RecoveryCodes),
+    /// A set that comes with a new credential, for an account that has no code left.
+    IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
 }
@@ -167,6 +170,8 @@ pub enum Refusal {
     PasskeyRefused,
     #[error("there is no authenticator application")]
     NoTotp,
+    #[error("there are recovery codes that were not used yet")]
+    RecoveryCodesLeft,
     #[error("the recovery code is wrong or was used before")]
     RecoveryCodeSpent,
 }
@@ -274,9 +279,8 @@ impl Machine for Account {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self.known()) {
-            (Command::Provision(draft), _) => self.provision(draft, now),
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
-            (Command::Create(draft), None) => self.provision(draft, now),
+            (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());

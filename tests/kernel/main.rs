@@ -22,6 +22,7 @@ mod import_cycles;
 mod janitor;
 mod keys;
 mod ledger;
+mod mail_server;
 mod model;
 mod multi_commit;
 mod outbox;
@@ -32,6 +33,7 @@ mod security_log_lanes;
 mod security_log_retention;
 #[path = "../shared/world.rs"]
 mod shared;
+mod sms_gateway;
 mod supervision;
 mod support;
 mod throttles;

@@ -10,12 +10,14 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
 mod client_failures;
+mod codes;
 mod commands;
 mod consents;
 mod contexts;
@@ -32,6 +34,7 @@ mod indistinguishable;
 mod introspection;
 mod key_rotation;
 mod keys;
+mod mailbox;
 mod me;
 mod metadata;
 mod operator;
@@ -42,6 +45,7 @@ mod outside;
 mod passwords;
 mod person;
 mod races;
+mod recovery_codes;
 mod refusals;
 mod registered;
 mod registration;
@@ -55,6 +59,7 @@ mod sign_in;
 mod step_up;
 mod support;
 mod tokens;
+mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;

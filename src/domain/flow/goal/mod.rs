@@ -1,8 +1,10 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_totp;
 mod sign_in;
 mod sign_out;
 mod step_up;
+mod verify_email;
 
 pub use step_up::{STEP_UP, Wanted};
 
@@ -16,7 +18,13 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: [&dyn Goal; 3] = [&sign_in::SignIn, &sign_out::SignOut, &step_up::StepUp];
+pub const ALL: &[&dyn Goal] = &[
+    &sign_in::SignIn,
+    &sign_out::SignOut,
+    &step_up::StepUp,
+    &verify_email::VerifyEmail,
+    &enroll_totp::EnrollTotp,
+];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {
