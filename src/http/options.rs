@@ -22,6 +22,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    /// How long a browser is remembered in which two factors were proved; `None` is not at all.
+    pub remember_device: Option<Duration>,
     pub one_time_code: Duration,
     pub magic_link: Duration,
 }

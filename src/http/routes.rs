@@ -18,3 +18,9 @@ pub const MAILBOX: &str = "/mailbox";
 pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
 pub const FLOW_STEP: &str = "/flows/{id}/{*step}";
+
+pub const ME: &str = "/me";
+pub const MY_SESSIONS: &str = "/me/sessions";
+pub const MY_SESSION: &str = "/me/sessions/{id}";
+pub const MY_PASSKEYS: &str = "/me/passkeys";
+pub const MY_PASSKEY: &str = "/me/passkeys/{id}";

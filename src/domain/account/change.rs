@@ -89,7 +89,8 @@ impl Known {
             }
             Command::RenamePasskey { id, name } => {
                 known(id)?;
-                Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, None)))
+                let record = record("credential.passkey_renamed", id);
+                Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, record)))
             }
             Command::RemovePasskey { id } => {
                 known(id)?;

@@ -142,9 +142,10 @@ pub async fn proceed_noting(
         Some(present) if present.person.account == asking.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
     };
+    let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     for number in 0..TRIES {
         let facts = facts(app, opened, &asking, number > 0).await?;
-        let drawn = draw(app, own.clone());
+        let drawn = draw(app, acting, own.clone(), remembered);
         let material = Material { facts, fresh: drawn.fresh.clone() };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
@@ -364,10 +365,12 @@ async fn facts(
     Ok(Some(Box::pin(reader.gather()).await?))
 }
 
-fn draw(app: &App, present: Option<String>) -> Drawn {
+fn draw(app: &App, acting: &Acting<'_>, present: Option<String>, remembered: bool) -> Drawn {
     let (vault, dice) = (app.vault.now(), &*app.dice);
     let (session_id, family_id) = (draw_id(dice), draw_id(dice));
-    let owner = present.as_deref().unwrap_or(&session_id);
+    // A flow that began in a session goes on in it, whatever session this request comes with.
+    let began_in = acting.opened.seed.signed_in.as_ref().map(|signed_in| &signed_in.session);
+    let owner = began_in.or(present.as_ref()).unwrap_or(&session_id);
     let session = OpaqueKind::Session.mint(owner, &vault, dice);
     let code = OpaqueKind::AuthorizationCode.mint(&family_id, &vault, dice);
     let fresh = Fresh {
@@ -375,6 +378,8 @@ fn draw(app: &App, present: Option<String>) -> Drawn {
         session_token: session.fingerprint,
         session_idle: app.lifetimes.session_idle,
         session_ceiling: app.lifetimes.session_ceiling,
+        device: acting.context.device(),
+        remembered,
         family_id,
         code: code.fingerprint,
         code_lives: app.lifetimes.authorization_code,
@@ -424,7 +429,8 @@ async fn answer(
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
-            cookies.extend(over.person.as_ref().map(|person| known_browser::remember(app, person)));
+            let keep = |person| known_browser::remember(app, source, person);
+            cookies.extend(over.person.as_ref().map(keep));
         }
         if !source.has_scripts {
             outcome.session_token = Some(drawn.session.text);
