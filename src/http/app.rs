@@ -8,7 +8,7 @@ use super::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
         registrations::Registrations, request_permits::RequestPermits,
     },
-    options::{AppOptions, Lifetimes, Links},
+    options::{AppOptions, Channels, Lifetimes, Links},
     vitals::Vitals,
 };
 use crate::{
@@ -32,6 +32,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
     },
+    messages::Mailbox,
     store::views::FreshReads,
     system::System,
 };
@@ -80,6 +81,8 @@ pub struct Inner {
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    channels: Channels,
+    pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fixed: Fixed,
     pub(super) request_permits: RequestPermits,
@@ -153,6 +156,8 @@ impl App {
             links: options.links,
             origins: origins.clone(),
             registration: options.registration,
+            channels: options.channels,
+            mailbox: options.mailbox,
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
             pace: Pace::new(options.rates, options.addresses, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
@@ -174,6 +179,11 @@ impl App {
 
     pub fn vitals(&self) -> Arc<Vitals> {
         self.vitals.clone()
+    }
+
+    /// By what people can be written to.
+    pub fn channels(&self) -> Channels {
+        self.channels
     }
 
     /// How often one address may ask.

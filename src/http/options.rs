@@ -1,7 +1,7 @@
 //! What the public endpoints are built from.
 
 use super::{layers::host::Hosts, limits::pace::Rates};
-use crate::{domain::flow::Rules, transport::AddressRules};
+use crate::{domain::flow::Rules, messages::Mailbox, transport::AddressRules};
 use axum::http::HeaderValue;
 use std::{sync::Arc, time::Duration};
 use url::Url;
@@ -64,6 +64,17 @@ pub struct AppOptions {
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    /// By what people can be written to.
+    pub channels: Channels,
+    /// Where everything sent can be read; a development server has one.
+    pub mailbox: Option<Arc<Mailbox>>,
+}
+
+/// By what people can be written to: a step that sends a code is offered only where it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    pub mail: bool,
+    pub sms: bool,
 }
 
 /// How much is taken at once, and for how long.

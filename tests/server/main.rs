@@ -32,6 +32,7 @@ mod indistinguishable;
 mod introspection;
 mod key_rotation;
 mod keys;
+mod mailbox;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]

@@ -20,6 +20,7 @@ use porteiro::{
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
+    messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -168,6 +169,8 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    /// Whether mails and SMS can be sent, and read at `/mailbox`.
+    pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -194,6 +197,7 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -256,6 +260,11 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                messages: if options.mailbox {
+                    Messages::in_mailbox(clock.clone())
+                } else {
+                    Messages::default()
+                },
                 fault_injection: options.fault_injection,
             },
         };
