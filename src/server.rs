@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     crypto::SystemDice,
     domain::{
-        Clock,
+        Clock, Locale,
         flow::{Goal, Rules},
     },
     http::{
@@ -45,6 +45,8 @@ pub struct Plan {
     pub lifetimes: Lifetimes,
     /// Where people are sent.
     pub links: Links,
+    /// The language of people who have not said theirs.
+    pub locale: Locale,
     pub hosts: Hosts,
     /// Networks of proxies, behind which many callers share an address.
     pub proxies: Vec<IpNet>,
@@ -175,7 +177,9 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
+        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
         let Flows { steps, goals } = flows;
+        let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
@@ -188,7 +192,8 @@ impl Running {
             registration: plan.registration,
             flow_rules,
             rates: plan.rates,
-            channels: Channels { mail: messages.has_mail(), sms: messages.has_sms() },
+            channels,
+            locale: plan.locale,
             mailbox: messages.mailbox(),
         };
         let vitals = Arc::new(router::vitals());

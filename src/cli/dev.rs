@@ -91,6 +91,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes),
         links: links(&config.links),
+        locale: config.screens.default_locale,
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,

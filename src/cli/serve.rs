@@ -104,6 +104,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes),
         links: links(&config.links),
+        locale: config.screens.default_locale,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,

@@ -18,7 +18,7 @@ use crate::{
     },
     crypto::{Dice, SharedVault},
     domain::{
-        Clock, Context,
+        Clock, Context, Locale,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
@@ -78,6 +78,7 @@ pub struct Inner {
     pub(super) vault: SharedVault,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
+    pub(super) locale: Locale,
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
@@ -154,6 +155,7 @@ impl App {
             vault: system.vault(),
             cookies,
             links: options.links,
+            locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
             channels: options.channels,

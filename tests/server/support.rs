@@ -141,6 +141,8 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     flow: Duration::from_mins(15),
+    one_time_code: Duration::from_mins(10),
+    magic_link: Duration::from_mins(15),
 };
 
 pub struct TestServer {
@@ -244,6 +246,7 @@ impl TestServer {
             operator: OperatorAddress::At(loopback()),
             lifetimes: options.lifetimes,
             links: options.links,
+            locale: porteiro::domain::Locale::English,
             hosts: options.hosts,
             proxies: options.proxies,
             registration: options.registration,

@@ -2,6 +2,7 @@
 
 mod sign_in;
 mod sign_out;
+mod verify_email;
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
@@ -14,7 +15,7 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: [&dyn Goal; 2] = [&sign_in::SignIn, &sign_out::SignOut];
+pub const ALL: &[&dyn Goal] = &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {
