@@ -4,7 +4,7 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, lifetimes, links, no_store, rates, runtime_options},
+    settings::{Given, cannot_start, lifetimes, links, no_store, rates, runtime_options, sign_up},
     unsupported_settings,
 };
 use crate::{
@@ -108,6 +108,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

@@ -9,6 +9,7 @@
 //! | known | set password, enrol or remove TOTP, add, use, rename or remove a passkey | known, with it | it is not there; too many |
 //! | known | set recovery codes | known; the set before is void | |
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
+//! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
 //! again must not undo what the person has changed since. The normalised address is the account's
@@ -32,7 +33,7 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp};
+use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,6 +60,9 @@ pub struct Known {
     #[serde(default)]
     pub credentials: Credentials,
     pub profile: Profile,
+    /// How often it was recovered: what was proved in an earlier epoch is worth nothing any more.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
     pub created_at: Timestamp,
     /// When anything of it last changed.
     pub updated_at: Timestamp,
@@ -117,6 +121,14 @@ pub enum Command {
     SetRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
+    /// The person could not sign in any more, and has proved by mail that the account is theirs; the
+    /// new credential follows.
+    Recover {
+        /// A saved recovery code was proved as well.
+        saved_code: bool,
+        /// The new credential is a password, and nothing else.
+        password_only: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +152,16 @@ pub enum Event {
     PasskeyRemoved { id: String },
     RecoveryCodesSet { codes: RecoveryCodes, at: Timestamp },
     RecoveryCodeUsed(PasswordHash),
+    Recovered { credentials: Removed, at: Timestamp },
+}
+
+/// Which credentials a recovery removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// All but saved recovery codes.
+    Replaced,
+    /// None: mail alone replaces no second factor.
+    Nothing,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -169,6 +191,8 @@ pub enum Refusal {
     NoTotp,
     #[error("the recovery code is wrong or was used before")]
     RecoveryCodeSpent,
+    #[error("mail alone replaces no second factor")]
+    SecondFactorStays,
 }
 
 impl Known {
@@ -186,6 +210,7 @@ impl Known {
             email_verified: false,
             credentials,
             profile: Profile::default(),
+            epoch: 0,
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
         }

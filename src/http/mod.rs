@@ -32,4 +32,4 @@ pub mod vitals;
 
 pub use app::App;
 pub use layers::host::Hosts;
-pub use options::{AppOptions, Channels, Lifetimes, Limits, Links};
+pub use options::{AppOptions, Channels, Lifetimes, Limits, Links, SignUp};

@@ -2,13 +2,14 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    problems::SIGN_IN_FIRST,
+    invited,
+    problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
     ticket::Ticket,
 };
 use crate::{
     domain::{
         Context,
-        flow::{Flow, Goal, InSession, Seed, SignedIn},
+        flow::{Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, Seed, SignedIn, Stage},
     },
     http::{
         answer::error::Problem,
@@ -30,18 +31,29 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 pub struct Body {
     kind: String,
+    /// Of an invitation.
+    #[serde(default)]
+    token: Option<String>,
 }
 
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    Json { headers, body: Body { kind }, .. }: Json<Body>,
+    Json { headers, body: Body { kind, token }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
     app.pace.take(Purpose::Flow, address, app.clock.now())?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
     let goal = app.flow_rules.goal(&kind).ok_or_else(unknown)?;
+    if kind == SIGN_UP && !app.sign_up.open {
+        return Err(SIGN_UP_CLOSED);
+    }
+    let invited = match token {
+        _ if kind != INVITATION => None,
+        None => return Err(Problem::wrong_member("#/token", "is missing")),
+        Some(token) => Some(invited::find(&app, &token).await?),
+    };
     // A caller that posts JSON is a program, unless a browser says that it is one.
     let mut source = RequestSource::of(&headers, app.cookies);
     source.is_browser = source.has_scripts;
@@ -51,8 +63,13 @@ pub async fn post(
         None
     };
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let (expires_at, stage) = (expiry(&app), goal.first());
-    let seed = Seed { kind, channel, expires_at, request: None, stage, signed_in };
+    let stage = match &invited {
+        None => goal.first(),
+        Some(Invited { account: None, .. }) => Stage::Profile,
+        Some(_) => Stage::Credential,
+    };
+    let (expires_at, request) = (expiry(&app), None);
+    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let document = Document::of(&app, shown).await?;

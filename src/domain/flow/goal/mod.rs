@@ -1,13 +1,20 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod invitation;
+mod recovery;
 mod sign_in;
 mod sign_out;
+mod sign_up;
 mod verify_email;
+
+pub use invitation::INVITATION;
+pub use recovery::RECOVERY;
+pub use sign_up::SIGN_UP;
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
-    assurance::{Level, Method},
+    assurance::{Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
@@ -15,7 +22,14 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: &[&dyn Goal] = &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail];
+pub const ALL: &[&dyn Goal] = &[
+    &sign_in::SignIn,
+    &sign_out::SignOut,
+    &verify_email::VerifyEmail,
+    &sign_up::SignUp,
+    &recovery::Recovery,
+    &invitation::Invitation,
+];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {
@@ -40,6 +54,21 @@ pub trait Goal: Send + Sync {
     /// Tells whether an account that has enrolled a second factor is asked for it.
     fn asks_second_factor(&self) -> bool {
         true
+    }
+
+    /// Tells whether the only first proof is one that is sent to the address of the account.
+    fn proves_by_mail(&self) -> bool {
+        false
+    }
+
+    /// What the beginning of the flow has proved of the address of an applicant.
+    fn vouches(&self, _seed: &Seed) -> Option<Worth> {
+        None
+    }
+
+    /// Tells whether the holder of the account's address can stop the flow.
+    fn can_be_stopped(&self) -> bool {
+        false
     }
 
     /// Lists the steps by which a credential can be enrolled now.
@@ -127,12 +156,23 @@ pub struct Ending {
     pub requirements: Vec<Requirement>,
     /// What changes in the person's account.
     pub changes: Vec<account::Command>,
+    /// Everything ends that the account is signed in by: sessions, and what clients were granted.
+    pub signs_out_everywhere: bool,
+    /// The id of the invitation that the person accepts.
+    pub accepts: Option<String>,
 }
 
 impl Ending {
     /// The end of a flow that grants nothing.
     pub fn of(session: SessionEnding) -> Self {
-        Self { session, grant: None, requirements: Vec::new(), changes: Vec::new() }
+        Self {
+            session,
+            grant: None,
+            requirements: Vec::new(),
+            changes: Vec::new(),
+            signs_out_everywhere: false,
+            accepts: None,
+        }
     }
 }
 

@@ -9,8 +9,10 @@ mod email_code;
 mod identifier;
 mod magic_link;
 mod named;
+mod new_password;
 mod organization;
 mod password;
+mod profile;
 mod recipient;
 mod sent;
 mod sms_code;
@@ -60,6 +62,9 @@ const ALL: &[&dyn Step] = &[
     &organization::Organization,
     &consent::Consent,
     &confirm::Confirm,
+    &profile::Profile,
+    &new_password::NewPassword,
+    &new_password::Skip,
 ];
 
 /// One step of a flow, as HTTP takes it.

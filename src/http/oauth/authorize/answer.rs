@@ -90,7 +90,7 @@ async fn begin(
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let (kind, expires_at) = (SIGN_IN.to_owned(), expiry(app));
     let (request, stage) = (Some(request), Stage::Identify);
-    let seed = Seed { kind, channel, expires_at, request, stage, signed_in };
+    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited: None };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
