@@ -7,6 +7,7 @@
 //! silent when all are gone.
 
 mod even_time;
+mod recovery_codes;
 mod shelf;
 #[cfg(test)]
 mod tests;

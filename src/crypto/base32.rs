@@ -16,6 +16,11 @@ static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     base32.encoding().expect("thirty-two symbols, none of them twice")
 });
 
+/// Writes bytes in capitals and without padding, as applications show and take them.
+pub fn encode_base32(secret: &Secret) -> Zeroizing<String> {
+    Zeroizing::new(BASE32.encode(secret.expose()))
+}
+
 /// Returns the bytes of a text in either case, padded or not; `None` where it is no base32.
 pub fn decode_base32(text: &str) -> Option<Secret> {
     let digits = text.trim_end_matches('=');
@@ -51,6 +56,8 @@ mod tests {
         }
         let known = decode_base32("JBSWY3DPEHPK3PXP").unwrap();
         assert_eq!(known.expose(), b"Hello!\xDE\xAD\xBE\xEF");
+        assert_eq!(&*encode_base32(&known), "JBSWY3DPEHPK3PXP");
+        assert_eq!(&*encode_base32(&Secret::new("foobar")), "MZXW6YTBOI", "no padding");
         assert_eq!(decode_base32("MZ"), decode_base32("MY"), "bits that are left over");
     }
 

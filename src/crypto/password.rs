@@ -125,6 +125,22 @@ pub fn hash(
     Ok(phc_string(cost, salt, &output))
 }
 
+/// Writes how to compute and a salt, as a PHC string begins: several hashes may share it.
+pub fn salt_string(salt: [u8; SALT], cost: PasswordCost) -> String {
+    let PasswordCost { memory, passes, lanes } = cost;
+    let salt = BASE64_STANDARD_NO_PAD.encode(salt);
+    format!("$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}")
+}
+
+/// Returns the last part of the PHC string of `secret` that begins with `salt`.
+pub fn hash_under(secret: &[u8], salt: &str, memory: &mut Memory) -> Result<String, PasswordError> {
+    let empty = BASE64_STANDARD_NO_PAD.encode([0; OUTPUT]);
+    let (phc, salt, _) = Phc::parse(&format!("{salt}${empty}"))?;
+    let mut output = Zeroizing::new([0; OUTPUT]);
+    phc.compute(secret, &salt, &mut *output, memory)?;
+    Ok(BASE64_STANDARD_NO_PAD.encode(*output))
+}
+
 /// Compares `password` with a PHC string, of which `cost` is what it should cost today.
 pub fn verify(
     password: &[u8],
@@ -176,14 +192,7 @@ fn decoy(cost: PasswordCost) -> String {
 }
 
 fn phc_string(cost: PasswordCost, salt: [u8; SALT], output: &[u8; OUTPUT]) -> String {
-    format!(
-        "$argon2id$v=19$m={},t={},p={}${}${}",
-        cost.memory,
-        cost.passes,
-        cost.lanes,
-        BASE64_STANDARD_NO_PAD.encode(salt),
-        BASE64_STANDARD_NO_PAD.encode(output),
-    )
+    format!("{}${}", salt_string(salt, cost), BASE64_STANDARD_NO_PAD.encode(output))
 }
 
 /// The part of a PHC string that says how to compute.

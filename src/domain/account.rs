@@ -8,6 +8,7 @@
 //! | known | verify e-mail | known, its address proved | |
 //! | known | set password, enrol or remove TOTP, add, use, rename or remove a passkey | known, with it | it is not there; too many |
 //! | known | set recovery codes | known; the set before is void | |
+//! | known | issue recovery codes | known, with a set | there are unused ones |
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
 //! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled |
 //!
@@ -119,6 +120,8 @@ pub enum Command {
         id: String,
     },
     SetRecoveryCodes(RecoveryCodes),
+    /// A set that comes with a new credential, for an account that has no code left.
+    IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
     /// The person could not sign in any more, and has proved by mail that the account is theirs; the
@@ -189,6 +192,8 @@ pub enum Refusal {
     PasskeyRefused,
     #[error("there is no authenticator application")]
     NoTotp,
+    #[error("there are recovery codes that were not used yet")]
+    RecoveryCodesLeft,
     #[error("the recovery code is wrong or was used before")]
     RecoveryCodeSpent,
     #[error("mail alone replaces no second factor")]

@@ -31,11 +31,12 @@ const MEMORY: Duration = Duration::from_hours(30 * 24);
 /// it is tried before any account is known; what comes after it to the account's id.
 pub const PASSWORD: &str = "password";
 pub const TOTP: &str = "totp";
+pub const RECOVERY_CODE: &str = "recovery_code";
 
 /// Lists what may be held against an account: each authenticator, and what it is charged to.
-pub fn charged_to(account: &account::Known) -> [(&'static str, String); 2] {
+pub fn charged_to(account: &account::Known) -> [(&'static str, String); 3] {
     let address = normalise_email(&account.email).unwrap_or_else(|| account.email.clone());
-    [(PASSWORD, address), (TOTP, account.id.clone())]
+    [(PASSWORD, address), (TOTP, account.id.clone()), (RECOVERY_CODE, account.id.clone())]
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

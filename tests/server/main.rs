@@ -10,12 +10,14 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
 mod changing;
 mod channels;
 mod client_failures;
+mod codes;
 mod commands;
 mod consents;
 mod contexts;
@@ -42,6 +44,7 @@ mod outside;
 mod passwords;
 mod person;
 mod races;
+mod recovery_codes;
 mod refusals;
 mod registered;
 mod registration;
@@ -53,6 +56,7 @@ mod shell;
 mod sign_in;
 mod support;
 mod tokens;
+mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;

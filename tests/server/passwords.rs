@@ -61,7 +61,7 @@ async fn what_a_file_takes_as_a_password_is_taken_at_sign_in() {
 }
 
 /// Unlocks an account as the command does.
-async fn unlocked(server: &TestServer, email: &str) -> Result<Unlocked, UnlockError> {
+pub async fn unlocked(server: &TestServer, email: &str) -> Result<Unlocked, UnlockError> {
     let folder = Folder::load(&server.keys(), DevKeys::Refused).unwrap();
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();

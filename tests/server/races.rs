@@ -111,14 +111,14 @@ async fn of_fifty_refreshes_of_one_token_one_succeeds_and_the_rest_end_the_famil
 }
 
 /// Two processes on one database, of which either may be killed and started again.
-struct Pair {
+pub struct Pair {
     installation: Installation,
-    nodes: [Outside; 2],
+    pub nodes: [Outside; 2],
     serving: [Option<Serving>; 2],
 }
 
 impl Pair {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let installation = Installation::new().await;
         // Attempts are counted by identifier; here one person signs in all the time.
         installation.configure("[limits]\nenabled = false\n");

@@ -229,3 +229,17 @@ fn what_passes_the_check_can_be_verified_and_nothing_else() {
         assert!(check(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn a_salt_that_several_share_is_the_beginning_of_each_ones_phc_string() {
+    let mut memory = Memory::default();
+    let (salt, shared) = ([5; SALT], salt_string([5; SALT], CHEAP));
+    let whole = hash(b"password", salt, CHEAP, &mut memory).unwrap();
+    let last = hash_under(b"password", &shared, &mut memory).unwrap();
+    assert_eq!(whole, format!("{shared}${last}"));
+    for bad in
+        ["", "$", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=9999999,t=2,p=1$c29tZXNhbHQ"]
+    {
+        assert!(hash_under(b"password", bad, &mut memory).is_err(), "{bad}");
+    }
+}

@@ -30,7 +30,11 @@ impl Known {
             Command::RemoveTotp => {
                 Ok(Some((Event::TotpRemoved, Some(Record::new("credential.totp_removed")))))
             }
-            Command::SetRecoveryCodes(codes) => {
+            // The person may have them on paper: they are not made void unasked.
+            Command::IssueRecoveryCodes(_) if self.credentials.has_recovery_codes() => {
+                Err(Refusal::RecoveryCodesLeft)
+            }
+            Command::SetRecoveryCodes(codes) | Command::IssueRecoveryCodes(codes) => {
                 let set = Event::RecoveryCodesSet { codes: codes.clone(), at: now };
                 Ok(Some((set, Some(Record::new("credential.recovery_codes_set")))))
             }

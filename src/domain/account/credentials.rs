@@ -156,6 +156,11 @@ impl Credentials {
         })
     }
 
+    /// Tells whether there are recovery codes that were not used yet.
+    pub fn has_recovery_codes(&self) -> bool {
+        self.recovery_codes().is_some_and(|(_, left)| left > 0)
+    }
+
     /// Returns when the password was added or last changed.
     pub fn password_since(&self) -> Option<Timestamp> {
         let password = |one: &&Credential| matches!(one.kind, CredentialKind::Password { .. });
@@ -169,12 +174,11 @@ impl Credentials {
 
     /// Lists the methods by which the person can prove who they are, beside what is sent to them.
     pub fn methods(&self) -> Vec<Method> {
-        let saved = self.recovery_codes().is_some_and(|(_, left)| left > 0);
         let held = [
             (Method::Password, self.password().is_some()),
             (Method::Passkey, self.passkeys().next().is_some()),
             (Method::Totp, self.totp().is_some()),
-            (Method::RecoveryCode, saved),
+            (Method::RecoveryCode, self.has_recovery_codes()),
         ];
         held.into_iter().filter_map(|(method, held)| held.then_some(method)).collect()
     }

@@ -175,3 +175,60 @@ fn a_code_of_an_authenticator_application_works_once_and_none_before_it_after() 
     assert_eq!(spend(6), Err(Refusal::TotpSpent));
     assert_eq!(spend(8), Ok(Reply::Used));
 }
+
+fn decide(account: &mut Account, command: &Command) -> Result<Reply, Refusal> {
+    let decision = account.decide(command, NOW);
+    decision.events.iter().for_each(|event| account.apply(event));
+    decision.outcome
+}
+
+fn set_of(hashes: &[&str]) -> RecoveryCodes {
+    let hashes = hashes.iter().map(|hash| PasswordHash::new(*hash)).collect();
+    RecoveryCodes { salt: "salt".to_owned(), hashes }
+}
+
+fn use_code(hash: &str) -> Command {
+    Command::UseRecoveryCode(PasswordHash::new(hash))
+}
+
+#[test]
+fn a_recovery_code_works_once_and_not_after_another_set_was_made() {
+    let mut account = known();
+    let spent = Err(Refusal::RecoveryCodeSpent);
+    assert_eq!(decide(&mut account, &use_code("a")), spent, "there is no set");
+    decide(&mut account, &Command::SetRecoveryCodes(set_of(&["a", "b"]))).unwrap();
+    assert_eq!(decide(&mut account, &use_code("c")), spent);
+    assert_eq!(decide(&mut account, &use_code("a")), Ok(Reply::Used));
+    assert_eq!(decide(&mut account, &use_code("a")), spent);
+    assert_eq!(account.known().unwrap().credentials.recovery_codes(), Some(("salt", 1)));
+    decide(&mut account, &Command::SetRecoveryCodes(set_of(&["c"]))).unwrap();
+    assert_eq!(decide(&mut account, &use_code("b")), spent, "the set is another one");
+    assert_eq!(decide(&mut account, &use_code("c")), Ok(Reply::Used));
+}
+
+#[test]
+fn a_set_that_comes_unasked_voids_no_code_that_is_unused() {
+    let mut account = known();
+    let issue = |hash| Command::IssueRecoveryCodes(set_of(&[hash]));
+    decide(&mut account, &issue("a")).unwrap();
+    assert_eq!(decide(&mut account, &issue("b")), Err(Refusal::RecoveryCodesLeft));
+    decide(&mut account, &use_code("a")).unwrap();
+    assert!(!account.known().unwrap().credentials.has_recovery_codes());
+    decide(&mut account, &issue("b")).unwrap();
+    assert_eq!(decide(&mut account, &use_code("b")), Ok(Reply::Used));
+}
+
+#[test]
+fn the_code_that_enrols_an_application_is_spent_by_that() {
+    let mut account = known();
+    decide(&mut account, &Command::UseTotp { step: 9 }).unwrap();
+    let secret = SealedSecret::new([8; 16]);
+    decide(&mut account, &Command::EnrolTotp { secret: secret.clone(), step: 7 }).unwrap();
+    assert_eq!(account.known().unwrap().credentials.totp(), Some(&secret), "there is one");
+    let used = |account: &mut Account, step| decide(account, &Command::UseTotp { step });
+    assert_eq!(used(&mut account, 7), Err(Refusal::TotpSpent));
+    assert_eq!(used(&mut account, 8), Ok(Reply::Used));
+    decide(&mut account, &Command::RemoveTotp).unwrap();
+    assert_eq!(used(&mut account, 9), Err(Refusal::TotpSpent), "there is none");
+    assert_eq!(decide(&mut account, &Command::RemoveTotp), Err(Refusal::NoTotp));
+}

@@ -1,5 +1,6 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_totp;
 mod invitation;
 mod recovery;
 mod sign_in;
@@ -26,6 +27,7 @@ pub const ALL: &[&dyn Goal] = &[
     &sign_in::SignIn,
     &sign_out::SignOut,
     &verify_email::VerifyEmail,
+    &enroll_totp::EnrollTotp,
     &sign_up::SignUp,
     &recovery::Recovery,
     &invitation::Invitation,

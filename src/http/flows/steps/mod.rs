@@ -14,9 +14,12 @@ mod organization;
 mod password;
 mod profile;
 mod recipient;
+mod recovery_code;
+mod second;
 mod sent;
 mod sms_code;
 mod totp;
+mod totp_enrolment;
 
 pub use named::Named;
 
@@ -59,6 +62,8 @@ const ALL: &[&dyn Step] = &[
     &sms_code::SmsCodeSend,
     &sms_code::SmsCode,
     &totp::Totp,
+    &totp_enrolment::TotpOptions,
+    &recovery_code::SavedCode,
     &organization::Organization,
     &consent::Consent,
     &confirm::Confirm,
@@ -215,9 +220,11 @@ impl StepRequest<'_> {
         &self,
         step: &dyn Step,
         account: Option<String>,
-        attempt: Attempt,
+        attempt: impl Into<Option<Attempt>>,
     ) -> Result<Response, Problem> {
-        attempt.failed();
+        if let Some(attempt) = attempt.into() {
+            attempt.failed();
+        }
         let (step, context) = (step.path(), &self.opened.context);
         self.opened.ask(self.app, context, Command::Disprove { step, account }).await?;
         Err(INVALID_CREDENTIALS)

@@ -1,13 +1,13 @@
-//! `totp`: a code of the authenticator application that a person has enrolled.
+//! `totp`: a code of the authenticator application that a person has enrolled, or is enrolling.
 
-use super::{Step, StepRequest, Taking};
+use super::{Step, StepRequest, Taking, totp_enrolment};
 use crate::{
     actors::Failure,
     crypto::matching_step,
     domain::{
-        account::{Command, Known, normalise_email},
+        account::{Command, Known},
         assurance::Worth,
-        flow::{ProofStep, Proved, Role},
+        flow::{ProofStep, Proved, Role, Stage},
         throttle,
     },
     http::{
@@ -19,7 +19,7 @@ use crate::{
 use serde::Deserialize;
 
 /// What secrets of authenticator applications are sealed for.
-const PURPOSE: &str = "totp";
+pub(super) const PURPOSE: &str = "totp";
 
 pub struct Totp;
 
@@ -47,7 +47,11 @@ impl Step for Totp {
             let app = request.app;
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
-            let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
+            let open = request.offered(self).await?;
+            if open.stage == Stage::Enrol {
+                return totp_enrolment::enrol(request, open, &code).await;
+            }
+            let account = open.person.ok_or(NOT_NOW)?.account;
             let context = &request.opened.context;
             let attempt = app.attempts.charge(context, throttle::TOTP, &account).await?;
             let seen = app.accounts.look_anew(&account).await?;
@@ -55,9 +59,7 @@ impl Step for Totp {
             let Some(version) = spend(&request, known, &code).await? else {
                 return request.disprove_of(self, Some(account), attempt).await;
             };
-            let proved = Proved::of(self.path(), known, version);
-            let first = normalise_email(&known.email).map(|email| (throttle::PASSWORD, email));
-            request.prove(proved, attempt, first).await
+            request.prove_second(Proved::of(self.path(), known, version), attempt, known).await
         })
     }
 }

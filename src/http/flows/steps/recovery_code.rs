@@ -1,0 +1,89 @@
+//! `recovery_code`: a saved code stands in for a device that the person has not at hand.
+
+use super::{Step, StepRequest, Taking};
+use crate::{
+    actors::{Failure, hashing::HashingError},
+    crypto::RecoveryCode,
+    domain::{
+        Actor,
+        account::{Command, Known},
+        assurance::Worth,
+        flow::{ProofStep, Proved, Role},
+        throttle,
+    },
+    http::{
+        answer::error::Problem,
+        flows::problems::{NOT_NOW, UNAVAILABLE},
+        limits::purpose::Purpose,
+    },
+};
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+pub struct SavedCode;
+
+#[derive(Deserialize)]
+struct Body {
+    code: Zeroizing<String>,
+}
+
+impl Step for SavedCode {
+    fn path(&self) -> &'static str {
+        throttle::RECOVERY_CODE
+    }
+
+    fn proof(&self) -> Option<ProofStep> {
+        Some(ProofStep {
+            name: self.path(),
+            preparing: &[],
+            worth: Worth::RECOVERY_CODE,
+            roles: &[Role::Second],
+        })
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let app = request.app;
+            let Body { code } = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
+            let context = &request.opened.context;
+            let attempt = app.attempts.charge(context, throttle::RECOVERY_CODE, &account).await?;
+            let seen = app.accounts.look_anew(&account).await?;
+            let known = seen.machine.known().ok_or(UNAVAILABLE)?;
+            let Some(version) = spend(&request, known, &code).await? else {
+                return request.disprove_of(self, Some(account), attempt).await;
+            };
+            request.prove_second(Proved::of(self.path(), known, version), attempt, known).await
+        })
+    }
+}
+
+/// Spends a code that is right, and returns the version of the account in which it is spent.
+///
+/// The account takes the hash out of its list, or refuses: of requests that race one is first,
+/// whichever nodes they come to.
+async fn spend(
+    request: &StepRequest<'_>,
+    account: &Known,
+    code: &str,
+) -> Result<Option<i64>, Problem> {
+    let app = request.app;
+    let Some(code) = RecoveryCode::read(code) else { return Ok(None) };
+    let set = account.credentials.recovery_codes().filter(|(_, left)| *left > 0);
+    let salt = set.map(|(salt, _)| salt.to_owned());
+    let hashed = app.hashing.hash_recovery_code(code, salt).await;
+    let hashed = hashed.map_err(|error| {
+        if error != HashingError::Busy {
+            tracing::error!(%error, "a recovery code could not be compared");
+        }
+        UNAVAILABLE
+    })?;
+    let Some(hash) = hashed else { return Ok(None) };
+    let context = request.opened.context.clone().by(Actor::Person(account.id.clone()));
+    match app.account_entities.ask(&context, &account.id, Command::UseRecoveryCode(hash)).await {
+        Ok(used) => Ok(Some(used.version)),
+        Err(Failure::Refused(_)) => Ok(None),
+        Err(_) => Err(UNAVAILABLE),
+    }
+}
