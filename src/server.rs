@@ -9,7 +9,7 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, SignUp,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -68,6 +68,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -91,6 +92,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -151,6 +153,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -195,6 +198,7 @@ impl Running {
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
+            passwords,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

@@ -234,7 +234,7 @@ pub const SETTINGS: &[Setting] = &[
         "characters a password has at least, 8 to 128"),
     row("password.breach_check",
         Word(|c, text| { c.password.breach_check = BreachCheck::parse(&text)?; Ok(()) }), "off",
-        "off, https://…/range/ or file:///hashes.txt").not_yet(),
+        "off, https://…/range/ or file:///hashes.txt"),
     row("lifetimes.authorization_code", Seconds(|c| &mut c.lifetimes.authorization_code), "60",
         "an authorization code, 600 at most"),
     row("lifetimes.access_token", Seconds(|c| &mut c.lifetimes.access_token), "300", "an access token"),

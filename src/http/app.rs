@@ -3,6 +3,7 @@
 use super::{
     answer::error::{OAuthError, Voice},
     extract::cookies::CookieNames,
+    facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
@@ -77,6 +78,7 @@ pub struct Inner {
     pub(super) family_views: View<TokenFamily>,
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
+    pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
@@ -129,6 +131,12 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
+        let means = Means {
+            hashing: system.hashing().clone(),
+            dice: system.dice(),
+            vitals: vitals.clone(),
+        };
+        let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -156,6 +164,7 @@ impl App {
             family_views: system.view(),
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
+            new_passwords,
             vault: system.vault(),
             cookies,
             links: options.links,
@@ -201,6 +210,11 @@ impl App {
     /// How often a person may try to prove who they are.
     pub fn attempts(&self) -> &Attempts {
         &self.attempts
+    }
+
+    /// The way to every new password.
+    pub fn new_passwords(&self) -> &NewPasswords {
+        &self.new_passwords
     }
 
     /// Signs with the key that signs now.

@@ -2,7 +2,8 @@
 
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
-    domain::{Locale, flow::Rules},
+    breach::BreachCheck,
+    domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
 };
@@ -86,10 +87,19 @@ pub struct AppOptions {
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    pub passwords: PasswordOptions,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
+}
+
+/// What is asked of a new password.
+#[derive(Default)]
+pub struct PasswordOptions {
+    pub policy: Policy,
+    /// Where it is looked up among leaked ones.
+    pub breach_check: BreachCheck,
 }
 
 /// By what people can be written to: a step that sends a code is offered only where it can.

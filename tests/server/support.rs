@@ -19,7 +19,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links, SignUp, limits::pace::Rates},
+    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
@@ -172,6 +172,7 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -201,6 +202,7 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -266,6 +268,7 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                passwords: options.passwords,
                 messages: if options.mailbox {
                     Messages::in_mailbox(clock.clone())
                 } else {

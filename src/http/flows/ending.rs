@@ -22,15 +22,17 @@ use crate::{
     domain::{
         Actor, Context, Fingerprint, Machine as _,
         account::{self, Account, EMAIL_ADDRESSES},
+        assurance::{Level, Method},
         authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
         flow::{
             AccountChange, AccountSeen, Channel, Command, Finished, FinishedSession, Flow, Fresh,
             Material, Over, Proved, RECOVERY, Refusal, Reply, SessionChange, Stage, Step,
         },
-        grant::Grant,
+        grant::{Grant, Person},
         membership::MEMBERSHIP_PAIRS,
         session::{self, Session},
+        throttle,
     },
     http::{
         answer::{error::Problem, redirect::redirect_with_code},
@@ -431,7 +433,9 @@ async fn answer(
         Flow::Over(over) if ended_by(over, &drawn) => over,
         going_on => {
             let authenticated = match going_on {
-                Flow::Open(open) => open.stage != Stage::SecondFactor,
+                Flow::Open(open) => {
+                    matches!(open.stage, Stage::Organization | Stage::Consent | Stage::Confirm)
+                }
                 Flow::Over(_) | Flow::Unborn => false,
             };
             let outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -451,6 +455,9 @@ async fn answer(
     let mut cookies = Vec::new();
     let change = changes(over);
     if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
+        if let Some(person) = &over.person {
+            forgive(app, context, person).await;
+        }
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
@@ -469,4 +476,23 @@ async fn answer(
         .into_iter()
         .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
     Ok(Answered { response, authenticated: true })
+}
+
+/// Ends the failures in a row of what the person did not use: another way in clears them. What was used
+/// is cleared where it was charged, which may be the allowance of a known browser. A second factor
+/// is cleared by two factors alone.
+async fn forgive(app: &App, context: &Context, person: &Person) {
+    // What cannot be read stays charged, which keeps no person out of the way they came in by.
+    let Ok(seen) = app.accounts.look(&person.account).await else { return };
+    let Some(known) = seen.machine.known() else { return };
+    let has_both = person.evidence.level(app.clock.now()) >= Some(Level::Aal2);
+    for (authenticator, charged_to) in throttle::charged_to(known) {
+        let cleared = match authenticator {
+            throttle::PASSWORD => !person.evidence.has(Method::Password),
+            _ => has_both && !person.evidence.has(Method::Totp),
+        };
+        if cleared {
+            app.attempts.clear(context, authenticator, &charged_to);
+        }
+    }
 }

@@ -2,18 +2,16 @@
 
 use super::{Step, StepRequest, Taking};
 use crate::{
-    actors::hashing::HashingError,
-    crypto::draw,
     domain::{
         account::{Command, PasswordHash},
         flow::Open,
-        password::Password,
     },
     http::{
         answer::error::Problem,
+        facts::new_password::About,
         flows::{
             ending::{Asking, Enrolled, Said},
-            problems::{NOT_NOW, UNAVAILABLE},
+            problems::NOT_NOW,
         },
         limits::purpose::Purpose,
     },
@@ -78,17 +76,21 @@ impl StepRequest<'_> {
 /// Returns the hash of a password that may be chosen.
 async fn choose(
     request: &StepRequest<'_>,
-    _open: &Open,
+    open: &Open,
     text: &str,
 ) -> Result<PasswordHash, Problem> {
     let app = request.app;
-    let password = Password::read(text)
-        .map_err(|fault| Problem::wrong_member("#/password", fault.to_string()))?;
-    let hashed = app.hashing.hash(password, draw(&*app.dice)).await;
-    hashed.map(PasswordHash::new).map_err(|error| {
-        if error != HashingError::Busy {
-            tracing::error!(%error, "a password could not be hashed");
-        }
-        UNAVAILABLE
-    })
+    if let Some(applicant) = &open.applicant {
+        let about = About {
+            email: &applicant.email,
+            given_name: applicant.given_name.as_deref().unwrap_or_default(),
+            family_name: applicant.family_name.as_deref().unwrap_or_default(),
+            names: Vec::new(),
+        };
+        return app.new_passwords.choose(text, &about).await;
+    }
+    let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
+    let seen = app.accounts.peek(account).await?;
+    let known = seen.machine.known().ok_or(NOT_NOW)?;
+    app.new_passwords.choose(text, &About::account(known)).await
 }
