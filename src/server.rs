@@ -9,7 +9,7 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -52,6 +52,8 @@ pub struct Plan {
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The pace of addresses; without one neither they nor identifiers have one.
     pub rates: Option<Rates>,
     pub runtime_options: RuntimeOptions,
@@ -197,6 +199,7 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
             passwords,

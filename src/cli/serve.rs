@@ -6,6 +6,7 @@ use super::{
     chain,
     settings::{
         Given, cannot_start, lifetimes, links, no_store, password_options, rates, runtime_options,
+        sign_up,
     },
     unsupported_settings,
 };
@@ -116,6 +117,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

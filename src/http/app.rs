@@ -9,7 +9,7 @@ use super::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
         registrations::Registrations, request_permits::RequestPermits,
     },
-    options::{AppOptions, Channels, Lifetimes, Links},
+    options::{AppOptions, Channels, Lifetimes, Links, SignUp},
     vitals::Vitals,
 };
 use crate::{
@@ -26,6 +26,7 @@ use crate::{
         consent::Consent,
         flow::{Flow, Rules},
         id_token::IdToken,
+        invitation::Invitation,
         membership::Membership,
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
@@ -66,6 +67,7 @@ pub struct Inner {
     pub(super) accounts: View<Account>,
     pub(super) account_entities: Entities<Account>,
     pub(super) memberships: View<Membership>,
+    pub(super) invitations: View<Invitation>,
     pub(super) sessions: Entities<Session>,
     pub(super) session_views: View<Session>,
     pub(super) consent_views: View<Consent>,
@@ -86,6 +88,7 @@ pub struct Inner {
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    pub(super) sign_up: SignUp,
     channels: Channels,
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
@@ -154,6 +157,7 @@ impl App {
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
+            invitations: system.view(),
             sessions: system.host().await?,
             session_views: system.view(),
             consent_views: system.view(),
@@ -172,6 +176,7 @@ impl App {
             locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
+            sign_up: options.sign_up,
             channels: options.channels,
             mailbox: options.mailbox,
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),

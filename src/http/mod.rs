@@ -35,4 +35,4 @@ pub mod vitals;
 pub use app::App;
 pub use facts::new_password::{About, Means, NewPasswords};
 pub use layers::host::Hosts;
-pub use options::{AppOptions, Channels, Lifetimes, Limits, Links, PasswordOptions};
+pub use options::{AppOptions, Channels, Lifetimes, Limits, Links, PasswordOptions, SignUp};

@@ -57,6 +57,14 @@ impl Links {
     }
 }
 
+/// Whether people may make accounts for themselves, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SignUp {
+    pub open: bool,
+    /// How many bits of a proof of work a profile must bring; 0 for none.
+    pub proof_of_work_bits: u32,
+}
+
 /// What the public endpoints are built from.
 pub struct AppOptions {
     /// Exactly as everyone compares it.
@@ -72,6 +80,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The language of people who have not said theirs.
     pub locale: Locale,
     /// The kinds of flows, and what can be proved in them.

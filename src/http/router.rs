@@ -43,7 +43,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 19] = {
+const ROUTES: [Route; 20] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -59,6 +59,7 @@ const ROUTES: [Route; 19] = {
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
+        route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
         route(routes::ME, || get(me::overview), OurPages, Problem),

@@ -32,7 +32,7 @@ fn request() -> Request {
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     let stage = Stage::Identify;
-    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None }
+    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None, invited: None }
 }
 
 fn person() -> Person {
@@ -91,7 +91,8 @@ fn fresh() -> Fresh {
 }
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
-    Box::new(Material { facts, fresh: fresh() })
+    let account = AccountSeen { version: 3, epoch: 0 };
+    Box::new(Material { facts, fresh: fresh(), account, notices: Vec::new() })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
