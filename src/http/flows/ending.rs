@@ -128,8 +128,18 @@ struct Acting<'a> {
     context: Context,
 }
 
-/// Takes the step, again where what it rests on has changed meanwhile.
+/// Takes the step, and says whether the person has proved enough by now.
 pub async fn proceed_noting(
+    app: &App,
+    opened: &Opened,
+    asking: Asking<'_>,
+) -> Result<Answered, Problem> {
+    // Boxed once for all steps, which would each carry it.
+    Box::pin(take_again(app, opened, asking)).await
+}
+
+/// Takes the step, again where what it rests on has changed meanwhile.
+async fn take_again(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
