@@ -36,6 +36,7 @@ mod introspection;
 mod key_rotation;
 mod keys;
 mod mailbox;
+mod me;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
@@ -53,12 +54,14 @@ mod recovery_codes;
 mod refusals;
 mod registered;
 mod registration;
+mod remembered;
 mod rotation;
 mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;
 mod sign_in;
+mod step_up;
 mod support;
 mod tokens;
 mod totp_enrolment;
