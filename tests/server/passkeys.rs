@@ -240,7 +240,7 @@ async fn a_passkey_is_a_second_factor_and_a_step_up_of_its_own_account_alone() {
     let mut of_bruno = device_of(&server, "bruno@acme.test").await;
     let flow = server.authorize("web", &[("acr_values", "aal2")]).await.json();
     let asked = server.prove(&flow, ANA).await.json();
-    let offered = vec!["passkey/options", "passkey"];
+    let offered = vec!["passkey/options", "passkey", "recovery_code"];
     assert_eq!((text(&asked["state"]), names(&asked)), ("second_factor", offered));
     let options = server.step(&flow, "passkey/options", json!({})).await.json();
     let answer = of_bruno.get(&options).await;
