@@ -505,7 +505,9 @@ async fn forgive(app: &App, context: &Context, person: &Person) {
     for (authenticator, charged_to) in throttle::charged_to(known) {
         let cleared = match authenticator {
             throttle::PASSWORD => !person.evidence.has(Method::Password),
-            _ => has_both && !person.evidence.has(Method::Totp),
+            throttle::TOTP => has_both && !person.evidence.has(Method::Totp),
+            throttle::RECOVERY_CODE => has_both && !person.evidence.has(Method::RecoveryCode),
+            _ => false,
         };
         if cleared {
             app.attempts.clear(context, authenticator, &charged_to);
