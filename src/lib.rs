@@ -10,9 +10,10 @@
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
+//! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
-//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, addresses of `transport` |
+//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
 //! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans, and
@@ -28,6 +29,7 @@ pub mod crypto;
 pub mod domain;
 pub mod histogram;
 pub mod http;
+pub mod messages;
 pub mod outbound;
 pub mod provisioning;
 pub mod server;

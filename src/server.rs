@@ -1,20 +1,21 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::SystemDice,
     domain::{
-        Clock,
+        Clock, Locale,
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
         router,
     },
+    messages::Messages,
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -44,6 +45,8 @@ pub struct Plan {
     pub lifetimes: Lifetimes,
     /// Where people are sent.
     pub links: Links,
+    /// The language of people who have not said theirs.
+    pub locale: Locale,
     pub hosts: Hosts,
     /// Networks of proxies, behind which many callers share an address.
     pub proxies: Vec<IpNet>,
@@ -63,6 +66,8 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    /// What carries mails and SMS.
+    pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -84,6 +89,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -143,9 +149,13 @@ impl Running {
             connections,
             drain,
             flows,
+            messages,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
+        if let Issuer::Named(issuer) = &plan.issuer {
+            messages.speak_for(issuer);
+        }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -154,7 +164,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: Couriers::new(),
+            couriers: messages.couriers(),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -165,8 +175,11 @@ impl Running {
             Issuer::Named(issuer) => issuer,
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
+        messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
+        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
         let Flows { steps, goals } = flows;
+        let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
@@ -179,6 +192,9 @@ impl Running {
             registration: plan.registration,
             flow_rules,
             rates: plan.rates,
+            channels,
+            locale: plan.locale,
+            mailbox: messages.mailbox(),
         };
         let vitals = Arc::new(router::vitals());
         let app = App::new(&system, options, vitals).await?;

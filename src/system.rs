@@ -3,8 +3,8 @@
 use crate::{
     actors::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
-        MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, Tree, TreeOptions,
-        View, export_log_heads,
+        MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, TopicReport, Tree,
+        TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread,
     },
@@ -223,6 +223,11 @@ impl System {
     /// Says how often each part of the tree had to be started again.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         self.tree.restarts()
+    }
+
+    /// Says how the messages of each topic fare.
+    pub fn outbox(&self) -> Vec<TopicReport> {
+        self.tree.outbox()
     }
 
     /// Waits until something has died too often to go on, and returns its name.

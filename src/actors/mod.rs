@@ -29,6 +29,7 @@ mod mailbox;
 mod metrics;
 mod multi_commit;
 mod outbox;
+mod outbox_metrics;
 mod quarantine;
 mod recent;
 mod root;
@@ -49,6 +50,7 @@ pub use multi_commit::{MultiCommit, MultiCommits};
 // What a commit of several entities may answer.
 pub use crate::store::CommitError;
 pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
+pub use outbox_metrics::TopicReport;
 pub use root::RestartBudget;
 pub use services::Services;
 pub use tree::{Keys, StartError, Tree, TreeOptions};

@@ -7,12 +7,13 @@
 use super::{
     commit_builder::{OUTBOX_PURPOSE, outbox_context},
     failure::causes,
+    outbox_metrics::{OutboxMetrics, Settled},
     services::Services,
     wake::send_on_signal,
 };
 use crate::{
     crypto::{Unsealable, draw},
-    domain::Secret,
+    domain::{Secret, Timestamp},
     store::Leased,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -21,6 +22,9 @@ use tokio::{task::JoinSet, time::timeout};
 
 /// How many deliveries are under way at once.
 const MOST_AT_ONCE: usize = 16;
+
+/// With this many under way or fewer, a delivery that ends fetches more.
+const FETCH_BELOW: usize = MOST_AT_ONCE / 2;
 
 /// How long one delivery may take.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,8 +35,12 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a message stays with a courier; longer than a delivery and its settling.
 const LEASE: Duration = Duration::from_mins(1);
 
-/// The longest pause between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_mins(10);
+/// The longest pause between two tries. A code lives for ten minutes: after longer pauses a server that
+/// is back would get it too late.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How often what waits is counted, for operators.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
 
 /// What a courier delivers.
 #[derive(Debug)]
@@ -67,6 +75,7 @@ pub(super) struct Outbox;
 pub(super) struct OutboxArguments {
     pub(super) services: Arc<Services>,
     pub(super) couriers: Arc<Couriers>,
+    pub(super) metrics: Arc<OutboxMetrics>,
     /// How often to look for messages that other nodes have left.
     pub(super) every: Duration,
 }
@@ -74,6 +83,9 @@ pub(super) struct OutboxArguments {
 pub(super) struct OutboxState {
     services: Arc<Services>,
     couriers: Arc<Couriers>,
+    metrics: Arc<OutboxMetrics>,
+    /// When what waits was last counted.
+    counted_at: Timestamp,
     /// Deliveries under way.
     deliveries: JoinSet<()>,
     /// Sends `Sweep`; ends with the actor.
@@ -96,7 +108,7 @@ impl Actor for Outbox {
         myself: ActorRef<Self::Msg>,
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        let OutboxArguments { services, couriers, every } = arguments;
+        let OutboxArguments { services, couriers, metrics, every } = arguments;
         let store = services.store.clone();
         let listener = send_on_signal(
             myself,
@@ -109,7 +121,15 @@ impl Actor for Outbox {
                 }
             },
         );
-        Ok(OutboxState { services, couriers, deliveries: JoinSet::new(), listener, under_way: 0 })
+        Ok(OutboxState {
+            services,
+            couriers,
+            metrics,
+            counted_at: Timestamp::NEVER,
+            deliveries: JoinSet::new(),
+            listener,
+            under_way: 0,
+        })
     }
 
     async fn handle(
@@ -121,8 +141,13 @@ impl Actor for Outbox {
         if matches!(message, Message::Delivered) {
             state.under_way -= 1;
             while state.deliveries.try_join_next().is_some() {}
+            // One lease for several messages; the next look comes within a second anyway.
+            if state.under_way > FETCH_BELOW {
+                return Ok(());
+            }
         }
         state.fetch(&myself).await;
+        state.count().await;
         Ok(())
     }
 
@@ -142,6 +167,19 @@ impl Actor for Outbox {
 }
 
 impl OutboxState {
+    /// Counts what waits, now and then.
+    async fn count(&mut self) {
+        let now = self.services.clock.now();
+        if now.since(self.counted_at) < COUNT_EVERY {
+            return;
+        }
+        self.counted_at = now;
+        match self.services.store.messages_waiting().await {
+            Ok(waiting) => self.metrics.waiting(&waiting),
+            Err(error) => tracing::warn!(why = causes(&error), "the outbox could not be counted"),
+        }
+    }
+
     /// Leases as many messages as may be under way and starts their deliveries.
     async fn fetch(&mut self, myself: &ActorRef<Message>) {
         let free = u32::try_from(MOST_AT_ONCE - self.under_way).unwrap_or(0);
@@ -166,10 +204,14 @@ impl OutboxState {
         };
         for message in leased {
             self.under_way += 1;
-            let (services, couriers) = (self.services.clone(), self.couriers.clone());
+            let delivery = Delivery {
+                services: self.services.clone(),
+                couriers: self.couriers.clone(),
+                metrics: self.metrics.clone(),
+            };
             let done = Done(myself.clone());
             self.deliveries.spawn(async move {
-                deliver_and_settle(&services, &couriers, message).await;
+                delivery.deliver_and_settle(message).await;
                 drop(done);
             });
         }
@@ -185,54 +227,71 @@ impl Drop for Done {
     }
 }
 
-async fn deliver_and_settle(services: &Services, couriers: &Couriers, message: Leased) {
-    let now = services.clock.now();
-    let verdict = if message.expires_at <= now {
-        Err(Undelivered::Never("it has expired".to_owned()))
-    } else {
-        deliver(services, couriers, &message).await
-    };
-    let (id, topic) = (&message.id, &message.topic);
-    let settled = match verdict {
-        Ok(()) => services.store.message_delivered(&message).await,
-        Err(Undelivered::Later(why)) => {
-            tracing::warn!(id, topic, attempt = message.attempts, why, "not delivered yet");
-            let due = services.clock.now() + pause(services, message.attempts);
-            services.store.message_deferred(&message, due).await
+/// What one delivery works with.
+struct Delivery {
+    services: Arc<Services>,
+    couriers: Arc<Couriers>,
+    metrics: Arc<OutboxMetrics>,
+}
+
+impl Delivery {
+    async fn deliver_and_settle(&self, message: Leased) {
+        let Services { clock, store, .. } = &*self.services;
+        let verdict = if message.expires_at <= clock.now() {
+            Err(Undelivered::Never("it has expired".to_owned()))
+        } else {
+            self.deliver(&message).await
+        };
+        let (id, topic) = (&message.id, &message.topic);
+        let (outcome, settled) = match verdict {
+            Ok(()) => (Settled::Delivered, store.message_delivered(&message).await),
+            Err(Undelivered::Later(why)) => {
+                told_of_failure(&message, &why);
+                let due = clock.now() + pause(&self.services, message.attempts);
+                (Settled::Deferred, store.message_deferred(&message, due).await)
+            }
+            Err(Undelivered::Never(why)) => {
+                tracing::error!(id, topic, why, "a message is dropped undelivered");
+                (Settled::Dropped, store.message_dropped(&message, clock.now()).await)
+            }
+        };
+        self.metrics.settled(topic, outcome);
+        if let Err(error) = settled {
+            // The lease runs out and the message is delivered again: at least once, not at most.
+            let why = causes(&error);
+            tracing::warn!(id, topic, why, "a delivery could not be settled");
         }
-        Err(Undelivered::Never(why)) => {
-            tracing::error!(id, topic, why, "a message is dropped undelivered");
-            services.store.message_dropped(&message, services.clock.now()).await
-        }
-    };
-    if let Err(error) = settled {
-        // The lease runs out and the message is delivered again: at least once, not at most.
-        let why = causes(&error);
-        tracing::warn!(id, topic, why, "a delivery could not be settled");
+    }
+
+    async fn deliver(&self, message: &Leased) -> Result<(), Undelivered> {
+        let Some(courier) = self.couriers.get(message.topic.as_str()) else {
+            return Err(Undelivered::Later("no courier for this topic here".to_owned()));
+        };
+        let context = outbox_context(&message.id, &message.topic, message.expires_at);
+        let opened = self.services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
+        let payload = opened.map_err(|error| match error {
+            Unsealable::UnknownKey => {
+                Undelivered::Later("its key is not in the keys folder".to_owned())
+            }
+            Unsealable::Malformed | Unsealable::Forged => {
+                Undelivered::Never("it was not sealed by us".to_owned())
+            }
+        })?;
+        let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
+        let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
+        timeout(DELIVERY_TIMEOUT, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
     }
 }
 
-async fn deliver(
-    services: &Services,
-    couriers: &Couriers,
-    message: &Leased,
-) -> Result<(), Undelivered> {
-    let Some(courier) = couriers.get(message.topic.as_str()) else {
-        return Err(Undelivered::Later("no courier for this topic here".to_owned()));
-    };
-    let context = outbox_context(&message.id, &message.topic, message.expires_at);
-    let opened = services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
-    let payload = opened.map_err(|error| match error {
-        Unsealable::UnknownKey => {
-            Undelivered::Later("its key is not in the keys folder".to_owned())
-        }
-        Unsealable::Malformed | Unsealable::Forged => {
-            Undelivered::Never("it was not sealed by us".to_owned())
-        }
-    })?;
-    let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
-    let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
-    timeout(DELIVERY_TIMEOUT, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
+/// While a server is down every message fails again and again: the log has the first tries, and then
+/// ever fewer.
+fn told_of_failure(message: &Leased, why: &str) {
+    let Leased { id, topic, attempts, .. } = message;
+    if u64::try_from(*attempts).is_ok_and(u64::is_power_of_two) {
+        tracing::warn!(id, topic, attempt = attempts, why, "not delivered yet");
+    } else {
+        tracing::debug!(id, topic, attempt = attempts, why, "not delivered yet");
+    }
 }
 
 /// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.

@@ -10,6 +10,7 @@ use super::{
     metrics::KindReport,
     multi_commit::MultiCommit,
     outbox::{Couriers, Outbox, OutboxArguments},
+    outbox_metrics::{OutboxMetrics, TopicReport},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     services::Services,
     view::{NameView, View},
@@ -18,7 +19,7 @@ use crate::domain::{Context, Machine, signing_keys::SigningKeys};
 use ractor::{Actor, ActorRef, SpawnErr};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -99,6 +100,8 @@ pub struct Tree {
     /// The kinds that have a host, and how to ask how they are.
     hosted: Mutex<BTreeMap<&'static str, Report>>,
     restarts: Arc<Restarts>,
+    /// Of the outbox, once it was started.
+    outbox: OnceLock<Arc<OutboxMetrics>>,
 }
 
 impl Tree {
@@ -113,7 +116,8 @@ impl Tree {
         let (root, _ended) =
             spawned.map_err(|source| StartError { child: "root", source: Some(source) })?;
         let (gate, hosted) = (Gate::new(options.most_asks), Mutex::default());
-        Ok(Self { services, options, gate, root, given_up, hosted, restarts })
+        let outbox = OnceLock::new();
+        Ok(Self { services, options, gate, root, given_up, hosted, restarts, outbox })
     }
 
     /// Hosts the entities of a kind and returns how to ask them.
@@ -165,13 +169,21 @@ impl Tree {
     /// Starts the outbox with the couriers it knows.
     pub async fn start_outbox(&self, couriers: Couriers) -> Result<(), StartError> {
         let (services, every) = (self.services.clone(), self.options.outbox_every);
+        let topics = couriers.keys().copied();
+        let metrics = self.outbox.get_or_init(|| Arc::new(OutboxMetrics::new(topics))).clone();
         let couriers = Arc::new(couriers);
         let arguments = move || OutboxArguments {
             services: services.clone(),
             couriers: couriers.clone(),
+            metrics: metrics.clone(),
             every,
         };
         self.start_child(Child::new("outbox", move || (Outbox, arguments()))).await
+    }
+
+    /// Says how the messages of each topic fare.
+    pub fn outbox(&self) -> Vec<TopicReport> {
+        self.outbox.get().map(|metrics| metrics.report()).unwrap_or_default()
     }
 
     /// Starts the janitor.

@@ -15,7 +15,8 @@ use crate::{
         keys::{DevKeys, Folder, Generator, Origin},
     },
     domain::{Clock as _, password::Policy},
-    http::Hosts,
+    http::{Hosts, routes},
+    messages::{Mailbox, Messages},
     server::{Issuer, OperatorAddress, Plan, Running, ServerError},
 };
 use clap::Args;
@@ -75,6 +76,11 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     };
     let also = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), config.listen.port());
     let store = dev_store(folder);
+    let clock = Arc::new(SystemClock);
+    let mut runtime_options = runtime_options(config);
+    runtime_options.messages =
+        Messages::configured(config, clock.clone(), Some(Mailbox::new(clock)))
+            .map_err(Failure::Configuration)?;
     let started = Running::start(Plan {
         issuer: Issuer::Localhost,
         store: store.clone(),
@@ -85,11 +91,12 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes),
         links: links(&config.links),
+        locale: config.screens.default_locale,
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
         rates: rates(&config.limits),
-        runtime_options: runtime_options(config),
+        runtime_options,
     })
     .await;
     started.map_err(|error| match error {
@@ -210,6 +217,7 @@ fn welcome(running: &Running, folder: &Path) -> io::Result<()> {
     say(&format!("Porteiro is running at {issuer}, for development on this machine only.\n"))?;
     say(&format!("  discovery    {issuer}/.well-known/openid-configuration"))?;
     say(&format!("  keys         {issuer}/connect/jwks"))?;
+    say(&format!("  mailbox      {issuer}{} (every mail and SMS)", routes::MAILBOX))?;
     if let Some(address) = running.operator {
         say(&format!("  metrics      http://{address}/metrics"))?;
     }

@@ -1,8 +1,10 @@
 //! `porteiro doctor`: looks for whatever would keep the server from working, and says what to mend.
 //!
-//! It changes nothing, and calls no host that the configuration does not name.
+//! It changes nothing, and calls no host that the configuration does not name. It sends a message only
+//! to an address that it is given.
 
 mod checks;
+mod messages;
 mod outside;
 
 use super::{Failure, progress, say, settings::Given};
@@ -15,12 +17,25 @@ pub(super) struct Doctor {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tests: Tests,
 }
 
-pub(super) async fn run(Doctor { json }: Doctor, given: Given) -> Result<(), Failure> {
+/// Where to send messages that show whether they arrive.
+#[derive(Debug, Args)]
+pub(super) struct Tests {
+    /// Sends a test mail there
+    #[arg(long, value_name = "ADDRESS")]
+    mail_to: Option<String>,
+    /// Sends a test SMS there
+    #[arg(long, value_name = "NUMBER")]
+    sms_to: Option<String>,
+}
+
+pub(super) async fn run(Doctor { json, tests }: Doctor, given: Given) -> Result<(), Failure> {
     let (survey, dev_keys) = given.survey_for_doctor()?;
     let waiting = progress::spinner("looking");
-    let findings = checks::all(&survey, dev_keys).await;
+    let findings = checks::all(&survey, dev_keys, &tests).await;
     waiting.finish_and_clear();
     for finding in &findings {
         let Finding { subject, verdict, text } = finding;

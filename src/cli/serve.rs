@@ -13,6 +13,7 @@ use crate::{
     crypto::keys::{DevKeys, Folder},
     domain::Clock as _,
     http::Hosts,
+    messages::Messages,
     server::{Issuer, OperatorAddress, Plan, Running, ServerError},
     store,
     system::SystemError,
@@ -78,7 +79,15 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     {
         reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
-    let runtime_options = runtime_options(&config);
+    let mut runtime_options = runtime_options(&config);
+    match Messages::configured(&config, Arc::new(SystemClock), None) {
+        Ok(messages) => runtime_options.messages = messages,
+        Err(faults) => {
+            let new = faults.into_iter().filter(|fault| !reasons.contains(fault));
+            let new: Vec<String> = new.collect();
+            reasons.extend(new);
+        }
+    }
     let needed = (config.issuer, config.store.url, config.keys.dir);
     let (Some(issuer), Some(store), Some(folder)) = needed else {
         return Err(Failure::Configuration(reasons));
@@ -95,6 +104,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes),
         links: links(&config.links),
+        locale: config.screens.default_locale,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,

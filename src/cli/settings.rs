@@ -221,6 +221,8 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         flow: given.flow,
+        one_time_code: given.one_time_code,
+        magic_link: given.magic_link,
     }
 }
 
@@ -241,8 +243,9 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
 
 /// Where people are sent, as the endpoints take it.
 pub(super) fn links(given: &config::Links) -> http::Links {
-    let config::Links { sign_in, device, approval, .. } = given.clone();
-    http::Links { sign_in, device, approval }
+    let config::Links { sign_in, device, approval, recovery, invitation, verify_email } =
+        given.clone();
+    http::Links { sign_in, device, approval, recovery, invitation, verify_email }
 }
 
 /// How the server works, as far as an operator decides it.

@@ -1,7 +1,7 @@
 //! The configuration in effect, typed, a struct for each of a file's tables.
 
 use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed};
-use crate::domain::Secret;
+use crate::domain::{Locale, Secret};
 use ipnet::IpNet;
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
@@ -77,14 +77,6 @@ pub struct Operator {
 pub struct Screens {
     pub enabled: bool,
     pub default_locale: Locale,
-}
-
-/// A language the screens speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Locale {
-    #[default]
-    English,
-    Portuguese,
 }
 
 /// Where people are sent when screens are off.
@@ -240,20 +232,11 @@ impl Tls {
     }
 }
 
-impl Locale {
-    /// Returns its language tag (RFC 5646).
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::Portuguese => "pt",
-        }
-    }
-
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
-        match text {
-            "en" => Ok(Self::English),
-            "pt" => Ok(Self::Portuguese),
-            _ => Err("is neither en nor pt".to_owned()),
-        }
+impl Screens {
+    /// Reads the language; a region has no effect, so that none is accepted.
+    pub(super) fn put_locale(&mut self, text: &str) -> Parsed<()> {
+        let named = Locale::ALL.into_iter().find(|locale| locale.tag() == text);
+        self.default_locale = named.ok_or_else(|| "is neither en nor pt".to_owned())?;
+        Ok(())
     }
 }

@@ -279,9 +279,8 @@ impl Machine for Account {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self.known()) {
-            (Command::Provision(draft), _) => self.provision(draft, now),
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
-            (Command::Create(draft), None) => self.provision(draft, now),
+            (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());

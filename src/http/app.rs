@@ -8,7 +8,7 @@ use super::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
         registrations::Registrations, request_permits::RequestPermits,
     },
-    options::{AppOptions, Lifetimes, Links},
+    options::{AppOptions, Channels, Lifetimes, Links},
     vitals::Vitals,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     },
     crypto::{Dice, SharedVault},
     domain::{
-        Clock, Context,
+        Clock, Context, Locale,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
@@ -32,6 +32,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
     },
+    messages::Mailbox,
     store::views::FreshReads,
     system::System,
 };
@@ -77,9 +78,12 @@ pub struct Inner {
     pub(super) vault: SharedVault,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
+    pub(super) locale: Locale,
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    channels: Channels,
+    pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fixed: Fixed,
     pub(super) request_permits: RequestPermits,
@@ -151,8 +155,11 @@ impl App {
             vault: system.vault(),
             cookies,
             links: options.links,
+            locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
+            channels: options.channels,
+            mailbox: options.mailbox,
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
             pace: Pace::new(options.rates, options.addresses, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
@@ -174,6 +181,11 @@ impl App {
 
     pub fn vitals(&self) -> Arc<Vitals> {
         self.vitals.clone()
+    }
+
+    /// By what people can be written to.
+    pub fn channels(&self) -> Channels {
+        self.channels
     }
 
     /// How often one address may ask.

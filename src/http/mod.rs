@@ -12,7 +12,7 @@
 //! | `facts` | what is looked up before a decision: target, session, memberships, token validity |
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
-//! | `oauth`, `flows`, [`operator`] | the endpoints, one file each |
+//! | `oauth`, `flows`, `mailbox`, [`operator`] | the endpoints, one file each |
 
 pub mod answer;
 pub mod app;
@@ -21,6 +21,7 @@ mod facts;
 pub mod flows;
 mod layers;
 pub mod limits;
+mod mailbox;
 mod oauth;
 pub mod operator;
 mod options;
@@ -31,4 +32,4 @@ pub mod vitals;
 
 pub use app::App;
 pub use layers::host::Hosts;
-pub use options::{AppOptions, Lifetimes, Limits, Links};
+pub use options::{AppOptions, Channels, Lifetimes, Limits, Links};

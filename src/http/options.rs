@@ -1,7 +1,11 @@
 //! What the public endpoints are built from.
 
 use super::{layers::host::Hosts, limits::pace::Rates};
-use crate::{domain::flow::Rules, transport::AddressRules};
+use crate::{
+    domain::{Locale, flow::Rules},
+    messages::Mailbox,
+    transport::AddressRules,
+};
 use axum::http::HeaderValue;
 use std::{sync::Arc, time::Duration};
 use url::Url;
@@ -17,6 +21,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    pub one_time_code: Duration,
+    pub magic_link: Duration,
 }
 
 impl Lifetimes {
@@ -32,13 +38,17 @@ pub struct Links {
     pub sign_in: Option<Url>,
     pub device: Option<Url>,
     pub approval: Option<Url>,
+    pub recovery: Option<Url>,
+    pub invitation: Option<Url>,
+    pub verify_email: Option<Url>,
 }
 
 impl Links {
     /// Lists the origins of the pages that the links lead to.
     pub fn origins(&self) -> Arc<[HeaderValue]> {
-        let Self { sign_in, device, approval } = self;
-        let pages = [sign_in, device, approval].into_iter().flatten();
+        let Self { sign_in, device, approval, recovery, invitation, verify_email } = self;
+        let pages = [sign_in, device, approval, recovery, invitation, verify_email];
+        let pages = pages.into_iter().flatten();
         let origins = pages.map(|page| page.origin().ascii_serialization());
         origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
     }
@@ -59,11 +69,24 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// The language of people who have not said theirs.
+    pub locale: Locale,
     /// The kinds of flows, and what can be proved in them.
     pub flow_rules: Arc<Rules>,
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    /// By what people can be written to.
+    pub channels: Channels,
+    /// Where everything sent can be read; a development server has one.
+    pub mailbox: Option<Arc<Mailbox>>,
+}
+
+/// By what people can be written to: a step that sends a code is offered only where it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    pub mail: bool,
+    pub sms: bool,
 }
 
 /// How much is taken at once, and for how long.

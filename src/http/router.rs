@@ -9,6 +9,7 @@ use super::{
         cors::Cors,
         envelope::{self, Envelope, EnvelopeOptions},
     },
+    mailbox,
     oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
     routes,
     vitals::Vitals,
@@ -62,6 +63,10 @@ const ROUTES: [Route; 13] = {
     ]
 };
 
+/// Served where there is a mailbox: under `dev`.
+const MAILBOX: Route =
+    route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
+
 const fn route(
     path: &'static str,
     methods: fn() -> MethodRouter<App>,
@@ -73,7 +78,8 @@ const fn route(
 
 /// Returns counters for every path and grant that is served, and no others.
 pub fn vitals() -> Vitals {
-    Vitals::new(ROUTES.iter().map(|route| route.path), token::grants())
+    let routes = ROUTES.iter().chain([&MAILBOX]);
+    Vitals::new(routes.map(|route| route.path), token::grants())
 }
 
 /// Returns everything that is served on the public listener.
@@ -90,7 +96,8 @@ pub fn public(app: &App, steps: Steps) -> Router {
         for voice in [Voice::OAuth, Voice::Problem] {
             let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
             let mut part = Router::new();
-            for route in ROUTES.iter().filter(same) {
+            let mailbox = app.mailbox.as_ref().map(|_| &MAILBOX);
+            for route in ROUTES.iter().chain(mailbox).filter(same) {
                 part = part.route(route.path, (route.methods)());
             }
             part = part.method_not_allowed_fallback(move || async move {

@@ -11,6 +11,9 @@ pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
 pub const REGISTERED: &str = "/connect/register/{client_id}";
 
+/// Under `dev` only.
+pub const MAILBOX: &str = "/mailbox";
+
 pub const FLOWS: &str = "/flows";
 pub const FLOW: &str = "/flows/{id}";
 pub const FLOW_STEP: &str = "/flows/{id}/{*step}";

@@ -31,6 +31,7 @@ pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, Proof};
 pub use maintenance::Leased;
 pub use migrate::MigrateError;
+pub use outbox::Waiting;
 pub use views::{Listed, Liveness, ReadError, Row};
 pub use vitals::{StoreReport, Vitals};
 

@@ -4,8 +4,18 @@ use super::{
     CommitError, Leased, ReadError, Store,
     maintenance::{Maintenance, Outcome},
     sql,
+    value::Row,
 };
 use crate::domain::Timestamp;
+
+/// The messages of one topic in the outbox, leased ones included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub topic: String,
+    pub count: u64,
+    /// When the first of them is due.
+    pub due: Timestamp,
+}
 
 impl Store {
     /// Leases up to `most` due messages until `until`; no other node delivers them meanwhile.
@@ -51,6 +61,16 @@ impl Store {
     pub async fn next_message_due(&self) -> Result<Option<Timestamp>, ReadError> {
         let rows = self.fetch(sql::OUTBOX_NEXT, &[]).await?;
         Ok(rows.first().map(|row| row.int(0)).transpose()?.map(Timestamp::from_millis))
+    }
+
+    /// Counts the messages of each topic, and says when the first of them is due.
+    pub async fn messages_waiting(&self) -> Result<Vec<Waiting>, ReadError> {
+        let rows = self.fetch(sql::OUTBOX_WAITING, &[]).await?;
+        let waiting = |row: &Row| -> sqlx::Result<Waiting> {
+            let count = u64::try_from(row.int(1)?).unwrap_or(0);
+            Ok(Waiting { topic: row.text(0)?, count, due: Timestamp::from_millis(row.int(2)?) })
+        };
+        Ok(rows.iter().map(waiting).collect::<sqlx::Result<_>>()?)
     }
 
     /// Waits until a commit of this process leaves a message.

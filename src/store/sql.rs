@@ -174,6 +174,9 @@ pub(super) const OUTBOX_DUE: &str = "SELECT id, topic, payload, due_at, attempts
 
 pub(super) const OUTBOX_NEXT: &str = "SELECT due_at FROM outbox ORDER BY due_at LIMIT 1";
 
+pub(super) const OUTBOX_WAITING: &str =
+    "SELECT topic, COUNT(*), MIN(due_at) FROM outbox GROUP BY topic ORDER BY topic";
+
 pub(super) const OUTBOX_LEASE: &str = "UPDATE outbox SET due_at = $1, attempts = attempts + 1 \
      WHERE id = $2 AND due_at = $3 AND attempts = $4";
 

@@ -119,6 +119,20 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         "src/actors",
         &["crate::http", "crate::system", "axum", "askama", "sqlx", "SELECT ", "UPDATE "],
     ),
+    (
+        "src/messages",
+        &[
+            "crate::http",
+            "crate::store",
+            "crate::system",
+            "crate::server",
+            "crate::cli",
+            "axum",
+            "sqlx",
+            "ractor",
+            "actix",
+        ],
+    ),
     ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
     (
         "src/http",

@@ -21,6 +21,7 @@ mod import_cycles;
 mod janitor;
 mod keys;
 mod ledger;
+mod mail_server;
 mod model;
 mod multi_commit;
 mod outbox;
@@ -31,6 +32,7 @@ mod security_log_lanes;
 mod security_log_retention;
 #[path = "../shared/world.rs"]
 mod shared;
+mod sms_gateway;
 mod supervision;
 mod support;
 mod throttles;

@@ -17,6 +17,7 @@ mod binary;
 mod changing;
 mod channels;
 mod client_failures;
+mod codes;
 mod commands;
 mod consents;
 mod contexts;
@@ -33,6 +34,7 @@ mod indistinguishable;
 mod introspection;
 mod key_rotation;
 mod keys;
+mod mailbox;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]

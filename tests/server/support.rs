@@ -20,6 +20,7 @@ use porteiro::{
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
+    messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -140,6 +141,8 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     flow: Duration::from_mins(15),
+    one_time_code: Duration::from_mins(10),
+    magic_link: Duration::from_mins(15),
 };
 
 pub struct TestServer {
@@ -168,6 +171,8 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    /// Whether mails and SMS can be sent, and read at `/mailbox`.
+    pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -194,6 +199,7 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -240,6 +246,7 @@ impl TestServer {
             operator: OperatorAddress::At(loopback()),
             lifetimes: options.lifetimes,
             links: options.links,
+            locale: porteiro::domain::Locale::English,
             hosts: options.hosts,
             proxies: options.proxies,
             registration: options.registration,
@@ -256,6 +263,11 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                messages: if options.mailbox {
+                    Messages::in_mailbox(clock.clone())
+                } else {
+                    Messages::default()
+                },
                 fault_injection: options.fault_injection,
             },
         };

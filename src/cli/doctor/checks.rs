@@ -1,7 +1,7 @@
 //! One check a subject: configuration, keys, store, certificate, clock; beyond this machine see
-//! [`outside`].
+//! [`outside`] and [`messages`].
 
-use super::outside;
+use super::{Tests, messages, outside};
 use crate::{
     cli::{
         certificate::{self, Concern},
@@ -64,7 +64,7 @@ pub(super) fn bad(subject: &'static str, text: impl Into<String>) -> Finding {
 /// Looks at everything.
 ///
 /// Where keys made by dev are accepted, it is the development server's installation.
-pub async fn all(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
+pub(super) async fn all(survey: &Survey, dev_keys: DevKeys, tests: &Tests) -> Vec<Finding> {
     let config = &survey.loaded.config;
     let mut findings = configuration(survey, dev_keys);
     findings.extend(keys(config, dev_keys));
@@ -72,8 +72,7 @@ pub async fn all(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     findings.extend(certificate(config));
     findings.push(clock());
     findings.extend(outside::names(config).await);
-    findings.extend(outside::mail(config).await);
-    findings.extend(outside::sms(config).await);
+    findings.extend(messages::all(config, dev_keys, tests).await);
     findings
 }
 

@@ -1,10 +1,9 @@
-//! What lies beyond this machine: names, mail, SMS; no host is called that the configuration does not name.
+//! What lies beyond this machine: names and hosts; none is called that the configuration does not name.
 
-use super::checks::{Finding, bad, doubtful, good};
-use crate::config::{Config, MailTransport, SmsTransport};
-use std::{path::Path, time::Duration};
+use super::checks::{Finding, bad, good};
+use crate::config::Config;
+use std::time::Duration;
 use tokio::{
-    io::AsyncReadExt as _,
     net::{TcpStream, lookup_host},
     time::timeout,
 };
@@ -33,40 +32,6 @@ pub(super) async fn names(config: &Config) -> Vec<Finding> {
     findings
 }
 
-pub(super) async fn mail(config: &Config) -> Option<Finding> {
-    Some(match config.mail.transport.as_ref()? {
-        MailTransport::Log => doubtful("mail", "goes to the log: fine for trying things"),
-        MailTransport::Folder(folder) => writable("mail", folder),
-        MailTransport::Smtp(smtp) => {
-            match greeting(&smtp.host, smtp.port, smtp.implicit_tls).await {
-                Ok(()) => good("mail", format!("{}:{} answers", smtp.host, smtp.port)),
-                Err(why) => bad("mail", format!("{}:{}: {why}", smtp.host, smtp.port)),
-            }
-        }
-    })
-}
-
-pub(super) async fn sms(config: &Config) -> Option<Finding> {
-    Some(match config.sms.transport.as_ref()? {
-        SmsTransport::Log => doubtful("sms", "goes to the log: fine for trying things"),
-        SmsTransport::Folder(folder) => writable("sms", folder),
-        SmsTransport::Post { url, .. } => {
-            let (host, port) = (url.host_str().unwrap_or(""), url.port_or_known_default());
-            match greeting(host, port.unwrap_or(443), true).await {
-                Ok(()) => good("sms", format!("{host} takes connections")),
-                Err(why) => bad("sms", format!("{host}: {why}")),
-            }
-        }
-    })
-}
-
-fn writable(subject: &'static str, folder: &Path) -> Finding {
-    match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
-        Ok(()) => good(subject, format!("{} can be written to", folder.display())),
-        Err(error) => bad(subject, format!("{}: {error}", folder.display())),
-    }
-}
-
 async fn resolve(host: &str, port: u16) -> Result<String, String> {
     // An address in brackets is one already.
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -77,20 +42,10 @@ async fn resolve(host: &str, port: u16) -> Result<String, String> {
     if found.is_empty() { Err("no address".to_owned()) } else { Ok(found.join(", ")) }
 }
 
-/// Connects; a mail server that does not begin with TLS must also greet.
-async fn greeting(host: &str, port: u16, silent: bool) -> Result<(), String> {
-    let talk = async {
-        let mut stream = TcpStream::connect((host, port)).await?;
-        if silent {
-            return Ok(true);
-        }
-        let mut greeting = [0; 3];
-        stream.read_exact(&mut greeting).await?;
-        Ok::<bool, std::io::Error>(greeting == *b"220")
-    };
-    match timeout(TIMEOUT, talk).await {
-        Ok(Ok(true)) => Ok(()),
-        Ok(Ok(false)) => Err("it does not greet like a mail server".to_owned()),
+/// Tells whether a host takes connections.
+pub(super) async fn connects(host: &str, port: u16) -> Result<(), String> {
+    match timeout(TIMEOUT, TcpStream::connect((host, port))).await {
+        Ok(Ok(_stream)) => Ok(()),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_late) => Err("no answer in time".to_owned()),
     }

@@ -1,9 +1,7 @@
 //! The table of settings: every row can be given, and the documented example is accepted.
 
 use super::Given;
-use crate::config::{
-    BreachCheck, Locale, MailTransport, SETTINGS, Setting, SmsTransport, settings::Form,
-};
+use crate::config::{BreachCheck, MailTransport, SETTINGS, Setting, SmsTransport, settings::Form};
 use std::collections::BTreeSet;
 
 /// A value of the setting that is not its default, as a file and as a variable have it.
@@ -167,7 +165,7 @@ fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
     let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
     assert_eq!(unset, ["sms.secret"]);
     let config = loaded.config;
-    assert_eq!(config.screens.default_locale, Locale::English);
+    assert_eq!(config.screens.default_locale, crate::domain::Locale::English);
     assert_eq!(config.password.breach_check, BreachCheck::Off);
     let Some(MailTransport::Smtp(smtp)) = config.mail.transport else { panic!("smtp") };
     assert_eq!((smtp.host.as_str(), smtp.port, smtp.implicit_tls), ("mail.example.com", 465, true));

@@ -101,6 +101,10 @@ impl Rules {
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let goals: Vec<&str> = self.goals.iter().map(|goal| goal.kind()).collect();
-        f.debug_struct("Rules").field("proofs", &self.proofs).field("goals", &goals).finish()
+        f.debug_struct("Rules")
+            .field("proofs", &self.proofs)
+            .field("served", &self.served)
+            .field("goals", &goals)
+            .finish()
     }
 }

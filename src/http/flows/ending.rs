@@ -271,13 +271,14 @@ async fn take_with_others(
     match committed {
         Ok(()) => Ok(flow),
         Err(CommitError::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
-        // Another request has moved the flow, the session or the consent on: look again.
-        Err(CommitError::Conflict) => Err(NotTaken::Unmet { kind: Flow::KIND }),
         // Another account has the address by now.
         Err(CommitError::Taken { .. }) if !changes.is_empty() => {
             Err(NotTaken::Problem(ACCOUNT_CHANGED))
         }
-        Err(CommitError::Taken { .. }) => Err(NotTaken::Unmet { kind: Flow::KIND }),
+        // Another request has moved the flow, the session or the consent on: look again.
+        Err(CommitError::Conflict | CommitError::Taken { .. }) => {
+            Err(NotTaken::Unmet { kind: Flow::KIND })
+        }
         Err(CommitError::Unknown) => ours(app, opened, drawn).await,
         Err(CommitError::Unavailable) => Err(NotTaken::Problem(UNAVAILABLE)),
     }

@@ -14,7 +14,7 @@ use crate::{
     },
     system::System,
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// How many failures in a row a browser has in which the person signed in before.
 const KNOWN_BROWSER_FAILURES: u32 = 10;
@@ -26,7 +26,13 @@ pub struct Attempts {
     clock: Arc<dyn Clock>,
     vitals: Arc<Vitals>,
     pace: Pace,
+    /// How often one address is written to.
+    messages: Pace,
 }
+
+/// How often one address is written to: at once, and then once a minute.
+const MESSAGES: Pace = Pace { burst: 10, refill: Duration::from_mins(1), most_failures: u32::MAX };
+const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, ..MESSAGES };
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged
 /// gives itself back.
@@ -60,6 +66,7 @@ impl Attempts {
             clock: system.clock(),
             vitals,
             pace: if limits { Pace::default() } else { Pace::unhurried() },
+            messages: if limits { MESSAGES } else { UNLIMITED_MESSAGES },
         })
     }
 
@@ -106,6 +113,16 @@ impl Attempts {
                 Err(NotCharged::Unavailable)
             }
         }
+    }
+
+    /// Charges a message to the address it goes to, whether or not an account has it: an address must
+    /// not be flooded, from however many others.
+    pub async fn charge_message(&self, context: &Context, to: &str) -> Result<(), NotCharged> {
+        let id = self.pseudonyms.name(Throttle::KIND, &["message", to]);
+        let charged = self.charge_at(context, id, self.messages).await?;
+        // It stays charged, and comes back with time.
+        charged.failed();
+        Ok(())
     }
 
     /// Holds nothing against an identifier any more, after an attempt that was right.

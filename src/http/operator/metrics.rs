@@ -20,6 +20,7 @@ pub fn scrape(operator: &Operator) -> String {
     }
     commits(&mut text, &operator.system.store_report());
     hashing(&mut text, operator);
+    outbox(&mut text, operator);
     text.into_text()
 }
 
@@ -142,4 +143,28 @@ fn hashing(text: &mut Exposition, operator: &Operator) {
         .sample(&[("outcome", "refused")], pool.refused)
         .sample(&[("outcome", "abandoned")], pool.abandoned)
         .sample(&[("outcome", "panicked")], pool.panicked);
+}
+
+fn outbox(text: &mut Exposition, operator: &Operator) {
+    let topics = operator.system.outbox();
+    let now = operator.system.clock().now();
+    let mut tries =
+        text.counter("porteiro_outbox_total", "Tries to deliver, by what became of them.");
+    for report in &topics {
+        let topic = ("topic", report.topic);
+        tries
+            .sample(&[topic, ("outcome", "delivered")], report.delivered)
+            .sample(&[topic, ("outcome", "deferred")], report.deferred)
+            .sample(&[topic, ("outcome", "dropped")], report.dropped);
+    }
+    let mut waiting = text.gauge("porteiro_outbox_waiting", "Messages that are not delivered yet.");
+    for report in &topics {
+        waiting.sample(&[("topic", report.topic)], report.waiting);
+    }
+    let late = "How long the next message has been due.";
+    let mut overdue = text.gauge("porteiro_outbox_overdue_seconds", late);
+    for report in &topics {
+        let since = report.due.map_or(0, |due| now.since(due).as_secs());
+        overdue.sample(&[("topic", report.topic)], since);
+    }
 }

@@ -3,6 +3,7 @@
 mod enroll_totp;
 mod sign_in;
 mod sign_out;
+mod verify_email;
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
@@ -15,7 +16,8 @@ use crate::domain::{
 use std::time::Duration;
 
 /// Every kind of flow.
-pub const ALL: [&dyn Goal; 3] = [&sign_in::SignIn, &sign_out::SignOut, &enroll_totp::EnrollTotp];
+pub const ALL: &[&dyn Goal] =
+    &[&sign_in::SignIn, &sign_out::SignOut, &verify_email::VerifyEmail, &enroll_totp::EnrollTotp];
 
 /// What a flow of one kind needs, and what it ends in.
 pub trait Goal: Send + Sync {

@@ -5,12 +5,17 @@
 
 mod confirm;
 mod consent;
+mod email_code;
 mod identifier;
+mod magic_link;
 mod named;
 mod organization;
 mod password;
+mod recipient;
 mod recovery_code;
 mod second;
+mod sent;
+mod sms_code;
 mod totp;
 mod totp_enrolment;
 
@@ -32,6 +37,7 @@ use crate::{
             origin::Origin,
         },
         limits::{attempts::Attempt, purpose::Purpose},
+        options::Channels,
     },
 };
 use axum::{
@@ -44,9 +50,15 @@ use serde_json::{Map, Value};
 use std::{net::IpAddr, pin::Pin, sync::Arc};
 
 /// Every step that is served.
-const ALL: [&dyn Step; 8] = [
+const ALL: &[&dyn Step] = &[
     &identifier::Identifier,
     &password::Password,
+    &email_code::EmailCodeSend,
+    &email_code::EmailCode,
+    &magic_link::MagicLinkSend,
+    &magic_link::MagicLink,
+    &sms_code::SmsCodeSend,
+    &sms_code::SmsCode,
     &totp::Totp,
     &totp_enrolment::TotpOptions,
     &recovery_code::SavedCode,
@@ -77,7 +89,7 @@ pub struct Steps(Arc<[&'static dyn Step]>);
 
 impl Default for Steps {
     fn default() -> Self {
-        Self(Arc::new(ALL))
+        Self(ALL.into())
     }
 }
 
@@ -97,9 +109,14 @@ impl Steps {
         Rules::new(self.proofs()).serving(self.0.iter().map(|step| step.path()))
     }
 
-    /// Leaves out the steps that cannot be served here.
-    pub fn without(&self, unserved: impl Fn(&dyn Step) -> bool) -> Self {
-        Self(self.0.iter().copied().filter(|step| !unserved(*step)).collect())
+    /// Leaves out the steps that cannot be served here: no mail is sent where there is no mail.
+    pub fn served_by(&self, channels: Channels) -> Self {
+        let served = |step: &&dyn Step| {
+            let path = step.path();
+            let mail = path.starts_with("email_code") || path.starts_with("magic_link");
+            (channels.mail || !mail) && (channels.sms || !path.starts_with("sms_code"))
+        };
+        Self(self.0.iter().copied().filter(served).collect())
     }
 
     fn find(&self, path: &str) -> Option<&'static dyn Step> {

@@ -21,7 +21,7 @@ use crate::{
 use std::sync::Arc;
 
 /// No account has this id, and reading it costs what reading one does.
-const DECOY: &str = "00000000-0000-0000-0000-000000000000";
+pub(super) const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The account that was named, if there is one, and the attempt that is charged to its name.
 pub struct Named {
@@ -43,7 +43,16 @@ impl Named {
 impl StepRequest<'_> {
     /// Charges an attempt to the identifier, whether or not an account has it, and looks it up.
     pub async fn named(&self, step: &dyn Step) -> Result<Named, Problem> {
-        let identifier = self.offered(step).await?.identifier.ok_or(NOT_NOW)?;
+        let open = self.offered(step).await?;
+        if let Some(person) = &open.person {
+            // They are signed in: nothing can be learnt from an answer.
+            let seen = find_by_id(self.app, &person.account).await?;
+            let email = seen.machine.known().ok_or(NOT_NOW)?.email.clone();
+            let email = normalise_email(&email).unwrap_or(email);
+            let attempt = self.charge_attempt(step.path(), &email).await?;
+            return Ok(Named { seen, attempt });
+        }
+        let identifier = open.identifier.ok_or(NOT_NOW)?;
         // What is not an address belongs to no account, and costs the same.
         let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
         let attempt = self.charge_attempt(step.path(), &email).await?;
@@ -52,7 +61,11 @@ impl StepRequest<'_> {
 
     /// A browser in which the person signed in before has an allowance of its own when that of the
     /// identifier is used up.
-    async fn charge_attempt(&self, step: &'static str, email: &str) -> Result<Attempt, Problem> {
+    pub(super) async fn charge_attempt(
+        &self,
+        step: &'static str,
+        email: &str,
+    ) -> Result<Attempt, Problem> {
         let (app, source) = (self.app, &self.opened.source);
         let context = &self.opened.context;
         let refused = match app.attempts.charge(context, step, email).await {
@@ -73,8 +86,13 @@ impl StepRequest<'_> {
 }
 
 /// Finds the account of an address, with as many readings where there is none.
-async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
+pub(super) async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.accounts.peek(&id).await?)
+}
+
+/// Reads an account as it is now.
+pub(super) async fn find_by_id(app: &App, id: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
+    Ok(app.accounts.peek(id).await?)
 }

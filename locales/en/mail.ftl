@@ -1,0 +1,108 @@
+### Mails in English. Each has a subject, a lead, a note below, and an action where there is a link.
+### The code or the link itself stands alone on a line between lead and note: never write it here.
+
+footer = This e-mail was sent by { $host }. Answers to it are not read.
+
+sign-in-code =
+    .subject = Your sign-in code for { $host }
+    .lead = Enter this code to sign in at { $host }:
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail and give the code to no one.
+
+sign-in-link =
+    .subject = Your sign-in link for { $host }
+    .lead = Open this link to sign in at { $host }, in the browser in which you asked for it:
+    .action = Sign in
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail.
+
+verify-email-code =
+    .subject = Confirm your e-mail address at { $host }
+    .lead = Enter this code at { $host } to confirm that this address is yours:
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail and give the code to no one.
+
+verify-email-link =
+    .subject = Confirm your e-mail address at { $host }
+    .lead = Open this link to confirm at { $host } that this address is yours:
+    .action = Confirm the address
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail.
+
+sign-up-code =
+    .subject = Your code for a new account at { $host }
+    .lead = Enter this code to create your account at { $host }:
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail: no account is created.
+
+sign-up-link =
+    .subject = Your link for a new account at { $host }
+    .lead = Open this link to create your account at { $host }:
+    .action = Create the account
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail: no account is created.
+
+sign-up-known =
+    .subject = You have an account at { $host } already
+    .lead = A new account at { $host } was asked for with this address, which has an account already.
+    .note = Sign in with it, or recover it if you cannot. If you did not ask for an account, ignore this e-mail: nothing has changed.
+
+invitation =
+    .subject = Your invitation to { $organization } at { $host }
+    .lead = { $role ->
+        [administrator] You are invited to { $organization } at { $host }, as an administrator. Open this link to accept:
+       *[member] You are invited to { $organization } at { $host }. Open this link to accept:
+    }
+    .action = Accept the invitation
+    .note = It works once. If you do not know what this is about, ignore this e-mail: without your consent nothing happens.
+
+recovery-code =
+    .subject = Your recovery code for { $host }
+    .lead = Enter this code to recover your account at { $host }:
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail and give the code to no one.
+
+recovery-link =
+    .subject = Your recovery link for { $host }
+    .lead = Open this link to recover your account at { $host }, in the browser in which you asked for it:
+    .action = Recover the account
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail.
+
+recovery-started =
+    .subject = A recovery of your account at { $host } has begun
+    .lead = A recovery of your account at { $host } has begun. If that was you, you need not do anything here. If it was not you, stop it with this link:
+    .action = Stop the recovery
+    .note = Until the recovery is finished, your account stays as it is.
+
+password-changed =
+    .subject = Your password at { $host } was changed
+    .lead = The password of your account at { $host } was changed.
+    .note = If that was not you, recover your account now.
+
+passkey-added =
+    .subject = A passkey was added to your account at { $host }
+    .lead = The passkey “{ $name }” was added to your account at { $host }.
+    .note = If that was not you, recover your account now and remove the passkey.
+
+passkey-removed =
+    .subject = A passkey was removed from your account at { $host }
+    .lead = The passkey “{ $name }” was removed from your account at { $host }. It no longer signs in.
+    .note = If that was not you, recover your account now.
+
+totp-enrolled =
+    .subject = An authenticator application was added to your account at { $host }
+    .lead = An authenticator application was added to your account at { $host }. From now on its code is asked for after your password.
+    .note = If that was not you, recover your account now.
+
+recovery-codes-made =
+    .subject = You have new recovery codes for { $host }
+    .lead = New recovery codes were made for your account at { $host }. The former ones no longer work.
+    .note = If that was not you, recover your account now.
+
+recovery-code-used =
+    .subject = A recovery code was used at { $host }
+    .lead = One of the recovery codes of your account at { $host } was used. It does not work again.
+    .note = If that was not you, recover your account now.
+
+account-recovered =
+    .subject = Your account at { $host } was recovered
+    .lead = Your account at { $host } was recovered. Everywhere else it was signed out.
+    .note = If that was not you, tell the people who run { $host } now.
+
+test =
+    .subject = A test mail from { $host }
+    .lead = This is a test: { $host } can send mail to this address.
+    .note = An operator asked for it with `porteiro doctor`.

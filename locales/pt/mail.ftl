@@ -1,0 +1,108 @@
+### Os e-mails em português. Cada um tem assunto, frase inicial, nota e, onde há um link, uma ação.
+### O código ou o link fica sozinho numa linha entre a frase inicial e a nota: nunca se escreve aqui.
+
+footer = Este e-mail foi enviado por { $host }. As respostas não são lidas.
+
+sign-in-code =
+    .subject = O seu código para entrar em { $host }
+    .lead = Escreva este código para entrar em { $host }:
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail e não dê o código a ninguém.
+
+sign-in-link =
+    .subject = O seu link para entrar em { $host }
+    .lead = Abra este link para entrar em { $host }, no navegador onde o pediu:
+    .action = Entrar
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail.
+
+verify-email-code =
+    .subject = Confirme o seu endereço de e-mail em { $host }
+    .lead = Escreva este código em { $host } para confirmar que este endereço é seu:
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail e não dê o código a ninguém.
+
+verify-email-link =
+    .subject = Confirme o seu endereço de e-mail em { $host }
+    .lead = Abra este link para confirmar em { $host } que este endereço é seu:
+    .action = Confirmar o endereço
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail.
+
+sign-up-code =
+    .subject = O seu código para uma conta nova em { $host }
+    .lead = Escreva este código para criar a sua conta em { $host }:
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail: nenhuma conta é criada.
+
+sign-up-link =
+    .subject = O seu link para uma conta nova em { $host }
+    .lead = Abra este link para criar a sua conta em { $host }:
+    .action = Criar a conta
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail: nenhuma conta é criada.
+
+sign-up-known =
+    .subject = Já tem uma conta em { $host }
+    .lead = Foi pedida uma conta nova em { $host } com este endereço, que já tem uma conta.
+    .note = Entre com ela ou, se não conseguir, recupere-a. Se não pediu uma conta, ignore este e-mail: nada mudou.
+
+invitation =
+    .subject = O seu convite para { $organization } em { $host }
+    .lead = { $role ->
+        [administrator] Recebeu um convite para administrar { $organization } em { $host }. Abra este link para aceitar:
+       *[member] Recebeu um convite para { $organization } em { $host }. Abra este link para aceitar:
+    }
+    .action = Aceitar o convite
+    .note = Funciona uma só vez. Se não sabe de que se trata, ignore este e-mail: sem o seu consentimento nada acontece.
+
+recovery-code =
+    .subject = O seu código de recuperação para { $host }
+    .lead = Escreva este código para recuperar a sua conta em { $host }:
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail e não dê o código a ninguém.
+
+recovery-link =
+    .subject = O seu link de recuperação para { $host }
+    .lead = Abra este link para recuperar a sua conta em { $host }, no navegador onde o pediu:
+    .action = Recuperar a conta
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail.
+
+recovery-started =
+    .subject = Começou uma recuperação da sua conta em { $host }
+    .lead = Começou uma recuperação da sua conta em { $host }. Se foi um pedido seu, não precisa de fazer nada aqui. Se não foi, pare-a com este link:
+    .action = Parar a recuperação
+    .note = Até a recuperação terminar, a sua conta fica como está.
+
+password-changed =
+    .subject = A sua senha em { $host } foi alterada
+    .lead = A senha da sua conta em { $host } foi alterada.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+passkey-added =
+    .subject = A sua conta em { $host } tem uma nova chave de acesso
+    .lead = A chave de acesso “{ $name }” foi acrescentada à sua conta em { $host }.
+    .note = Se não foi uma alteração sua, recupere já a sua conta e retire a chave de acesso.
+
+passkey-removed =
+    .subject = Uma chave de acesso foi retirada da sua conta em { $host }
+    .lead = A chave de acesso “{ $name }” foi retirada da sua conta em { $host }. Já não serve para entrar.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+totp-enrolled =
+    .subject = A sua conta em { $host } tem uma aplicação de autenticação
+    .lead = Uma aplicação de autenticação foi acrescentada à sua conta em { $host }. A partir de agora, o código dela é pedido depois da senha.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+recovery-codes-made =
+    .subject = Tem novos códigos de recuperação para { $host }
+    .lead = Foram criados novos códigos de recuperação para a sua conta em { $host }. Os anteriores já não funcionam.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+recovery-code-used =
+    .subject = Um código de recuperação foi usado em { $host }
+    .lead = Um dos códigos de recuperação da sua conta em { $host } foi usado. Não volta a funcionar.
+    .note = Se não foi um pedido seu, recupere já a sua conta.
+
+account-recovered =
+    .subject = A sua conta em { $host } foi recuperada
+    .lead = A sua conta em { $host } foi recuperada. Em todos os outros dispositivos a sessão terminou.
+    .note = Se não foi um pedido seu, avise já quem gere { $host }.
+
+test =
+    .subject = Um e-mail de teste de { $host }
+    .lead = Isto é um teste: { $host } consegue enviar e-mail para este endereço.
+    .note = Foi pedido com `porteiro doctor`.

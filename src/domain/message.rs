@@ -1,0 +1,255 @@
+//! Mails and SMS: to which address, in which language, and what they say.
+//!
+//! A message is written into the outbox with the commit that caused it. Its wording is not in here:
+//! `messages` finds the words when it delivers.
+//!
+//! Where an answer must not tell whether an account exists, a row is written either way: the message
+//! for a known address, [`MailContent::Nothing`] or [`SmsContent::Decoy`] for an unknown one. Both
+//! rows have the same size, and the courier drops the second one.
+
+use super::{Dispatch, Locale, Secret, Timestamp};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{fmt, time::Duration};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The topic of mails in the outbox.
+pub const MAIL: &str = "mail";
+
+/// The topic of SMS in the outbox.
+pub const SMS: &str = "sms";
+
+/// How long a mail that holds no code and no link is worth delivering.
+pub const NOTICE_LIFETIME: Duration = Duration::from_hours(72);
+
+/// A payload is as long as a multiple of this, so that its size does not tell what it says.
+const BLOCK: usize = 1024;
+
+/// A mail to one address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mail {
+    pub to: String,
+    pub locale: Locale,
+    pub content: MailContent,
+}
+
+/// What a mail says.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+#[serde(rename_all = "snake_case")]
+pub enum MailContent {
+    SignInCode {
+        code: String,
+    },
+    SignInLink {
+        link: String,
+    },
+    VerifyEmailCode {
+        code: String,
+    },
+    VerifyEmailLink {
+        link: String,
+    },
+    SignUpCode {
+        code: String,
+    },
+    SignUpLink {
+        link: String,
+    },
+    /// An account was asked for with an address that has one.
+    SignUpKnown,
+    Invitation {
+        link: String,
+        organization: String,
+        administrator: bool,
+    },
+    RecoveryCode {
+        code: String,
+    },
+    RecoveryLink {
+        link: String,
+    },
+    /// Goes to every address of the account at once.
+    RecoveryStarted {
+        /// Stops the recovery.
+        stop: String,
+    },
+    PasswordChanged,
+    PasskeyAdded {
+        name: String,
+    },
+    PasskeyRemoved {
+        name: String,
+    },
+    TotpEnrolled,
+    RecoveryCodesMade,
+    RecoveryCodeUsed,
+    AccountRecovered,
+    /// An operator tries whether mail arrives.
+    Test,
+    /// A decoy: written like a mail, and never sent.
+    Nothing,
+}
+
+/// An SMS to one phone number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sms {
+    pub to: String,
+    pub locale: Locale,
+    pub content: SmsContent,
+}
+
+/// What an SMS says.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+#[serde(rename_all = "snake_case")]
+pub enum SmsContent {
+    SignInCode {
+        code: String,
+    },
+    /// An operator tries whether SMS arrive.
+    Test,
+    /// Written like an SMS, and never sent.
+    Decoy,
+}
+
+impl Mail {
+    /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
+    pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
+        Dispatch { topic: MAIL, payload: payload(self), expires_at }
+    }
+
+    /// Reads what [`Mail::dispatch`] wrote.
+    pub fn read(payload: &Secret) -> Option<Self> {
+        read(payload)
+    }
+}
+
+impl Sms {
+    /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
+    pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
+        Dispatch { topic: SMS, payload: payload(self), expires_at }
+    }
+
+    /// Reads what [`Sms::dispatch`] wrote.
+    pub fn read(payload: &Secret) -> Option<Self> {
+        read(payload)
+    }
+}
+
+impl MailContent {
+    /// Names the sort of mail; says nothing of what is in it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SignInCode { .. } => "sign-in-code",
+            Self::SignInLink { .. } => "sign-in-link",
+            Self::VerifyEmailCode { .. } => "verify-email-code",
+            Self::VerifyEmailLink { .. } => "verify-email-link",
+            Self::SignUpCode { .. } => "sign-up-code",
+            Self::SignUpLink { .. } => "sign-up-link",
+            Self::SignUpKnown => "sign-up-known",
+            Self::Invitation { .. } => "invitation",
+            Self::RecoveryCode { .. } => "recovery-code",
+            Self::RecoveryLink { .. } => "recovery-link",
+            Self::RecoveryStarted { .. } => "recovery-started",
+            Self::PasswordChanged => "password-changed",
+            Self::PasskeyAdded { .. } => "passkey-added",
+            Self::PasskeyRemoved { .. } => "passkey-removed",
+            Self::TotpEnrolled => "totp-enrolled",
+            Self::RecoveryCodesMade => "recovery-codes-made",
+            Self::RecoveryCodeUsed => "recovery-code-used",
+            Self::AccountRecovered => "account-recovered",
+            Self::Test => "test",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl SmsContent {
+    /// Names the sort of SMS; says nothing of what is in it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SignInCode { .. } => "sign-in-code",
+            Self::Test => "test",
+            Self::Decoy => "decoy",
+        }
+    }
+}
+
+/// Codes and links are not printed.
+impl fmt::Debug for MailContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())
+    }
+}
+
+impl fmt::Debug for SmsContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())
+    }
+}
+
+fn payload(message: &impl Serialize) -> Secret {
+    // Large enough for almost every message: a buffer that grows leaves copies in memory.
+    let mut json = Vec::with_capacity(4 * BLOCK);
+    serde_json::to_writer(&mut json, message).expect("a message is plain data with text keys");
+    // Spaces after a JSON text mean nothing.
+    json.resize(json.len().next_multiple_of(BLOCK), b' ');
+    Secret::new(json)
+}
+
+fn read<M: DeserializeOwned>(payload: &Secret) -> Option<M> {
+    serde_json::from_slice(payload.expose()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(to: &str, content: MailContent) -> Mail {
+        Mail { to: to.to_owned(), locale: Locale::Portuguese, content }
+    }
+
+    #[test]
+    fn what_is_dispatched_can_be_read() {
+        let sent = mail("ana@acme.test", MailContent::SignInCode { code: "123456".to_owned() });
+        let dispatch = sent.dispatch(Timestamp::from_millis(7));
+        assert_eq!((dispatch.topic, dispatch.expires_at), (MAIL, Timestamp::from_millis(7)));
+        assert_eq!(Mail::read(&dispatch.payload), Some(sent));
+        assert_eq!(Mail::read(&Secret::new("{}")), None);
+        let content = SmsContent::SignInCode { code: "123456".to_owned() };
+        let sent = Sms { to: "+351910000000".to_owned(), locale: Locale::English, content };
+        let dispatch = sent.dispatch(Timestamp::FOREVER);
+        assert_eq!((dispatch.topic, Sms::read(&dispatch.payload)), (SMS, Some(sent)));
+    }
+
+    #[test]
+    fn a_decoy_has_the_size_of_what_it_stands_for() {
+        let size = |to: &str, content| {
+            mail(to, content).dispatch(Timestamp::FOREVER).payload.expose().len()
+        };
+        let long = format!("{}@acme.test", "a".repeat(240));
+        let link = format!("https://id.example.com/sign-in?{}", "x".repeat(400));
+        for to in ["ana@acme.test", &long] {
+            let decoy = size(to, MailContent::Nothing);
+            assert_eq!(size(to, MailContent::SignInCode { code: "123456".to_owned() }), decoy);
+            assert_eq!(size(to, MailContent::SignInLink { link: link.clone() }), decoy);
+            assert_eq!(size(to, MailContent::SignUpKnown), decoy);
+        }
+        let sms = |content| Sms { to: "+351".to_owned(), locale: Locale::English, content };
+        let size = |content| sms(content).dispatch(Timestamp::FOREVER).payload.expose().len();
+        assert_eq!(
+            size(SmsContent::SignInCode { code: "123456".to_owned() }),
+            size(SmsContent::Decoy)
+        );
+    }
+
+    #[test]
+    fn neither_codes_nor_links_are_printed() {
+        let shown = [
+            format!("{:?}", mail("a@b", MailContent::SignInCode { code: "123456".to_owned() })),
+            format!("{:?}", MailContent::RecoveryStarted { stop: "https://a.test/s".to_owned() }),
+            format!("{:?}", SmsContent::SignInCode { code: "123456".to_owned() }),
+        ];
+        for shown in shown {
+            assert!(!shown.contains("123456") && !shown.contains("https"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `magic_link/send` and `magic_link`: a link that is sent to the person's address. Opening it does
+//! nothing; the page behind it, or the program, presents its token in the flow that asked for it.
+
+use super::{
+    Step, StepRequest, Taking,
+    recipient::Sent,
+    sent::{Sending, draw_token},
+};
+use crate::{
+    domain::{
+        assurance::Worth,
+        flow::{ProofStep, Role},
+    },
+    http::app::App,
+};
+use serde::Deserialize;
+use url::Url;
+
+const SEND: &str = "magic_link/send";
+const LINK: &str = "magic_link";
+
+/// No token of ours is longer.
+const LONGEST: usize = 128;
+
+pub struct MagicLinkSend;
+pub struct MagicLink;
+
+#[derive(Deserialize)]
+struct Body {
+    token: String,
+}
+
+impl Step for MagicLinkSend {
+    fn path(&self) -> &'static str {
+        SEND
+    }
+
+    fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let (app, id) = (request.app, &request.opened.id);
+            let open = request.offered(self).await?;
+            let sending = Sending { by: SEND, step: LINK, lives: app.lifetimes.magic_link };
+            let kind = open.seed.kind.clone();
+            let link = |token: String| Sent::Link(page(app, &kind, id, &token));
+            request.send_mail(&open, sending, draw_token, link).await
+        })
+    }
+}
+
+impl Step for MagicLink {
+    fn path(&self) -> &'static str {
+        LINK
+    }
+
+    fn proof(&self) -> Option<ProofStep> {
+        Some(ProofStep {
+            name: LINK,
+            preparing: &[SEND],
+            worth: Worth::MAGIC_LINK,
+            roles: &[Role::First, Role::Address],
+        })
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Body { token } = request.body()?;
+            let token = token.get(..LONGEST).unwrap_or(&token);
+            request.take_sent(self, token).await
+        })
+    }
+}
+
+/// The page that a link leads to: the installation's own, or the one of `[links]`.
+fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
+    let links = &app.links;
+    let (link, path) = match kind {
+        "recovery" => (&links.recovery, "/reset-password"),
+        "verify_email" => (&links.verify_email, "/verify-email"),
+        "sign_up" => (&links.sign_in, "/sign-up"),
+        "invitation" => (&links.invitation, "/sign-up"),
+        _ => (&links.sign_in, "/sign-in"),
+    };
+    let own = || Url::parse(&format!("{}{path}", app.issuer));
+    match link.clone().map_or_else(own, Ok) {
+        Ok(mut page) => {
+            page.query_pairs_mut().append_pair("flow", flow).append_pair("token", token);
+            page.into()
+        }
+        // An issuer is an origin, so this does not happen; the token alone is good for programs.
+        Err(_) => token.to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+//! To which address a flow sends its codes and links, what the mail is for, and what they prove.
+//!
+//! An address that belongs to no account costs the same as one that does: a code that can never be
+//! right is kept, and a mail that is never sent is left in the outbox.
+
+use super::{
+    Step, StepRequest,
+    named::{find, find_by_id},
+};
+use crate::{
+    actors::Hydrated,
+    domain::{
+        Locale,
+        account::{Account, Known, normalise_email},
+        flow::{Open, Proved},
+        message::MailContent,
+    },
+    http::{answer::error::Problem, flows::problems::NOT_NOW},
+};
+use std::sync::Arc;
+
+/// The address that a flow writes to.
+pub struct Recipient {
+    /// As it is written to.
+    pub email: String,
+    /// What attempts and messages are charged to.
+    pub charged_to: String,
+    seen: Arc<Hydrated<Account>>,
+    purpose: Purpose,
+    /// The id of the account that the person would make, where they ask for one.
+    applicant: Option<String>,
+}
+
+/// What a code or a link is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    SignIn,
+    VerifyEmail,
+    SignUp,
+    Recovery,
+}
+
+impl Purpose {
+    fn of(kind: &str) -> Self {
+        match kind {
+            "verify_email" => Self::VerifyEmail,
+            "sign_up" => Self::SignUp,
+            "recovery" => Self::Recovery,
+            _ => Self::SignIn,
+        }
+    }
+}
+
+/// A code or a link.
+pub enum Sent {
+    Code(String),
+    Link(String),
+}
+
+impl Recipient {
+    /// Returns the account that has the address, if there is one.
+    pub fn account(&self) -> Option<&Known> {
+        self.seen.machine.known()
+    }
+
+    /// Returns what a right code proves.
+    pub fn proved(&self, step: &dyn Step) -> Option<Proved> {
+        self.proves(step.path())
+    }
+
+    pub(super) fn proves(&self, step: &'static str) -> Option<Proved> {
+        match (self.purpose, self.account(), &self.applicant) {
+            // The address is taken: the mail says so, and no code is right.
+            (Purpose::SignUp, Some(_), _) | (_, None, None) => None,
+            (Purpose::SignUp, None, Some(account)) => Some(Proved {
+                step,
+                account: account.clone(),
+                version: None,
+                methods: Vec::new(),
+                spends: None,
+                worth: None,
+            }),
+            (_, Some(known), _) => Some(Proved::of(step, known, self.seen.version)),
+            (_, None, Some(_)) => None,
+        }
+    }
+
+    /// Returns the language of the person, where they have said it.
+    pub fn locale(&self) -> Option<Locale> {
+        let claim = self.account().and_then(|known| known.claim("locale"))?;
+        claim.as_str().and_then(Locale::of_tag)
+    }
+
+    /// Returns what the mail says.
+    pub fn content(&self, sent: Sent) -> MailContent {
+        let known = self.account().is_some();
+        match (self.purpose, sent) {
+            (Purpose::SignUp, _) if known => MailContent::SignUpKnown,
+            (Purpose::SignUp, Sent::Code(code)) => MailContent::SignUpCode { code },
+            (Purpose::SignUp, Sent::Link(link)) => MailContent::SignUpLink { link },
+            (_, _) if !known => MailContent::Nothing,
+            (Purpose::VerifyEmail, Sent::Code(code)) => MailContent::VerifyEmailCode { code },
+            (Purpose::VerifyEmail, Sent::Link(link)) => MailContent::VerifyEmailLink { link },
+            (Purpose::Recovery, Sent::Code(code)) => MailContent::RecoveryCode { code },
+            (Purpose::Recovery, Sent::Link(link)) => MailContent::RecoveryLink { link },
+            (Purpose::SignIn, Sent::Code(code)) => MailContent::SignInCode { code },
+            (Purpose::SignIn, Sent::Link(link)) => MailContent::SignInLink { link },
+        }
+    }
+}
+
+impl StepRequest<'_> {
+    /// Finds the address that the flow writes to.
+    pub(super) async fn recipient(&self, open: &Open) -> Result<Recipient, Problem> {
+        let purpose = Purpose::of(&open.seed.kind);
+        if let Some(person) = open.person.as_ref().filter(|_| open.applicant.is_none()) {
+            // They are known: nothing can be learnt from an answer.
+            let seen = find_by_id(self.app, &person.account).await?;
+            let email = seen.machine.known().ok_or(NOT_NOW)?.email.clone();
+            let charged_to = normalise_email(&email).unwrap_or_else(|| email.clone());
+            return Ok(Recipient { email, charged_to, seen, purpose, applicant: None });
+        }
+        let applicant = open.applicant.as_ref();
+        let written = applicant.map(|one| &one.email).or(open.identifier.as_ref());
+        let written = written.ok_or(NOT_NOW)?;
+        // What is not an address belongs to no account, and costs the same.
+        let charged_to = normalise_email(written).unwrap_or_else(|| written.to_lowercase());
+        let seen = find(self.app, &charged_to).await?;
+        let email = match seen.machine.known() {
+            Some(known) => known.email.clone(),
+            None => written.trim().to_owned(),
+        };
+        let applicant = applicant.map(|one| one.account.clone());
+        Ok(Recipient { email, charged_to, seen, purpose, applicant })
+    }
+}

@@ -1,0 +1,238 @@
+//! Codes and links that are sent to a person: drawn, kept as the fingerprint of a keyed tag, sent, and
+//! presented.
+
+use super::{
+    Step, StepRequest,
+    named::DECOY,
+    recipient::{Recipient, Sent},
+};
+use crate::{
+    crypto::{Dice, draw, draw_text},
+    domain::{
+        Dispatch, Fingerprint, Timestamp,
+        flow::{Held, HeldContent, Message, Open, Proved, Step as Command},
+        message::{Mail, Sms, SmsContent},
+    },
+    http::{
+        answer::error::Problem,
+        flows::{
+            ending::{self, Asking, Said},
+            problems::INVALID_CREDENTIALS,
+        },
+        limits::{attempts::Attempt, purpose::Purpose},
+    },
+};
+use axum::response::Response;
+use std::time::Duration;
+
+/// What the keyed tags of codes and links are for.
+const PURPOSE: &str = "one-time code";
+
+/// How many digits a code has.
+const DIGITS: usize = 6;
+
+/// A code or link that is about to be sent.
+pub(super) struct Sending {
+    /// The path of the step that sends it.
+    pub by: &'static str,
+    /// The path of the step that takes it.
+    pub step: &'static str,
+    pub lives: Duration,
+}
+
+/// Draws a code of six digits, each as likely as another.
+pub(super) fn draw_code(dice: &dyn Dice) -> String {
+    const ALL: u32 = 1_000_000;
+    loop {
+        let drawn = u32::from_be_bytes(draw(dice));
+        // What lies beyond the last whole million would make small codes likelier.
+        if drawn < u32::MAX - u32::MAX % ALL {
+            return format!("{:0width$}", drawn % ALL, width = DIGITS);
+        }
+    }
+}
+
+/// Draws the token of a link.
+pub(super) fn draw_token(dice: &dyn Dice) -> String {
+    draw_text(dice, 32)
+}
+
+/// Reads a code that a person types: spaces and hyphens between its digits mean nothing.
+pub(super) fn typed(text: &str) -> String {
+    let meant = |one: &char| !one.is_whitespace() && *one != '-';
+    // One digit too many is enough to be wrong.
+    text.chars().filter(meant).take(DIGITS + 1).collect()
+}
+
+impl StepRequest<'_> {
+    /// Returns what is kept of a code: bound to this flow and step, and of no use without our key.
+    pub(super) fn fingerprint(&self, step: &str, text: &str) -> Fingerprint {
+        let key = self.app.vault.now().mac_key(PURPOSE);
+        let parts = [self.opened.name.as_bytes(), step.as_bytes(), text.as_bytes()];
+        Fingerprint::of(&key.tag(&parts))
+    }
+
+    /// Charges what a message costs: to the caller's address, and to the address it goes to.
+    pub(super) async fn charge_message(&self, to: &str) -> Result<(), Problem> {
+        self.charge(Purpose::Message)?;
+        self.app.attempts.charge_message(&self.opened.context, to).await?;
+        Ok(())
+    }
+
+    /// Sends a code or link by mail and shows the flow.
+    pub(super) async fn send_mail(
+        &self,
+        open: &Open,
+        sending: Sending,
+        draw: impl FnOnce(&dyn Dice) -> String,
+        sent: impl FnOnce(String) -> Sent,
+    ) -> Result<Response, Problem> {
+        let recipient = self.recipient(open).await?;
+        self.charge_message(&recipient.charged_to).await?;
+        let text = draw(&*self.app.dice);
+        let content = self.held(&sending, &text, recipient.proved_by(sending.step));
+        let mail = Mail {
+            to: recipient.email.clone(),
+            locale: recipient.locale().unwrap_or(self.app.locale),
+            content: recipient.content(sent(text)),
+        };
+        let dispatch = mail.dispatch(content.expires_at);
+        self.hold(sending.by, content, Some(dispatch)).await
+    }
+
+    /// Sends a code by SMS and shows the flow.
+    pub(super) async fn send_sms(
+        &self,
+        open: &Open,
+        sending: Sending,
+    ) -> Result<Response, Problem> {
+        let recipient = self.recipient(open).await?;
+        self.charge_message(&recipient.charged_to).await?;
+        let code = draw_code(&*self.app.dice);
+        let known = recipient.account();
+        let phone = known.and_then(super::sms_code::verified_phone);
+        let proved = phone.as_ref().and_then(|_| recipient.proved_by(sending.step));
+        let held = self.held(&sending, &code, proved);
+        let sms = Sms {
+            content: match &phone {
+                Some(_) => SmsContent::SignInCode { code },
+                None => SmsContent::Decoy,
+            },
+            // As long as a number is.
+            to: phone.unwrap_or_else(|| "+000000000000".to_owned()),
+            locale: recipient.locale().unwrap_or(self.app.locale),
+        };
+        let dispatch = sms.dispatch(held.expires_at);
+        self.hold(sending.by, held, Some(dispatch)).await
+    }
+
+    fn held(&self, sending: &Sending, text: &str, proves: Option<String>) -> Held {
+        let known = self.fingerprint(sending.step, text);
+        // Nothing that can be typed has this fingerprint.
+        let never = || self.fingerprint(sending.by, &draw_token(&*self.app.dice));
+        let code = if proves.is_some() { known } else { never() };
+        let expires_at = self.until(sending.lives);
+        let (step, account) = (sending.step.to_owned(), proves);
+        Held { step, content: HeldContent::Code(code), expires_at, wrong: 0, account }
+    }
+
+    /// Returns when something that lives so long ends, in this flow.
+    pub(super) fn until(&self, lives: Duration) -> Timestamp {
+        (self.app.clock.now() + lives).min(self.opened.seed.expires_at)
+    }
+
+    /// Leaves something for the second half of a step, and shows the flow.
+    pub(super) async fn hold(
+        &self,
+        step: &'static str,
+        held: Held,
+        dispatch: Option<Dispatch>,
+    ) -> Result<Response, Problem> {
+        let message = dispatch.map(|Dispatch { topic, payload, expires_at }| Message {
+            topic,
+            payload,
+            expires_at,
+        });
+        self.ask(Command::Hold { step, held: Box::new(held), message }).await
+    }
+
+    /// Presents a code or the token of a link, which the flow itself compares.
+    pub(super) async fn present(
+        &self,
+        step: &dyn Step,
+        text: &str,
+        proved: Option<Proved>,
+        attempt: Attempt,
+    ) -> Result<Response, Problem> {
+        let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());
+        let (step, code) = (step.path(), self.fingerprint(step.path(), text));
+        let answer = Said::Presented { step, code, proved };
+        let asking = Asking { account: &account, chosen: None, answer };
+        match ending::proceed_noting(self.app, self.opened, asking).await {
+            Ok(answered) => {
+                if answered.authenticated {
+                    attempt.succeeded();
+                } else {
+                    attempt.give_back();
+                }
+                Ok(answered.response)
+            }
+            Err(problem) => {
+                if problem.code == INVALID_CREDENTIALS.code {
+                    attempt.failed();
+                    return Err(INVALID_CREDENTIALS);
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    /// Takes the second half of a step that sent something to the person's address.
+    pub(super) async fn take_sent(&self, step: &dyn Step, text: &str) -> Result<Response, Problem> {
+        self.charge(Purpose::Credential)?;
+        let open = self.offered(step).await?;
+        let recipient = self.recipient(&open).await?;
+        let attempt = self.charge_attempt(step.path(), &recipient.charged_to).await?;
+        self.present(step, text, recipient.proved(step), attempt).await
+    }
+}
+
+impl Recipient {
+    fn proved_by(&self, step: &'static str) -> Option<String> {
+        self.proves(step).map(|proved| proved.account)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::SystemDice;
+
+    struct Stuck(std::sync::Mutex<Vec<u8>>);
+
+    impl Dice for Stuck {
+        fn fill(&self, bytes: &mut [u8]) {
+            let mut left = self.0.lock().unwrap();
+            for byte in bytes {
+                *byte = left.remove(0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_code_has_six_digits_and_none_is_likelier() {
+        for _ in 0..100 {
+            let code = draw_code(&SystemDice);
+            assert!(code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()), "{code}");
+        }
+        let dice = Stuck(std::sync::Mutex::new(vec![255, 255, 255, 255, 0, 0, 0, 7]));
+        assert_eq!(draw_code(&dice), "000007", "what lies beyond the last million is drawn again");
+    }
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        assert_eq!(typed(" 123 456\n"), "123456");
+        assert_eq!(typed("123-456"), "123456");
+        assert_eq!(typed(&"1".repeat(100_000)).len(), 7);
+    }
+}

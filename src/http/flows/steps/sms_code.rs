@@ -1,0 +1,66 @@
+//! `sms_code/send` and `sms_code`: six digits that are sent to the person's verified phone.
+
+use super::{
+    Step, StepRequest, Taking,
+    sent::{Sending, typed},
+};
+use crate::domain::{
+    account::Known,
+    assurance::Worth,
+    flow::{ProofStep, Role},
+};
+use serde::Deserialize;
+
+const SEND: &str = "sms_code/send";
+const CODE: &str = "sms_code";
+
+pub struct SmsCodeSend;
+pub struct SmsCode;
+
+#[derive(Deserialize)]
+struct Body {
+    code: String,
+}
+
+/// Returns the phone number that the person has proved to be theirs.
+pub(super) fn verified_phone(known: &Known) -> Option<String> {
+    let verified = known.claim("phone_number_verified").and_then(|claim| claim.as_bool());
+    let number = known.claim("phone_number").filter(|_| verified == Some(true))?;
+    number.as_str().map(str::to_owned)
+}
+
+impl Step for SmsCodeSend {
+    fn path(&self) -> &'static str {
+        SEND
+    }
+
+    fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let open = request.offered(self).await?;
+            let lives = request.app.lifetimes.one_time_code;
+            request.send_sms(&open, Sending { by: SEND, step: CODE, lives }).await
+        })
+    }
+}
+
+impl Step for SmsCode {
+    fn path(&self) -> &'static str {
+        CODE
+    }
+
+    fn proof(&self) -> Option<ProofStep> {
+        Some(ProofStep {
+            name: CODE,
+            preparing: &[SEND],
+            worth: Worth::SMS_CODE,
+            roles: &[Role::First, Role::Second],
+        })
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Body { code } = request.body()?;
+            request.take_sent(self, &typed(&code)).await
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! A mail server, over connections that are kept and bounded.
+//!
+//! lettre speaks the protocol; the connections are ours. Its own pool gives a connection back whose
+//! sender was cut off in the middle, and the answer to that mail would then be taken for the answer to
+//! the next one. Here a connection is kept only after its last command was answered.
+
+use super::undelivered::{Stage, causes, undelivered};
+use crate::{
+    actors::Undelivered,
+    clock::Stopwatch,
+    config::{Credentials, Smtp},
+};
+use lettre::{
+    Address,
+    transport::smtp::{
+        Error,
+        authentication::{self, DEFAULT_MECHANISMS},
+        client::{AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters},
+        commands::{Data, Mail, Rcpt, Rset},
+        extension::{ClientId, Extension, MailParameter},
+    },
+};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::timeout};
+
+/// How many connections are open at once; mail services count those of one sender.
+const MOST_CONNECTIONS: usize = 8;
+
+/// How long one mail may take, waiting for a connection included; less than the outbox allows.
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a new connection may take until mail can be sent over it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long one address of the server may take to accept a connection.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// How long a connection is kept without a mail; servers close theirs after some minutes.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// How many mails go over one connection: a server behind a balancer should not have them all.
+const MOST_MAILS: u32 = 100;
+
+/// Sends mails through one server.
+pub(super) struct SmtpSender {
+    server: Smtp,
+    tls: TlsParameters,
+    hello: ClientId,
+    permits: Semaphore,
+    idle: Mutex<Vec<Kept>>,
+    /// Whether the last new connection came to nothing.
+    is_away: AtomicBool,
+    /// For the one mail that tries whether the server is back.
+    probe: Semaphore,
+}
+
+struct Kept {
+    connection: AsyncSmtpConnection,
+    since: Stopwatch,
+    mails: u32,
+}
+
+/// A mail as the server takes it.
+pub(super) struct Envelope<'a> {
+    pub(super) from: &'a Address,
+    pub(super) to: &'a Address,
+    pub(super) content: &'a [u8],
+}
+
+/// How a server was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub encrypted: bool,
+    pub authenticated: bool,
+}
+
+impl SmtpSender {
+    /// Trusts the public authorities, and those in `extra_ca` (PEM).
+    pub(super) fn new(server: Smtp, extra_ca: Option<&[u8]>) -> Result<Self, String> {
+        let unusable = |error: Error| format!("mail.transport: {}", causes(&error));
+        let tls = TlsParameters::builder(bare(&server.host).to_owned())
+            .certificate_store(CertificateStore::WebpkiRoots);
+        let tls = match extra_ca {
+            Some(pem) => {
+                let added = Certificate::from_pem(pem);
+                tls.add_root_certificate(added.map_err(|_| "outbound.extra_ca is not PEM")?)
+            }
+            None => tls,
+        };
+        let (tls, hello) = (tls.build().map_err(unusable)?, ClientId::default());
+        Ok(Self {
+            server,
+            tls,
+            hello,
+            permits: Semaphore::new(MOST_CONNECTIONS),
+            idle: Mutex::default(),
+            is_away: AtomicBool::new(false),
+            probe: Semaphore::new(1),
+        })
+    }
+
+    /// Returns once the server has taken the mail.
+    pub(super) async fn send(&self, mail: &Envelope<'_>) -> Result<(), Undelivered> {
+        let late = || Err(Undelivered::Later("the mail server took too long".to_owned()));
+        // What is cut off here is dropped with its connection.
+        timeout(SEND_TIMEOUT, self.send_over_any(mail)).await.unwrap_or_else(|_elapsed| late())
+    }
+
+    async fn send_over_any(&self, mail: &Envelope<'_>) -> Result<(), Undelivered> {
+        let _permit = self.permits.acquire().await;
+        while let Some(mut kept) = self.take() {
+            match transact(&mut kept.connection, mail).await {
+                // The server has closed it meanwhile; nothing of this mail was taken.
+                Err((Stage::Sender, error)) if !is_answer(&error) => {}
+                outcome => return self.finish(kept, outcome).await,
+            }
+        }
+        let connection = self.connect_unless_away().await?;
+        let mut kept = Kept { connection, since: Stopwatch::start(), mails: 0 };
+        let outcome = transact(&mut kept.connection, mail).await;
+        self.finish(kept, outcome).await
+    }
+
+    fn take(&self) -> Option<Kept> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|kept| kept.since.elapsed() < IDLE);
+        idle.pop()
+    }
+
+    /// Keeps the connection where the server has answered and may be asked again.
+    async fn finish(
+        &self,
+        mut kept: Kept,
+        outcome: Result<(), (Stage, Error)>,
+    ) -> Result<(), Undelivered> {
+        kept.mails += 1;
+        let usable = match &outcome {
+            Ok(()) => true,
+            // The transaction that was refused must be given up before another one begins.
+            Err((_, error)) => is_answer(error) && kept.connection.command(Rset).await.is_ok(),
+        };
+        if usable && kept.mails < MOST_MAILS {
+            kept.since = Stopwatch::start();
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+        }
+        outcome.map_err(|(stage, error)| undelivered(stage, &error))
+    }
+
+    /// Connects. While the server is away one mail at a time finds out whether it is back; the others
+    /// fail at once, so that they take no delivery's place in the outbox for long.
+    async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, Undelivered> {
+        let away = |why: &str| Undelivered::Later(format!("the mail server {why}"));
+        let _probe = match self.is_away.load(Relaxed) {
+            true => Some(self.probe.try_acquire().map_err(|_| away("is away"))?),
+            false => None,
+        };
+        let connected = match timeout(CONNECT_TIMEOUT, self.connect()).await {
+            Ok(connected) => connected.map_err(|error| undelivered(Stage::Connection, &error)),
+            Err(_elapsed) => Err(away("did not answer in time")),
+        };
+        self.is_away.store(connected.is_err(), Relaxed);
+        connected
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, Error> {
+        let Smtp { implicit_tls, host, port, credentials } = &self.server;
+        let at_once = implicit_tls.then(|| self.tls.clone());
+        let address = (bare(host), *port);
+        let mut connection = AsyncSmtpConnection::connect_tokio1(
+            address,
+            Some(ACCEPT_TIMEOUT),
+            &self.hello,
+            at_once,
+            None,
+        )
+        .await?;
+        // A password is never sent in clear: without STARTTLS this fails.
+        if !implicit_tls && (connection.can_starttls() || credentials.is_some()) {
+            connection.starttls(self.tls.clone(), &self.hello).await?;
+        }
+        if let Some(Credentials { user, password }) = credentials {
+            let password = String::from_utf8_lossy(password.expose()).into_owned();
+            let credentials = authentication::Credentials::new(user.clone(), password);
+            connection.auth(DEFAULT_MECHANISMS, &credentials).await?;
+        }
+        Ok(connection)
+    }
+
+    /// Connects and authenticates as for a mail, and sends none.
+    pub(super) async fn reach(&self) -> Result<Reached, String> {
+        let reached = timeout(CONNECT_TIMEOUT, self.connect()).await;
+        let reached = reached.map_err(|_elapsed| "no answer in time".to_owned())?;
+        let mut connection = reached.map_err(|error| causes(&error))?;
+        let encrypted = self.server.implicit_tls || connection.is_encrypted();
+        let _ = timeout(ACCEPT_TIMEOUT, connection.quit()).await;
+        Ok(Reached { encrypted, authenticated: self.server.credentials.is_some() })
+    }
+}
+
+/// Hands one mail over.
+async fn transact(
+    connection: &mut AsyncSmtpConnection,
+    mail: &Envelope<'_>,
+) -> Result<(), (Stage, Error)> {
+    let at = |stage| move |error| (stage, error);
+    let mut parameters = Vec::new();
+    if !mail.to.is_ascii_address() {
+        // RFC 6531 §3.2; a server without it refuses the recipient, which is then the answer.
+        if connection.server_info().supports_feature(Extension::SmtpUtfEight) {
+            parameters.push(MailParameter::SmtpUtfEight);
+        }
+    }
+    let sender = Mail::new(Some(mail.from.clone()), parameters);
+    connection.command(sender).await.map_err(at(Stage::Sender))?;
+    let recipient = Rcpt::new(mail.to.clone(), Vec::new());
+    connection.command(recipient).await.map_err(at(Stage::Recipient))?;
+    connection.command(Data).await.map_err(at(Stage::Content))?;
+    connection.message(mail.content).await.map_err(at(Stage::Content))?;
+    Ok(())
+}
+
+/// Whether the server said no, and the connection still stands.
+fn is_answer(error: &Error) -> bool {
+    // RFC 5321 §3.8: the server closes the connection after 421.
+    error.status().is_some_and(|code| u16::from(code) != 421)
+}
+
+/// An IPv6 address without the brackets of a URL.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+trait AsciiAddress {
+    fn is_ascii_address(&self) -> bool;
+}
+
+impl AsciiAddress for Address {
+    fn is_ascii_address(&self) -> bool {
+        AsRef::<str>::as_ref(self).is_ascii()
+    }
+}
+
+#[cfg(test)]
+mod tests;
