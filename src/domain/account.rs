@@ -33,7 +33,10 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    message::{Mail, NOTICE_LIFETIME},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -120,6 +123,11 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
+    /// Does what the command says, and mails the person about it in the same commit.
+    Telling {
+        command: Box<Command>,
+        mail: Mail,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -282,6 +290,13 @@ impl Machine for Account {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Telling { command, mail }, _) => {
+                let decision = self.decide(command, now);
+                if decision.outcome.is_err() || decision.events.is_empty() {
+                    return decision;
+                }
+                decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
+            }
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());
                 if held == Some(from) {

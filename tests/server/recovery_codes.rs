@@ -7,6 +7,7 @@ use crate::{
     passwords::unlocked,
     person::{claims, parameter, redirect, text},
     races::Pair,
+    shared::eventually,
     support::{TestOptions, TestServer},
 };
 use porteiro::{
@@ -56,6 +57,29 @@ async fn a_recovery_code_stands_in_for_the_application_once() {
     let asked = server.asks_second_factor(ANA).await;
     use_code(*server, &asked, &codes[0]).await.problem(401, "invalid_credentials");
     assert_eq!(use_code(*server, &asked, &codes[1]).await.json()["state"], "done");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_person_is_mailed_when_an_application_is_enrolled_and_when_a_code_is_used() {
+    let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
+    let (_, codes) = enrolled(*server, ANA, server.clock.now()).await;
+    let asked = server.asks_second_factor(ANA).await;
+    use_code(*server, &asked, "00000-00000").await.problem(401, "invalid_credentials");
+    assert_eq!(use_code(*server, &asked, &codes[0]).await.json()["state"], "done");
+    let mut mails = Vec::new();
+    eventually("both mails", async || {
+        let mailbox = server.get("/mailbox").await.json();
+        mails = mailbox["items"].as_array().unwrap().clone();
+        mails.len() >= 2
+    })
+    .await;
+    assert_eq!(mails.len(), 2, "a wrong code is not told of: {mails:?}");
+    for mail in &mails {
+        assert_eq!(text(&mail["to"]), ANA);
+        assert!(!codes.iter().any(|code| mail.to_string().contains(code)), "{mail}");
+    }
+    assert_ne!(mails[0]["subject"], mails[1]["subject"]);
     server.stop().await;
 }
 

@@ -11,6 +11,7 @@ impl Known {
             Command::Provision(_)
             | Command::Create(_)
             | Command::UseTotp { .. }
+            | Command::Telling { .. }
             | Command::Rehash { .. } => Err(Refusal::Exists),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
