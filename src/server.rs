@@ -3,13 +3,13 @@
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::SystemDice,
+    crypto::{SystemDice, passkeys::Passkeys},
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -66,6 +66,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -89,6 +90,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -149,6 +151,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -177,7 +180,11 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
+        let channels = Channels {
+            mail: messages.has_mail(),
+            sms: messages.has_sms(),
+            passkeys: Passkeys::new(&issuer, []).is_some(),
+        };
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
@@ -192,6 +199,7 @@ impl Running {
             registration: plan.registration,
             flow_rules,
             rates: plan.rates,
+            passwords,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

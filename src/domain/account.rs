@@ -123,10 +123,12 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
-    /// Does what the command says, and mails the person about it in the same commit.
+    /// The person is told by mail of what has changed.
+    Tell(Box<Mail>),
+    /// Does what the command says, and tells the person of it in the same commit.
     Telling {
         command: Box<Command>,
-        mail: Mail,
+        mail: Box<Mail>,
     },
 }
 
@@ -306,6 +308,8 @@ impl Machine for Account {
                 }
             }
             (_, None) => Decision::refuse(Refusal::Unknown),
+            (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
+                .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
             (command, Some(known)) => known.change(command, now),
         }
     }

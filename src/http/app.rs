@@ -3,6 +3,7 @@
 use super::{
     answer::error::{OAuthError, Voice},
     extract::cookies::CookieNames,
+    facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
@@ -16,7 +17,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    crypto::{Dice, SharedVault},
+    crypto::{Dice, SharedVault, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
@@ -75,7 +76,10 @@ pub struct Inner {
     pub(super) family_views: View<TokenFamily>,
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
+    pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
+    /// `None` where the issuer's host is an IP address.
+    pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
     pub(super) locale: Locale,
@@ -126,6 +130,14 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
+        let related = origins.iter().filter_map(|origin| origin.to_str().ok());
+        let passkeys = Passkeys::new(&options.issuer, related);
+        let means = Means {
+            hashing: system.hashing().clone(),
+            dice: system.dice(),
+            vitals: vitals.clone(),
+        };
+        let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -152,7 +164,9 @@ impl App {
             family_views: system.view(),
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
+            new_passwords,
             vault: system.vault(),
+            passkeys,
             cookies,
             links: options.links,
             locale: options.locale,
@@ -196,6 +210,11 @@ impl App {
     /// How often a person may try to prove who they are.
     pub fn attempts(&self) -> &Attempts {
         &self.attempts
+    }
+
+    /// The way to every new password.
+    pub fn new_passwords(&self) -> &NewPasswords {
+        &self.new_passwords
     }
 
     /// Signs with the key that signs now.

@@ -2,7 +2,8 @@
 
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
-    domain::{Locale, flow::Rules},
+    breach::BreachCheck,
+    domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
 };
@@ -21,6 +22,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    /// How long a browser is remembered in which two factors were proved; `None` is not at all.
+    pub remember_device: Option<Duration>,
     pub one_time_code: Duration,
     pub magic_link: Duration,
 }
@@ -76,17 +79,29 @@ pub struct AppOptions {
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    pub passwords: PasswordOptions,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
 }
 
-/// By what people can be written to: a step that sends a code is offered only where it can.
+/// What is asked of a new password.
+#[derive(Default)]
+pub struct PasswordOptions {
+    pub policy: Policy,
+    /// Where it is looked up among leaked ones.
+    pub breach_check: BreachCheck,
+}
+
+/// By what people can be written to, and whether they can have passkeys: a step is served only where
+/// it can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub mail: bool,
     pub sms: bool,
+    /// The issuer has a domain.
+    pub passkeys: bool,
 }
 
 /// How much is taken at once, and for how long.

@@ -19,7 +19,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
+    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, limits::pace::Rates},
     messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
@@ -141,6 +141,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     flow: Duration::from_mins(15),
+    remember_device: None,
     one_time_code: Duration::from_mins(10),
     magic_link: Duration::from_mins(15),
 };
@@ -171,6 +172,7 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -199,6 +201,7 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -263,6 +266,7 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                passwords: options.passwords,
                 messages: if options.mailbox {
                     Messages::in_mailbox(clock.clone())
                 } else {

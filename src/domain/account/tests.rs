@@ -244,7 +244,7 @@ fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
     };
     let telling = |hash| {
         let command = Box::new(use_code(hash));
-        Command::Telling { command, mail: mail.clone() }
+        Command::Telling { command, mail: Box::new(mail.clone()) }
     };
     let wrong = account.decide(&telling("b"), NOW);
     assert_eq!(wrong.outcome, Err(Refusal::RecoveryCodeSpent));

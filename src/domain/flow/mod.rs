@@ -39,7 +39,9 @@ mod seed;
 mod settling;
 mod step;
 
-pub use goal::{Case, Ending, FRESH, Goal, InSession, Next, Question, SessionEnding};
+pub use goal::{
+    Case, Ending, FRESH, Goal, InSession, Next, Question, STEP_UP, SessionEnding, Wanted,
+};
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, Open, Stage};
 pub use proving::MOST_ATTEMPTS;

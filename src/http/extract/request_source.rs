@@ -21,6 +21,8 @@ pub struct RequestSource {
     /// What tells this browser from others.
     key: Option<Zeroizing<String>>,
     pub session_token: Option<Zeroizing<String>>,
+    /// The session came by cookie, and not by a header of its own.
+    pub session_by_cookie: bool,
     /// Says that a person signed in here before; sealed.
     pub known_browser: Option<Zeroizing<String>>,
 }
@@ -41,6 +43,7 @@ impl RequestSource {
             has_scripts,
             wants_json,
             key: cookie(headers, names.browser).map(|key| Zeroizing::new(key.to_owned())),
+            session_by_cookie: token.is_none(),
             session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
             known_browser: cookie(headers, names.known_browser)
                 .map(|statement| Zeroizing::new(statement.to_owned())),

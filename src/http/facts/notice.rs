@@ -1,4 +1,4 @@
-//! Mails that tell a person what was changed in their account; they leave with the change itself.
+//! Mails that tell a person of what has changed in their account, in the commit that changes it.
 
 use crate::{
     domain::{
@@ -9,13 +9,22 @@ use crate::{
     http::app::App,
 };
 
-/// Returns the command that changes the account and tells its person, where mail can be sent at all.
-pub fn telling(app: &App, account: &Known, content: MailContent, command: Command) -> Command {
-    if !app.channels().mail {
-        return command;
+/// Returns the change of the account that leaves the mail; none where no mail can be sent.
+pub fn notice(app: &App, known: &Known, content: MailContent) -> Option<Command> {
+    mail(app, known, content).map(|mail| Command::Tell(Box::new(mail)))
+}
+
+/// Returns a change that is made alone, and that leaves the mail with it where mail can be sent.
+pub fn telling(app: &App, known: &Known, content: MailContent, command: Command) -> Command {
+    match mail(app, known, content) {
+        None => command,
+        Some(mail) => Command::Telling { command: Box::new(command), mail: Box::new(mail) },
     }
-    let claim = account.claim("locale");
-    let locale = claim.as_ref().and_then(|claim| claim.as_str()).and_then(Locale::of_tag);
-    let (to, locale) = (account.email.clone(), locale.unwrap_or(app.locale));
-    Command::Telling { command: Box::new(command), mail: Mail { to, locale, content } }
+}
+
+fn mail(app: &App, known: &Known, content: MailContent) -> Option<Mail> {
+    let claim = known.claim("locale");
+    let locale = claim.as_ref().and_then(|claim| Locale::of_tag(claim.as_str()?));
+    let (to, locale) = (known.email.clone(), locale.unwrap_or(app.locale));
+    app.channels().mail.then_some(Mail { to, locale, content })
 }

@@ -19,14 +19,16 @@ use crate::{
     domain::{
         Actor, Context, Fingerprint, Machine as _,
         account::{self, Account},
+        assurance::{Level, Method},
         authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
         flow::{
             AccountChange, Channel, Command, Finished, FinishedSession, Flow, Fresh, Material,
             Over, Proved, Refusal, Reply, SessionChange, Stage, Step,
         },
-        grant::Grant,
+        grant::{Grant, Person},
         session::{self, Session},
+        throttle,
     },
     http::{
         answer::{error::Problem, redirect::redirect_with_code},
@@ -140,9 +142,10 @@ pub async fn proceed_noting(
         Some(present) if present.person.account == asking.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
     };
+    let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     for number in 0..TRIES {
         let facts = facts(app, opened, &asking, number > 0).await?;
-        let drawn = draw(app, own.clone());
+        let drawn = draw(app, acting, own.clone(), remembered);
         let material = Material { facts, fresh: drawn.fresh.clone() };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
@@ -362,10 +365,12 @@ async fn facts(
     Ok(Some(Box::pin(reader.gather()).await?))
 }
 
-fn draw(app: &App, present: Option<String>) -> Drawn {
+fn draw(app: &App, acting: &Acting<'_>, present: Option<String>, remembered: bool) -> Drawn {
     let (vault, dice) = (app.vault.now(), &*app.dice);
     let (session_id, family_id) = (draw_id(dice), draw_id(dice));
-    let owner = present.as_deref().unwrap_or(&session_id);
+    // A flow that began in a session goes on in it, whatever session this request comes with.
+    let began_in = acting.opened.seed.signed_in.as_ref().map(|signed_in| &signed_in.session);
+    let owner = began_in.or(present.as_ref()).unwrap_or(&session_id);
     let session = OpaqueKind::Session.mint(owner, &vault, dice);
     let code = OpaqueKind::AuthorizationCode.mint(&family_id, &vault, dice);
     let fresh = Fresh {
@@ -373,6 +378,8 @@ fn draw(app: &App, present: Option<String>) -> Drawn {
         session_token: session.fingerprint,
         session_idle: app.lifetimes.session_idle,
         session_ceiling: app.lifetimes.session_ceiling,
+        device: acting.context.device(),
+        remembered,
         family_id,
         code: code.fingerprint,
         code_lives: app.lifetimes.authorization_code,
@@ -394,7 +401,9 @@ async fn answer(
         Flow::Over(over) if ended_by(over, &drawn) => over,
         going_on => {
             let authenticated = match going_on {
-                Flow::Open(open) => open.stage != Stage::SecondFactor,
+                Flow::Open(open) => {
+                    matches!(open.stage, Stage::Organization | Stage::Consent | Stage::Confirm)
+                }
                 Flow::Over(_) | Flow::Unborn => false,
             };
             let outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -414,10 +423,14 @@ async fn answer(
     let mut cookies = Vec::new();
     let change = changes(over);
     if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
+        if let Some(person) = &over.person {
+            forgive(app, context, person).await;
+        }
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
-            cookies.extend(over.person.as_ref().map(|person| known_browser::remember(app, person)));
+            let keep = |person| known_browser::remember(app, source, person);
+            cookies.extend(over.person.as_ref().map(keep));
         }
         if !source.has_scripts {
             outcome.session_token = Some(drawn.session.text);
@@ -432,4 +445,23 @@ async fn answer(
         .into_iter()
         .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
     Ok(Answered { response, authenticated: true })
+}
+
+/// Ends the failures in a row of what the person did not use: another way in clears them. What was used
+/// is cleared where it was charged, which may be the allowance of a known browser. A second factor
+/// is cleared by two factors alone.
+async fn forgive(app: &App, context: &Context, person: &Person) {
+    // What cannot be read stays charged, which keeps no person out of the way they came in by.
+    let Ok(seen) = app.accounts.look(&person.account).await else { return };
+    let Some(known) = seen.machine.known() else { return };
+    let has_both = person.evidence.level(app.clock.now()) >= Some(Level::Aal2);
+    for (authenticator, charged_to) in throttle::charged_to(known) {
+        let cleared = match authenticator {
+            throttle::PASSWORD => !person.evidence.has(Method::Password),
+            _ => has_both && !person.evidence.has(Method::Totp),
+        };
+        if cleared {
+            app.attempts.clear(context, authenticator, &charged_to);
+        }
+    }
 }

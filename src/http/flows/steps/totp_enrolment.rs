@@ -19,7 +19,7 @@ use crate::{
     },
     http::{
         answer::{error::Problem, private_json},
-        facts::{new_recovery_codes::NewRecoveryCodes, notice::telling},
+        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
@@ -124,12 +124,9 @@ pub(super) async fn enrol(
     }
     let vault = app.vault.now();
     let sealed = vault.seal(PURPOSE, account.as_bytes(), secret.expose(), &*app.dice);
-    let enrol = Command::EnrolTotp { secret: SealedSecret::new(sealed), step };
-    let enrol = match seen.machine.known() {
-        Some(known) => telling(app, known, MailContent::TotpEnrolled, enrol),
-        None => enrol,
-    };
-    let mut changes = vec![enrol];
+    let mut changes = vec![Command::EnrolTotp { secret: SealedSecret::new(sealed), step }];
+    let known = seen.machine.known();
+    changes.extend(known.and_then(|known| notice(app, known, MailContent::TotpEnrolled)));
     let recovery_codes =
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());
