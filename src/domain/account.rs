@@ -138,6 +138,11 @@ pub enum Command {
         /// The new credential is a password, and nothing else.
         password_only: bool,
     },
+    /// Does what the command says, and tells the person of it in the same commit.
+    Telling {
+        command: Box<Command>,
+        mail: Box<Mail>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -313,6 +318,13 @@ impl Machine for Account {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Telling { command, mail }, _) => {
+                let decision = self.decide(command, now);
+                if decision.outcome.is_err() || decision.events.is_empty() {
+                    return decision;
+                }
+                decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
+            }
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());
                 if held == Some(from) {

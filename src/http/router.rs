@@ -43,7 +43,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 20] = {
+const ROUTES: [Route; 22] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -66,6 +66,8 @@ const ROUTES: [Route; 20] = {
         route(routes::MY_SESSIONS, || get(me::sessions), OurPages, Problem),
         route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
         route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
+        route(routes::MY_RECOVERY_CODES, || post(me::make_recovery_codes), OurPages, Problem),
+        route(routes::MY_TOTP, || delete(me::remove_totp), OurPages, Problem),
         route(
             routes::MY_PASSKEY,
             || delete(me::remove_passkey).patch(me::rename_passkey),

@@ -28,3 +28,5 @@ pub const MY_SESSIONS: &str = "/me/sessions";
 pub const MY_SESSION: &str = "/me/sessions/{id}";
 pub const MY_PASSKEYS: &str = "/me/passkeys";
 pub const MY_PASSKEY: &str = "/me/passkeys/{id}";
+pub const MY_RECOVERY_CODES: &str = "/me/recovery-codes";
+pub const MY_TOTP: &str = "/me/totp";

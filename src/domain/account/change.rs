@@ -12,7 +12,8 @@ impl Known {
             | Command::Create(_)
             | Command::UseTotp { .. }
             | Command::Rehash { .. }
-            | Command::Tell(_) => Err(Refusal::Exists),
+            | Command::Tell(_)
+            | Command::Telling { .. } => Err(Refusal::Exists),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
