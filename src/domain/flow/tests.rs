@@ -369,3 +369,6 @@ fn looking_changes_nothing() {
 
 #[path = "tests_held.rs"]
 mod held;
+
+#[path = "tests_kinds.rs"]
+mod kinds;
