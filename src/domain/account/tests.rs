@@ -1,6 +1,7 @@
 //! An account through its life, and what a file may not do to one.
 
 use super::*;
+use crate::domain::assurance::Method;
 use serde_json::json;
 use std::time::Duration;
 
@@ -254,4 +255,52 @@ fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
     let told: Vec<_> = used.effects.dispatches.iter().map(|one| Mail::read(&one.payload)).collect();
     assert_eq!(told, [Some(mail.clone())]);
     assert_eq!((used.events.len(), used.effects.records.len()), (1, 1));
+}
+
+fn passkey(id: &str) -> Box<Passkey> {
+    Box::new(Passkey {
+        id: id.to_owned(),
+        name: "Phone".to_owned(),
+        verifier: json!({}),
+        backup_eligible: true,
+        backed_up: false,
+        attested: false,
+        last_used_at: None,
+    })
+}
+
+fn change(account: &mut Account, command: &Command) -> Result<Reply, Refusal> {
+    let decision = account.decide(command, NOW);
+    for event in &decision.events {
+        account.apply(event);
+    }
+    decision.outcome
+}
+
+#[test]
+fn mail_alone_replaces_no_second_factor_whenever_it_was_enrolled() {
+    let saved = RecoveryCodes { salt: "salt".to_owned(), hashes: vec![PasswordHash::new("one")] };
+    let recover = |saved_code, password_only| Command::Recover { saved_code, password_only };
+    let methods = |account: &Account| account.known().unwrap().credentials.methods();
+    let mut account = known();
+    change(&mut account, &Command::SetRecoveryCodes(saved)).unwrap();
+    let refused = change(&mut account.clone(), &recover(false, false));
+    assert_eq!(refused, Err(Refusal::SecondFactorStays));
+    let mut by_mail = account.clone();
+    change(&mut by_mail, &recover(false, true)).unwrap();
+    assert_eq!(methods(&by_mail), methods(&account), "nothing is removed");
+    assert_eq!(by_mail.known().unwrap().epoch, 1);
+    let mut by_both = account.clone();
+    change(&mut by_both, &recover(true, false)).unwrap();
+    assert_eq!(methods(&by_both), [Method::RecoveryCode], "what was lost is replaced");
+
+    let mut plain = Account::default();
+    provision(&mut plain, Draft { totp: None, ..ana() }).unwrap();
+    let mut mailed = plain.clone();
+    change(&mut mailed, &recover(false, false)).unwrap();
+    assert!(methods(&mailed).is_empty());
+    assert!(mailed.known().unwrap().credentials.password_since().is_none());
+    // A passkey that was added while the recovery went on.
+    change(&mut plain, &Command::AddPasskey(passkey("new"))).unwrap();
+    assert_eq!(change(&mut plain, &recover(false, false)), Err(Refusal::SecondFactorStays));
 }

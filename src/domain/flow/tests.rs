@@ -430,3 +430,6 @@ fn looking_changes_nothing() {
 
 #[path = "tests_held.rs"]
 mod held;
+
+#[path = "tests_kinds.rs"]
+mod kinds;

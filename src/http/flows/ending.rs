@@ -139,11 +139,7 @@ pub async fn proceed_noting(
 }
 
 /// Takes the step, again where what it rests on has changed meanwhile.
-async fn take_again(
-    app: &App,
-    opened: &Opened,
-    asking: Asking<'_>,
-) -> Result<Answered, Problem> {
+async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Answered, Problem> {
     let context = opened.context.clone();
     let context = match asking.answer {
         // No account was named: it is not known who acts.
