@@ -132,6 +132,17 @@ async fn without_a_mailbox_the_path_is_like_any_other_that_is_not_served() {
 }
 
 #[tokio::test]
+async fn a_production_server_has_no_mailbox() {
+    let installation = Installation::new().await;
+    installation.configure("[mail]\ntransport = \"log\"\n");
+    let serving = installation.serve();
+    assert_eq!(get(installation.address, "/mailbox").await.status, 404);
+    serving.signal("-TERM");
+    let (code, _) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
 async fn dev_prints_the_link_of_its_mailbox() {
     let folder = tempfile::tempdir().unwrap();
     let mut speaking =
