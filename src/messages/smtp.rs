@@ -156,9 +156,10 @@ impl SmtpSender {
     /// fail at once, so that they take no delivery's place in the outbox for long.
     async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, Undelivered> {
         let away = |why: &str| Undelivered::Later(format!("the mail server {why}"));
-        let _probe = match self.is_away.load(Relaxed) {
-            true => Some(self.probe.try_acquire().map_err(|_| away("is away"))?),
-            false => None,
+        let _probe = if self.is_away.load(Relaxed) {
+            Some(self.probe.try_acquire().map_err(|_| away("is away"))?)
+        } else {
+            None
         };
         let connected = match timeout(CONNECT_TIMEOUT, self.connect()).await {
             Ok(connected) => connected.map_err(|error| undelivered(Stage::Connection, &error)),
