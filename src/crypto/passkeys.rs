@@ -152,7 +152,7 @@ impl Passkeys {
         let account = Uuid::parse_str(account).map_err(|_| PasskeyError::Account)?;
         let name = if display_name.trim().is_empty() { email } else { display_name };
         let ids = passkeys.into_iter().map(|passkey| URL_SAFE_NO_PAD.decode(&passkey.id));
-        let exclude = ids.filter_map(Result::ok).map(Into::into).collect();
+        let exclude = ids.filter_map(Result::ok).collect();
         let (mut options, state) =
             self.library.start_passkey_registration(account, email, name, Some(exclude))?;
         // The library would rather not have it, but a passkey that needs an identifier is of no use
