@@ -42,6 +42,7 @@ mod operator;
 mod otel;
 mod outcomes;
 mod outside;
+mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]
 mod passkey_device;
