@@ -9,7 +9,7 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -52,6 +52,8 @@ pub struct Plan {
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The pace of addresses; without one neither they nor identifiers have one.
     pub rates: Option<Rates>,
     pub runtime_options: RuntimeOptions,
@@ -66,6 +68,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -89,6 +92,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -149,6 +153,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -194,8 +199,10 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
+            passwords,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

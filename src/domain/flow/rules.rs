@@ -93,6 +93,13 @@ impl Rules {
         self.proofs(Role::Second).any(|proof| methods.contains(&proof.worth.method))
     }
 
+    /// Lists those of these methods that can be asked for here.
+    pub fn served(&self, methods: &[Method]) -> Vec<Method> {
+        let served =
+            |method: &&Method| self.proofs.iter().any(|proof| proof.worth.method == **method);
+        methods.iter().filter(served).copied().collect()
+    }
+
     /// Returns what the proof of this step is worth.
     pub fn worth(&self, step: &str) -> Option<Worth> {
         self.proofs.iter().find(|proof| proof.name == step).map(|proof| proof.worth)

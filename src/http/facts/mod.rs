@@ -2,6 +2,7 @@
 
 pub mod authorization;
 pub mod limits;
+pub mod new_password;
 pub mod new_recovery_codes;
 pub mod notice;
 pub mod session;

@@ -11,8 +11,20 @@ use crate::{
 
 /// Returns the change of the account that leaves the mail; none where no mail can be sent.
 pub fn notice(app: &App, known: &Known, content: MailContent) -> Option<Command> {
+    mail(app, known, content).map(|mail| Command::Tell(Box::new(mail)))
+}
+
+/// Returns a change that is made alone, and that leaves the mail with it where mail can be sent.
+pub fn telling(app: &App, known: &Known, content: MailContent, command: Command) -> Command {
+    match mail(app, known, content) {
+        None => command,
+        Some(mail) => Command::Telling { command: Box::new(command), mail: Box::new(mail) },
+    }
+}
+
+fn mail(app: &App, known: &Known, content: MailContent) -> Option<Mail> {
     let claim = known.claim("locale");
     let locale = claim.as_ref().and_then(|claim| Locale::of_tag(claim.as_str()?));
     let (to, locale) = (known.email.clone(), locale.unwrap_or(app.locale));
-    app.channels().mail.then(|| Command::Tell(Box::new(Mail { to, locale, content })))
+    app.channels().mail.then_some(Mail { to, locale, content })
 }

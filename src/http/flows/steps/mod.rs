@@ -11,9 +11,11 @@ mod identifier;
 mod magic_link;
 mod named;
 mod new_passkey;
+mod new_password;
 mod organization;
 mod passkey;
 mod password;
+mod profile;
 mod recipient;
 mod recovery_code;
 mod second;
@@ -72,6 +74,9 @@ const ALL: &[&dyn Step] = &[
     &organization::Organization,
     &consent::Consent,
     &confirm::Confirm,
+    &profile::Profile,
+    &new_password::NewPassword,
+    &new_password::Skip,
 ];
 
 /// One step of a flow, as HTTP takes it.
