@@ -45,6 +45,7 @@ mod operator;
 mod otel;
 mod outcomes;
 mod outside;
+mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]
 mod passkey_device;
