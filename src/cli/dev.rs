@@ -4,7 +4,7 @@ use super::{
     Failure, apply, say, serve,
     settings::{
         DEV_FOLDER, Given, dev_store, lifetimes, links, password_options, password_policy, rates,
-        read_folder, runtime_options, workbench_at,
+        read_folder, runtime_options, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -91,12 +91,13 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         listen: vec![config.listen, also],
         tls: None,
         operator: operator(config.operator.listen),
-        lifetimes: lifetimes(&config.lifetimes),
+        lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

@@ -6,6 +6,7 @@ use super::{
     chain,
     settings::{
         Given, cannot_start, lifetimes, links, no_store, password_options, rates, runtime_options,
+        sign_up,
     },
     unsupported_settings,
 };
@@ -110,12 +111,13 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         listen: vec![config.listen],
         tls,
         operator: operator(config.operator.listen),
-        lifetimes: lifetimes(&config.lifetimes),
+        lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

@@ -9,7 +9,7 @@ use crate::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    domain::{Rate, password::Policy, signing_keys::SigningKeys},
+    domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
     http::{
         self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
@@ -248,7 +248,10 @@ fn outbound(config: &Config) -> Result<outbound::Policy, String> {
 }
 
 /// Lifetimes, as the endpoints take them.
-pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
+pub(super) fn lifetimes(
+    given: &config::Lifetimes,
+    assurance: &config::Assurance,
+) -> http::Lifetimes {
     http::Lifetimes {
         authorization_code: given.authorization_code,
         access_token: given.access_token,
@@ -258,6 +261,7 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         flow: given.flow,
+        remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,
         magic_link: given.magic_link,
     }
@@ -276,6 +280,13 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
     rates[Purpose::Message] = rate(given.message);
     rates[Purpose::Registration] = rate(given.registration);
     given.enabled.then_some(rates)
+}
+
+/// Whether people may make accounts for themselves, as the endpoints take it.
+pub(super) fn sign_up(given: &config::SignUp) -> http::SignUp {
+    let config::SignUp { open, proof_of_work_bits } = *given;
+    // More than a browser can do in a minute keeps people out, and not programs alone.
+    http::SignUp { open, proof_of_work_bits: proof_of_work_bits.min(MOST_BITS) }
 }
 
 /// Where people are sent, as the endpoints take it.

@@ -33,6 +33,7 @@ pub struct Config {
     pub sign_up: SignUp,
     pub registration: Registration,
     pub password: PasswordRules,
+    pub assurance: Assurance,
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
     pub geo: Geo,
@@ -107,6 +108,8 @@ pub struct Sms {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignUp {
     pub open: bool,
+    /// How many bits of a proof of work a sign-up must bring; 0 for none.
+    pub proof_of_work_bits: u32,
 }
 
 /// Whether clients may register without credentials (RFC 7591).
@@ -120,6 +123,13 @@ pub struct Registration {
 pub struct PasswordRules {
     pub min_length: usize,
     pub breach_check: BreachCheck,
+}
+
+/// How sure we are of people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assurance {
+    /// How long a browser is remembered in which a second factor was proved; `None` is off.
+    pub remember_device: Option<Duration>,
 }
 
 /// How long things live.
@@ -205,6 +215,7 @@ impl Config {
             sign_up: SignUp::default(),
             registration: Registration::default(),
             password: PasswordRules::default(),
+            assurance: Assurance::default(),
             lifetimes: Lifetimes::default(),
             outbound: Outbound::default(),
             geo: Geo::default(),

@@ -22,6 +22,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    /// How long a browser is remembered in which two factors were proved; `None` is not at all.
+    pub remember_device: Option<Duration>,
     pub one_time_code: Duration,
     pub magic_link: Duration,
 }
@@ -55,6 +57,14 @@ impl Links {
     }
 }
 
+/// Whether people may make accounts for themselves, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SignUp {
+    pub open: bool,
+    /// How many bits of a proof of work a profile must bring; 0 for none.
+    pub proof_of_work_bits: u32,
+}
+
 /// What the public endpoints are built from.
 pub struct AppOptions {
     /// Exactly as everyone compares it.
@@ -70,6 +80,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The language of people who have not said theirs.
     pub locale: Locale,
     /// The kinds of flows, and what can be proved in them.
@@ -92,11 +104,14 @@ pub struct PasswordOptions {
     pub breach_check: BreachCheck,
 }
 
-/// By what people can be written to: a step that sends a code is offered only where it can.
+/// By what people can be written to, and whether they can have passkeys: a step is served only where
+/// it can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub mail: bool,
     pub sms: bool,
+    /// The issuer has a domain.
+    pub passkeys: bool,
 }
 
 /// How much is taken at once, and for how long.

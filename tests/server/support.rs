@@ -19,7 +19,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, limits::pace::Rates},
+    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
@@ -141,6 +141,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     flow: Duration::from_mins(15),
+    remember_device: None,
     one_time_code: Duration::from_mins(10),
     magic_link: Duration::from_mins(15),
 };
@@ -162,6 +163,7 @@ pub struct TestOptions {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    pub sign_up: SignUp,
     pub issuer: Issuer,
     /// Networks of proxies that are trusted.
     pub proxies: Vec<IpNet>,
@@ -193,6 +195,7 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            sign_up: SignUp { open: true, proof_of_work_bits: 0 },
             issuer: Issuer::Localhost,
             proxies: Vec::new(),
             rates: Some(Rates::default()),
@@ -252,6 +255,7 @@ impl TestServer {
             hosts: options.hosts,
             proxies: options.proxies,
             registration: options.registration,
+            sign_up: options.sign_up,
             rates: options.rates,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),

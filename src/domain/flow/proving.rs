@@ -1,7 +1,7 @@
 //! Proofs, right and wrong, and credentials that are enrolled.
 
 use super::{
-    Flow, HeldContent, MOST_WRONG, Material, Open, Proved, Refusal, Rules, Stage,
+    Flow, Goal, HeldContent, MOST_WRONG, Material, Moment, Open, Proved, Refusal, Rules, Stage,
     step::AccountChange,
 };
 use crate::domain::{
@@ -92,26 +92,44 @@ impl Open {
             // Two halves of two accounts are no proof of one.
             Some(_) => return Decision::refuse(Refusal::NotNow),
         };
+        let (is_first, kind) = (self.person.is_none(), self.seed.kind.clone());
+        if is_first {
+            self.epoch = material.account.epoch;
+        }
         let was_second = self.stage == Stage::SecondFactor;
         let single = evidence.level(now) < Some(Level::Aal2);
         self.person = Some(Person { account: proved.account.clone(), evidence });
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
         self.methods.clone_from(&proved.methods);
-        let decision = if single && !was_second && self.asks_second_factor(rules) {
+        // A browser may stand in for the question; for a factor it does not, nor mail with it.
+        let remembered = material.fresh.remembered && !worth.factors.is_empty();
+        let decision = if single && !was_second && self.asks_second_factor(rules, remembered) {
             self.stage = Stage::SecondFactor;
             self.moved()
         } else {
             self.settle(material, rules, false, now)
+        };
+        let decision = if is_first && decision.outcome.is_ok() {
+            let decision = material.tell(Moment::Proved, decision);
+            if rules.goal(&kind).is_some_and(Goal::can_be_stopped) {
+                let account = proved.account.as_str();
+                decision.recording(Record::new("recovery.started").with("account", account))
+            } else {
+                decision
+            }
+        } else {
+            decision
         };
         proved.requirement().into_iter().fold(decision, Decision::requiring)
     }
 
     /// Tells whether a single factor is followed by another: always where an authenticator
     /// application is enrolled, and where two factors are wanted and the account has them.
-    fn asks_second_factor(&self, rules: &Rules) -> bool {
+    fn asks_second_factor(&self, rules: &Rules, remembered: bool) -> bool {
         let Some(goal) = rules.goal(&self.seed.kind) else { return false };
-        let enrolled = self.methods.contains(&Method::Totp);
+        let skipped = remembered && goal.trusts_remembered_devices();
+        let enrolled = self.methods.contains(&Method::Totp) && !skipped;
         let wanted = goal.required(&self.seed) >= Level::Aal2;
         goal.asks_second_factor()
             && (enrolled || wanted)

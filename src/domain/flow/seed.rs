@@ -38,6 +38,23 @@ pub struct Seed {
     /// The session in which the person is asked, if they need not sign in.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub signed_in: Option<SignedIn>,
+    /// The invitation that the flow began with.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub invited: Option<Invited>,
+}
+
+/// An invitation whose token the caller has presented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invited {
+    /// Its id.
+    #[serde(rename = "i")]
+    pub invitation: String,
+    /// The address that was invited.
+    #[serde(rename = "e")]
+    pub email: String,
+    /// The account that has the address; `None` where the person makes one.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
 }
 
 /// A person who signed in before the flow began, and what they are asked first.
@@ -55,6 +72,9 @@ pub struct SignedIn {
     /// What the account can prove itself by, where the person is asked to prove more.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<super::Method>,
+    /// What they are to prove, where the flow is for that.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<super::Wanted>,
 }
 
 fn identify() -> Stage {
@@ -67,6 +87,11 @@ fn is_identify(stage: &Stage) -> bool {
 }
 
 impl Seed {
+    /// Returns what the person is to prove, where the flow is for that.
+    pub fn wanted(&self) -> Option<super::Wanted> {
+        self.signed_in.as_ref().and_then(|signed_in| signed_in.wanted)
+    }
+
     pub(super) fn open(self) -> Open {
         let (stage, person, question, methods) = match &self.signed_in {
             None => (self.stage, None, None, Vec::new()),
@@ -74,10 +99,13 @@ impl Seed {
                 (*stage, Some(person.clone()), question.clone(), methods.clone())
             }
         };
+        // An account that was invited is named already.
+        let named = self.invited.as_ref().filter(|invited| invited.account.is_some());
+        let identifier = named.map(|invited| invited.email.clone());
         Open {
             seed: self,
             stage,
-            identifier: None,
+            identifier,
             attempts: 0,
             person,
             proved_here: false,
@@ -88,6 +116,7 @@ impl Seed {
             messages: 0,
             applicant: None,
             enrolled: false,
+            epoch: 0,
         }
     }
 }
