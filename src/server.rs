@@ -3,13 +3,13 @@
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::SystemDice,
+    crypto::{SystemDice, passkeys::Passkeys},
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
     },
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links,
+        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
@@ -52,6 +52,8 @@ pub struct Plan {
     pub proxies: Vec<IpNet>,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The pace of addresses; without one neither they nor identifiers have one.
     pub rates: Option<Rates>,
     pub runtime_options: RuntimeOptions,
@@ -66,6 +68,7 @@ pub struct RuntimeOptions {
     pub connections: ConnectionLimits,
     pub drain: DrainLimits,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -89,6 +92,7 @@ impl Default for RuntimeOptions {
             connections: ConnectionLimits::default(),
             drain: DrainLimits::default(),
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -149,6 +153,7 @@ impl Running {
             connections,
             drain,
             flows,
+            passwords,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -177,7 +182,11 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
+        let channels = Channels {
+            mail: messages.has_mail(),
+            sms: messages.has_sms(),
+            passkeys: Passkeys::new(&issuer, []).is_some(),
+        };
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
@@ -190,8 +199,10 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
+            passwords,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

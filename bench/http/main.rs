@@ -34,7 +34,7 @@ mod token;
 use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use scenarios::{LOADS, identifiers, memory, start};
+use scenarios::{LOADS, identifiers, memory, passwords, start, storm};
 use scene::Scene;
 use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
@@ -109,6 +109,12 @@ async fn measure(options: Options) -> Outcome<()> {
     if options.wants(identifiers::NAME) && stage.cast.contains(&Who::Porteiro) {
         eprintln!("identifiers");
         sections.push(identifiers::measure(&stage, options.pairs).await?);
+    }
+    if options.wants(passwords::NAME) {
+        sections.push(passwords::measure(options.plan, options.rounds).await?);
+    }
+    if options.wants(storm::NAME) && stage.cast.contains(&Who::Porteiro) {
+        sections.push(storm::measure(&stage, options.plan, options.rounds).await?);
     }
     if options.wants(memory::NAME) {
         eprintln!("memory");

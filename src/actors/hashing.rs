@@ -109,6 +109,10 @@ struct Common {
     tally: Tally,
 }
 
+/// The right to one job; dropped, it goes back.
+#[must_use = "it is held against all others"]
+pub struct Permit(OwnedSemaphorePermit);
+
 /// How the pool is asked.
 pub struct HashingPool {
     common: Arc<Common>,
@@ -165,17 +169,27 @@ impl HashingPool {
     }
 
     /// Compares `password` with a PHC string; where there is none it takes as long, and is wrong.
-    ///
-    /// A wrong password takes the same time whatever the hash costs: see [`EvenTime`].
     pub async fn verify_or_decoy(
         &self,
+        password: Password,
+        phc: Option<String>,
+    ) -> Result<Verdict, HashingError> {
+        self.verify_reserved(self.reserve()?, password, phc).await
+    }
+
+    /// Does the same with a permit that was reserved.
+    ///
+    /// A wrong password takes the same time whatever the hash costs: see [`EvenTime`].
+    pub async fn verify_reserved(
+        &self,
+        permit: Permit,
         password: Password,
         phc: Option<String>,
     ) -> Result<Verdict, HashingError> {
         let common = self.common.clone();
         let job =
             move |memory: &mut Memory| common.verify_or_decoy(&password, phc.as_deref(), memory);
-        let (verdict, begun, wrong_after) = self.run(job).await??;
+        let (verdict, begun, wrong_after) = self.run_with(permit, job).await??;
         if !verdict.matches {
             sleep(wrong_after.saturating_sub(begun.elapsed())).await;
         }
@@ -187,19 +201,34 @@ impl HashingPool {
         self.common.even_time.wrong_after()
     }
 
+    /// Reserves a permit for a job that is about to be known, or refuses at once. A caller that must do
+    /// other work first learns before it whether the work would be in vain.
+    pub fn reserve(&self) -> Result<Permit, HashingError> {
+        let permit = self.common.permits.clone().try_acquire_owned();
+        permit.map(Permit).map_err(|why| match why {
+            TryAcquireError::Closed => HashingError::Stopped,
+            TryAcquireError::NoPermits => {
+                self.common.tally.refused.fetch_add(1, Ordering::Relaxed);
+                HashingError::Busy
+            }
+        })
+    }
+
     /// Runs `work` on a worker; a caller that goes away before it has begun takes it along.
     async fn run<W, T>(&self, work: W) -> Result<T, HashingError>
     where
         W: FnOnce(&mut Memory) -> T + Send + 'static,
         T: Send + 'static,
     {
-        let permit = self.common.permits.clone().try_acquire_owned().map_err(|why| match why {
-            TryAcquireError::Closed => HashingError::Stopped,
-            TryAcquireError::NoPermits => {
-                self.common.tally.refused.fetch_add(1, Ordering::Relaxed);
-                HashingError::Busy
-            }
-        })?;
+        self.run_with(self.reserve()?, work).await
+    }
+
+    async fn run_with<W, T>(&self, permit: Permit, work: W) -> Result<T, HashingError>
+    where
+        W: FnOnce(&mut Memory) -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let Permit(permit) = permit;
         let (answer, answered) = oneshot::channel();
         if let Some(running) = &*self.running() {
             // `do_send`, because `send` would have callers wait for each other at the mailbox.
@@ -290,6 +319,10 @@ impl Actor for Worker {
     }
 }
 
+/// By how much the priority of hashing is lowered, in steps of `nice`. Where both want all of the
+/// cores, requests keep most of them and hashing keeps some: `bench/run storm` measures it.
+pub const LOWERED_BY: i32 = 10;
+
 /// Lowers the priority of this thread, so that answering requests comes before hashing.
 fn give_way() {
     #[cfg(target_os = "linux")]
@@ -297,7 +330,7 @@ fn give_way() {
         use rustix::process::{getpriority_process, setpriority_process};
         let this_thread = Some(rustix::thread::gettid());
         let lowered = getpriority_process(this_thread)
-            .and_then(|nice| setpriority_process(this_thread, (nice + 10).min(19)));
+            .and_then(|nice| setpriority_process(this_thread, (nice + LOWERED_BY).min(19)));
         if let Err(error) = lowered {
             tracing::debug!(%error, "hashing runs at ordinary priority");
         }

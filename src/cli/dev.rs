@@ -3,8 +3,8 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, dev_store, lifetimes, links, password_policy, rates, read_folder,
-        runtime_options, workbench_at,
+        DEV_FOLDER, Given, dev_store, lifetimes, links, password_options, password_policy, rates,
+        read_folder, runtime_options, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -63,6 +63,9 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
 
 async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     let config = &loaded.config;
+    let mut runtime_options = runtime_options(config);
+    runtime_options.passwords =
+        password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");
@@ -77,7 +80,6 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     let also = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), config.listen.port());
     let store = dev_store(folder);
     let clock = Arc::new(SystemClock);
-    let mut runtime_options = runtime_options(config);
     runtime_options.messages =
         Messages::configured(config, clock.clone(), Some(Mailbox::new(clock)))
             .map_err(Failure::Configuration)?;
@@ -95,6 +97,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

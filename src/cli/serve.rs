@@ -4,7 +4,10 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, lifetimes, links, no_store, rates, runtime_options},
+    settings::{
+        Given, cannot_start, lifetimes, links, no_store, password_options, rates, runtime_options,
+        sign_up,
+    },
     unsupported_settings,
 };
 use crate::{
@@ -80,6 +83,12 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
     let mut runtime_options = runtime_options(&config);
+    match password_options(&config) {
+        Ok(passwords) => runtime_options.passwords = passwords,
+        // A file that is not there may have been named already.
+        Err(reason) if reasons.contains(&reason) => {}
+        Err(reason) => reasons.push(reason),
+    }
     match Messages::configured(&config, Arc::new(SystemClock), None) {
         Ok(messages) => runtime_options.messages = messages,
         Err(faults) => {
@@ -108,6 +117,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
         registration: config.registration.open,
+        sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
         runtime_options,
     })

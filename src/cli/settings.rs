@@ -2,17 +2,19 @@
 
 use super::{Failure, chain};
 use crate::{
+    breach::{BreachCheck, FileFault, HashFile, RangeServer},
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
-    domain::{Rate, password::Policy, signing_keys::SigningKeys},
+    domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
     http::{
-        self,
+        self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
     },
+    outbound::{self, SystemResolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -210,6 +212,41 @@ pub(super) fn faults_of(faults: &[Fault]) -> Failure {
     Failure::Configuration(faults.iter().map(ToString::to_string).collect())
 }
 
+/// What is asked of a new password; says why the list of leaked ones cannot be used.
+pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, String> {
+    const SETTING: &str = "password.breach_check";
+    let breach_check = match &config.password.breach_check {
+        config::BreachCheck::Off => BreachCheck::Off,
+        config::BreachCheck::Range(url) => {
+            let server = RangeServer::new(url.clone(), outbound(config)?, Arc::new(SystemResolver));
+            let server = server.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))?;
+            BreachCheck::Range(Box::new(server))
+        }
+        config::BreachCheck::File(path) => {
+            HashFile::examine(path).map_err(|fault| match fault {
+                FileFault::Unreadable(error) => {
+                    format!("{SETTING}: {}", config::unreadable(path, &error))
+                }
+                other => format!("{SETTING}: {}: {}", path.display(), chain(&other)),
+            })?;
+            BreachCheck::File(HashFile::new(path))
+        }
+    };
+    Ok(PasswordOptions { policy: Policy::new(config.password.min_length), breach_check })
+}
+
+/// Which hosts may be called, and which authorities are trusted there.
+fn outbound(config: &Config) -> Result<outbound::Policy, String> {
+    let config::Outbound { allow_private_networks, extra_ca } = &config.outbound;
+    let read = |path: &PathBuf| {
+        std::fs::read(path)
+            .map_err(|error| format!("outbound.extra_ca: {}", config::unreadable(path, &error)))
+    };
+    let extra_ca = extra_ca.as_ref().map(read).transpose()?;
+    let allow_private_networks = *allow_private_networks;
+    Ok(outbound::Policy { allow_private_networks, extra_ca, ..outbound::Policy::default() })
+}
+
 /// Lifetimes, as the endpoints take them.
 pub(super) fn lifetimes(
     given: &config::Lifetimes,
@@ -243,6 +280,13 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
     rates[Purpose::Message] = rate(given.message);
     rates[Purpose::Registration] = rate(given.registration);
     given.enabled.then_some(rates)
+}
+
+/// Whether people may make accounts for themselves, as the endpoints take it.
+pub(super) fn sign_up(given: &config::SignUp) -> http::SignUp {
+    let config::SignUp { open, proof_of_work_bits } = *given;
+    // More than a browser can do in a minute keeps people out, and not programs alone.
+    http::SignUp { open, proof_of_work_bits: proof_of_work_bits.min(MOST_BITS) }
 }
 
 /// Where people are sent, as the endpoints take it.

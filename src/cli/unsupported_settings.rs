@@ -1,6 +1,6 @@
 //! Settings on which this version does not act, and files that are named and not there.
 
-use crate::config::{BreachCheck, Effect, Loaded, Origin, SETTINGS, unreadable};
+use crate::config::{Effect, Loaded, Origin, SETTINGS, unreadable};
 use std::path::Path;
 
 /// Names what an operator has set and has no effect yet.
@@ -35,17 +35,12 @@ fn missing_files(loaded: &Loaded) -> Vec<String> {
         Some(_) => (None, None),
         None => (config.tls.cert.as_deref(), config.tls.key.as_deref()),
     };
-    let hashes = match &config.password.breach_check {
-        BreachCheck::File(path) => Some(&**path),
-        BreachCheck::Off | BreachCheck::Range(_) => None,
-    };
     let files = [
         ("tls.cert", cert),
         ("tls.key", key),
         ("mtls.client_ca", config.mtls.client_ca.as_deref()),
         ("outbound.extra_ca", config.outbound.extra_ca.as_deref()),
         ("geo.database", config.geo.database.as_deref()),
-        ("password.breach_check", hashes),
     ];
     let missing = |(name, path): (&str, Option<&Path>)| {
         let path = path?;

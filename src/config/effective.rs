@@ -108,6 +108,8 @@ pub struct Sms {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignUp {
     pub open: bool,
+    /// How many bits of a proof of work a sign-up must bring; 0 for none.
+    pub proof_of_work_bits: u32,
 }
 
 /// Whether clients may register without credentials (RFC 7591).

@@ -19,6 +19,7 @@ pub enum OpaqueKind {
     AuthorizationCode,
     RefreshToken,
     Session,
+    Invitation,
 }
 
 /// A new token: its text is seen once, its fingerprint is kept.
@@ -46,6 +47,7 @@ impl OpaqueKind {
             Self::AuthorizationCode => "pac_",
             Self::RefreshToken => "prf_",
             Self::Session => "pss_",
+            Self::Invitation => "piv_",
         }
     }
 
@@ -90,8 +92,12 @@ mod tests {
         Vault::new(SecretKey::new(&[byte; 32]), Vec::new())
     }
 
-    const ALL: [OpaqueKind; 3] =
-        [OpaqueKind::AuthorizationCode, OpaqueKind::RefreshToken, OpaqueKind::Session];
+    const ALL: [OpaqueKind; 4] = [
+        OpaqueKind::AuthorizationCode,
+        OpaqueKind::RefreshToken,
+        OpaqueKind::Session,
+        OpaqueKind::Invitation,
+    ];
 
     #[test]
     fn what_was_minted_is_read_as_its_own_kind_alone() {

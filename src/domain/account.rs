@@ -10,6 +10,7 @@
 //! | known | set recovery codes | known; the set before is void | |
 //! | known | issue recovery codes | known, with a set | there are unused ones |
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
+//! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
 //! again must not undo what the person has changed since. The normalised address is the account's
@@ -33,7 +34,11 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    epoch::is_first,
+    message::{Mail, NOTICE_LIFETIME},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -60,6 +65,9 @@ pub struct Known {
     #[serde(default)]
     pub credentials: Credentials,
     pub profile: Profile,
+    /// How often it was recovered: what was proved in an earlier epoch is worth nothing any more.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
     pub created_at: Timestamp,
     /// When anything of it last changed.
     pub updated_at: Timestamp,
@@ -120,6 +128,21 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
+    /// The person is told by mail of what has changed.
+    Tell(Box<Mail>),
+    /// The person could not sign in any more, and has proved by mail that the account is theirs; the
+    /// new credential follows.
+    Recover {
+        /// A saved recovery code was proved as well.
+        saved_code: bool,
+        /// The new credential is a password, and nothing else.
+        password_only: bool,
+    },
+    /// Does what the command says, and tells the person of it in the same commit.
+    Telling {
+        command: Box<Command>,
+        mail: Box<Mail>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +166,16 @@ pub enum Event {
     PasskeyRemoved { id: String },
     RecoveryCodesSet { codes: RecoveryCodes, at: Timestamp },
     RecoveryCodeUsed(PasswordHash),
+    Recovered { credentials: Removed, at: Timestamp },
+}
+
+/// Which credentials a recovery removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// All but saved recovery codes.
+    Replaced,
+    /// None: mail alone replaces no second factor.
+    Nothing,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -174,6 +207,8 @@ pub enum Refusal {
     RecoveryCodesLeft,
     #[error("the recovery code is wrong or was used before")]
     RecoveryCodeSpent,
+    #[error("mail alone replaces no second factor")]
+    SecondFactorStays,
 }
 
 impl Known {
@@ -191,6 +226,7 @@ impl Known {
             email_verified: false,
             credentials,
             profile: Profile::default(),
+            epoch: 0,
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
         }
@@ -282,6 +318,13 @@ impl Machine for Account {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Telling { command, mail }, _) => {
+                let decision = self.decide(command, now);
+                if decision.outcome.is_err() || decision.events.is_empty() {
+                    return decision;
+                }
+                decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
+            }
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());
                 if held == Some(from) {
@@ -291,6 +334,8 @@ impl Machine for Account {
                 }
             }
             (_, None) => Decision::refuse(Refusal::Unknown),
+            (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
+                .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
             (command, Some(known)) => known.change(command, now),
         }
     }

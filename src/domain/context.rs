@@ -75,6 +75,11 @@ impl Context {
         self.0.actor.as_ref()
     }
 
+    /// What the browser says of itself, as it is logged: for people to read, and for no rule.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.0.user_agent.as_deref()
+    }
+
     /// Returns what a session that begins with this request keeps of where it began.
     pub fn device(&self) -> Device {
         Device::of(self.0.address, self.0.user_agent.clone())

@@ -3,12 +3,13 @@
 use super::{
     answer::error::{OAuthError, Voice},
     extract::cookies::CookieNames,
+    facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace,
         registrations::Registrations, request_permits::RequestPermits,
     },
-    options::{AppOptions, Channels, Lifetimes, Links},
+    options::{AppOptions, Channels, Lifetimes, Links, SignUp},
     vitals::Vitals,
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    crypto::{Dice, SharedVault},
+    crypto::{Dice, SharedVault, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
@@ -25,6 +26,7 @@ use crate::{
         consent::Consent,
         flow::{Flow, Rules},
         id_token::IdToken,
+        invitation::Invitation,
         membership::Membership,
         organization::Organization,
         resource::{Resource, SCOPE_OWNERS},
@@ -65,6 +67,7 @@ pub struct Inner {
     pub(super) accounts: View<Account>,
     pub(super) account_entities: Entities<Account>,
     pub(super) memberships: View<Membership>,
+    pub(super) invitations: View<Invitation>,
     pub(super) sessions: Entities<Session>,
     pub(super) session_views: View<Session>,
     pub(super) consent_views: View<Consent>,
@@ -75,13 +78,17 @@ pub struct Inner {
     pub(super) family_views: View<TokenFamily>,
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
+    pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
+    /// `None` where the issuer's host is an IP address.
+    pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
     pub(super) locale: Locale,
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    pub(super) sign_up: SignUp,
     channels: Channels,
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
@@ -126,6 +133,14 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
+        let related = origins.iter().filter_map(|origin| origin.to_str().ok());
+        let passkeys = Passkeys::new(&options.issuer, related);
+        let means = Means {
+            hashing: system.hashing().clone(),
+            dice: system.dice(),
+            vitals: vitals.clone(),
+        };
+        let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
             lifetimes: options.lifetimes,
@@ -142,6 +157,7 @@ impl App {
             accounts: system.view(),
             account_entities: system.host().await?,
             memberships: system.view(),
+            invitations: system.view(),
             sessions: system.host().await?,
             session_views: system.view(),
             consent_views: system.view(),
@@ -152,12 +168,15 @@ impl App {
             family_views: system.view(),
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
+            new_passwords,
             vault: system.vault(),
+            passkeys,
             cookies,
             links: options.links,
             locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
+            sign_up: options.sign_up,
             channels: options.channels,
             mailbox: options.mailbox,
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
@@ -196,6 +215,11 @@ impl App {
     /// How often a person may try to prove who they are.
     pub fn attempts(&self) -> &Attempts {
         &self.attempts
+    }
+
+    /// The way to every new password.
+    pub fn new_passwords(&self) -> &NewPasswords {
+        &self.new_passwords
     }
 
     /// Signs with the key that signs now.

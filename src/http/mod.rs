@@ -9,10 +9,10 @@
 //! | [`router`] | the one table of routes, and the layers around them |
 //! | `extract` | what is read from a request: forms, JSON, the client, the caller's address |
 //! | `limits` | permits, rates by address, attempts against an identifier |
-//! | `facts` | what is looked up before a decision: target, session, memberships, token validity |
+//! | `facts` | what is looked up before a decision: target, session, memberships, token validity, a new password |
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
-//! | `oauth`, `flows`, `me`, `mailbox`, [`operator`] | the endpoints, one file each |
+//! | `oauth`, `flows`, `me`, `mailbox`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;
 pub mod app;
@@ -26,11 +26,13 @@ mod me;
 mod oauth;
 pub mod operator;
 mod options;
+mod related_origins;
 pub mod router;
 pub mod routes;
 mod time;
 pub mod vitals;
 
 pub use app::App;
+pub use facts::new_password::{About, Means, NewPasswords};
 pub use layers::host::Hosts;
-pub use options::{AppOptions, Channels, Lifetimes, Limits, Links};
+pub use options::{AppOptions, Channels, Lifetimes, Limits, Links, PasswordOptions, SignUp};

@@ -2,7 +2,8 @@
 
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
-    domain::{Locale, flow::Rules},
+    breach::BreachCheck,
+    domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
 };
@@ -56,6 +57,14 @@ impl Links {
     }
 }
 
+/// Whether people may make accounts for themselves, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SignUp {
+    pub open: bool,
+    /// How many bits of a proof of work a profile must bring; 0 for none.
+    pub proof_of_work_bits: u32,
+}
+
 /// What the public endpoints are built from.
 pub struct AppOptions {
     /// Exactly as everyone compares it.
@@ -71,6 +80,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whether people may make accounts for themselves, and how.
+    pub sign_up: SignUp,
     /// The language of people who have not said theirs.
     pub locale: Locale,
     /// The kinds of flows, and what can be proved in them.
@@ -78,17 +89,29 @@ pub struct AppOptions {
     /// The rates of addresses; without them identifiers have none either, but failures in a row are
     /// bounded all the same.
     pub rates: Option<Rates>,
+    pub passwords: PasswordOptions,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
 }
 
-/// By what people can be written to: a step that sends a code is offered only where it can.
+/// What is asked of a new password.
+#[derive(Default)]
+pub struct PasswordOptions {
+    pub policy: Policy,
+    /// Where it is looked up among leaked ones.
+    pub breach_check: BreachCheck,
+}
+
+/// By what people can be written to, and whether they can have passkeys: a step is served only where
+/// it can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub mail: bool,
     pub sms: bool,
+    /// The issuer has a domain.
+    pub passkeys: bool,
 }
 
 /// How much is taken at once, and for how long.

@@ -27,6 +27,30 @@ pub struct Vitals {
     refused: [AtomicU64; Code::ALL.len()],
     /// One a purpose, one for all attempts against identifiers, one for all against clients.
     limited: [AtomicU64; Purpose::ALL.len() + 2],
+    /// New passwords that were looked up among leaked ones, one a [`Looked`].
+    looked_up: [AtomicU64; Looked::ALL.len()],
+}
+
+/// What came of looking a new password up among leaked ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// It is not among them.
+    Unknown,
+    Breached,
+    /// The list gave no answer, and the password was taken.
+    Failed,
+}
+
+impl Looked {
+    const ALL: [Self; 3] = [Self::Unknown, Self::Breached, Self::Failed];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Breached => "breached",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 struct RouteVitals {
@@ -62,6 +86,7 @@ impl Vitals {
             issued: grants.map(|grant| (grant, AtomicU64::new(0))).collect(),
             refused: Default::default(),
             limited: Default::default(),
+            looked_up: Default::default(),
         }
     }
 
@@ -100,6 +125,17 @@ impl Vitals {
     /// A client was not proved more often than is allowed.
     pub fn limited_client(&self) {
         self.limited[Purpose::ALL.len() + 1].fetch_add(1, Relaxed);
+    }
+
+    /// A new password was looked up among leaked ones.
+    pub fn looked_up(&self, looked: Looked) {
+        self.looked_up[looked as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Lists how many new passwords were looked up, by what came of it.
+    pub fn lookups(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.looked_up.iter().map(|count| count.load(Relaxed));
+        Looked::ALL.into_iter().map(Looked::name).zip(counts)
     }
 
     pub fn routes(&self) -> impl Iterator<Item = RouteReport> {

@@ -99,6 +99,23 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/breach",
+        &[
+            "crate::actors",
+            "crate::cli",
+            "crate::config",
+            "crate::crypto",
+            "crate::http",
+            "crate::server",
+            "crate::store",
+            "crate::system",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
         "src/transport",
         &[
             "crate::actors",

@@ -84,3 +84,56 @@ async fn a_certificate_that_nobody_will_accept_is_named_and_served() {
     let told = |line: &String| line.contains("ERROR") && line.contains("has expired");
     assert!(code == Some(0) && log.iter().any(told), "{log:?}");
 }
+
+#[tokio::test]
+async fn a_list_of_leaked_passwords_is_looked_at_before_it_is_relied_on() {
+    let installation = Installation::new().await;
+    installation.apply(ACME);
+    let list = installation.path().join("hashes.txt");
+    let setting = format!("[password]\nbreach_check = \"file://{}\"\n", list.display());
+    installation.configure(&setting);
+    let (of_password, of_other) = (
+        "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9",
+        "ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:1",
+    );
+    for (content, why) in [
+        (None, "hashes.txt: there is no such file"),
+        (Some(String::new()), "hashes.txt: it holds no hashes"),
+        (Some("password\nletmein\n".to_owned()), "no SHA-1 hash"),
+        (Some(format!("{of_other}\n{of_password}\n")), "not in order"),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(&list, content).unwrap();
+        }
+        let refused = installation.run(&["serve"]);
+        assert_eq!(refused.status.code(), Some(78), "{why}");
+        let text = said(&refused);
+        assert!(text.contains("password.breach_check: ") && text.contains(why), "{why}: {text}");
+        let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+        let found =
+            looked.lines().any(|line| line.starts_with("mend  passwords") && line.contains(why));
+        assert!(found, "{why}: {looked}");
+    }
+    for (content, verdict) in [
+        (format!("{of_password}\r\n{of_other}\r\n"), "ok    passwords"),
+        (of_other.to_owned(), "look  passwords"),
+    ] {
+        std::fs::write(&list, content).unwrap();
+        let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+        assert!(looked.lines().any(|line| line.starts_with(verdict)), "{verdict}: {looked}");
+    }
+    let serving = installation.serve();
+    serving.signal("-TERM");
+    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    assert_eq!(code, Some(0), "{log:?}");
+    assert!(!log.iter().any(|line| line.contains("does not act on")), "{log:?}");
+    // What a server of ours could not call is mended, too.
+    let port = free_port();
+    installation
+        .configure(&format!("[password]\nbreach_check = \"http://127.0.0.1:{port}/range/\"\n"));
+    let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+    let forbidden = "the address is not one that may be called";
+    let found =
+        looked.lines().any(|line| line.starts_with("mend  passwords") && line.contains(forbidden));
+    assert!(found, "{looked}");
+}

@@ -3,11 +3,23 @@
 use crate::{
     http::Answer,
     person::{PASSWORD, claims, parameter, redirect, text},
-    support::TestServer,
+    shared::eventually,
+    support::{TestOptions, TestServer},
 };
-use porteiro::domain::{Clock as _, Timestamp};
+use porteiro::{
+    crypto::{
+        SystemDice,
+        keys::{DevKeys, Folder},
+        password::{Memory, PasswordCost, hash},
+    },
+    domain::{
+        Clock as _, Timestamp,
+        account::{self, Account, EMAIL_ADDRESSES, PasswordHash},
+    },
+    system::Workbench,
+};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// The code of the authenticator application that Dora has enrolled.
 fn code(now: Timestamp) -> String {
@@ -180,6 +192,119 @@ async fn a_person_who_is_locked_out_by_others_signs_in_where_they_did_before() {
         stolen.password("ana@acme.test", "a guess").await.problem(401, "invalid_credentials");
     }
     stolen.password("ana@acme.test", PASSWORD).await.problem(429, "too_many_requests");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_known_browser_is_no_factor() {
+    let server = TestServer::open().await;
+    let mut known = Browser { server: &server, cookies: Vec::new() };
+    let first = known.password("dora@acme.test", PASSWORD).await.json();
+    let totp = format!("/flows/{}/totp", text(&first["id"]));
+    let done = known.post(&totp, &json!({ "code": code(server.clock.now()) })).await.json();
+    assert_eq!(done["state"], "done", "{done}");
+    known.forget_session();
+    assert!(known.cookies.iter().any(|cookie| cookie.starts_with("porteiro-known=")));
+    server.clock.advance(Duration::from_mins(1));
+    let again = known.password("dora@acme.test", PASSWORD).await.json();
+    assert_eq!(
+        (text(&again["state"]), text(&again["assurance"]["reached"])),
+        ("second_factor", "aal1")
+    );
+    assert_eq!(again["assurance"]["methods"], json!(["pwd"]), "the browser is no method");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_limits_a_hundred_wrong_passwords_close_it_but_for_a_known_browser() {
+    let options = TestOptions { rates: None, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let mut known = Browser { server: &server, cookies: Vec::new() };
+    assert_eq!(known.password("ana@acme.test", PASSWORD).await.status, 200);
+    known.forget_session();
+    server.quiet().await;
+    let mut stranger = Browser { server: &server, cookies: Vec::new() };
+    for _ in 0..100 {
+        stranger.password("ana@acme.test", "a guess").await.problem(401, "invalid_credentials");
+    }
+    // Neither the right one nor time opens it.
+    for _ in 0..2 {
+        stranger.password("ana@acme.test", PASSWORD).await.problem(429, "too_many_requests");
+        server.clock.advance(Duration::from_hours(24));
+    }
+    assert_eq!(stranger.password("bruno@acme.test", PASSWORD).await.status, 200, "another account");
+    for _ in 0..9 {
+        known.password("ana@acme.test", "a typing error").await.problem(401, "invalid_credentials");
+    }
+    assert_eq!(known.password("ana@acme.test", PASSWORD).await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_what_a_browser_was_known_by() {
+    let server = TestServer::open().await;
+    let mut known = Browser { server: &server, cookies: Vec::new() };
+    assert_eq!(known.password("ana@acme.test", PASSWORD).await.status, 200);
+    known.forget_session();
+    server.clock.advance(Duration::from_mins(1));
+    let folder = Folder::load(&server.keys(), DevKeys::Refused).unwrap();
+    let (clock, dice) = (server.clock.clone(), Arc::new(SystemDice));
+    let bench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();
+    let (_, id) = bench.store().find(EMAIL_ADDRESSES, "ana@acme.test").await.unwrap().unwrap();
+    let new = "another horse, another battery";
+    let phc = hash(new.as_bytes(), [7; 16], PasswordCost::CHEAP, &mut Memory::default()).unwrap();
+    let mut commit = bench.multi_commit();
+    let set = account::Command::SetPassword(PasswordHash::new(phc));
+    commit.decide::<Account>(&id, &set).await.unwrap().unwrap();
+    commit.commit().await.unwrap();
+    bench.close().await;
+    server.clock.advance(Duration::from_secs(1));
+    for _ in 0..10 {
+        let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
+        server.step(&flow, "identifier", json!({ "identifier": "ana@acme.test" })).await;
+        server.step(&flow, "password", json!({ "password": "a guess" })).await;
+    }
+    known.password("ana@acme.test", new).await.problem(429, "too_many_requests");
+    server.clock.advance(Duration::from_secs(31));
+    assert_eq!(known.password("ana@acme.test", new).await.status, 200, "it is known again");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn another_way_in_opens_a_password_that_others_have_closed() {
+    let options = TestOptions { rates: None, mailbox: true, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let begin = async || {
+        let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
+        server.step(&flow, "identifier", json!({ "identifier": "ana@acme.test" })).await;
+        flow
+    };
+    for _ in 0..10 {
+        let flow = begin().await;
+        for _ in 0..10 {
+            let wrong = server.step(&flow, "password", json!({ "password": "a guess" })).await;
+            wrong.problem(401, "invalid_credentials");
+        }
+    }
+    let flow = begin().await;
+    let right = json!({ "password": PASSWORD });
+    server.step(&flow, "password", right.clone()).await.problem(429, "too_many_requests");
+    assert_eq!(server.step(&flow, "email_code/send", json!({})).await.status, 200);
+    let mut sent = Value::Null;
+    eventually("a code", async || {
+        sent = server.get("/mailbox").await.json();
+        sent["items"].as_array().is_some_and(|items| !items.is_empty())
+    })
+    .await;
+    let is_code = |line: &&str| line.len() == 6 && line.bytes().all(|it| it.is_ascii_digit());
+    let code = text(&sent["items"][0]["text"]).lines().find(is_code).unwrap();
+    // Sent is not proved: an unfinished flow clears nothing.
+    server.step(&begin().await, "password", right.clone()).await.problem(429, "too_many_requests");
+    let done = server.step(&flow, "email_code", json!({ "code": code })).await;
+    assert_eq!(done.json()["state"], "done", "{done:?}");
+    server.quiet().await;
+    let again = server.step(&begin().await, "password", right).await;
+    assert_eq!(again.json()["state"], "done", "{again:?}");
     server.stop().await;
 }
 

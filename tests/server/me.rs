@@ -100,6 +100,8 @@ async fn without_a_live_session_nothing_of_a_person_is_shown_or_changed() {
         (Method::GET, "/me/passkeys".to_owned()),
         (Method::DELETE, format!("/me/sessions/{id}")),
         (Method::DELETE, "/me/passkeys/AAAA".to_owned()),
+        (Method::DELETE, "/me/totp".to_owned()),
+        (Method::POST, "/me/recovery-codes".to_owned()),
     ];
     let forged = format!("{}A", &session[..session.len() - 1]);
     for (method, path) in &paths {

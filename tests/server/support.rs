@@ -19,7 +19,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links, limits::pace::Rates},
+    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
@@ -163,6 +163,7 @@ pub struct TestOptions {
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
+    pub sign_up: SignUp,
     pub issuer: Issuer,
     /// Networks of proxies that are trusted.
     pub proxies: Vec<IpNet>,
@@ -172,6 +173,7 @@ pub struct TestOptions {
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
     pub flows: Flows,
+    pub passwords: PasswordOptions,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -193,6 +195,7 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             registration: true,
+            sign_up: SignUp { open: true, proof_of_work_bits: 0 },
             issuer: Issuer::Localhost,
             proxies: Vec::new(),
             rates: Some(Rates::default()),
@@ -200,6 +203,7 @@ impl Default for TestOptions {
             keys_every,
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
+            passwords: PasswordOptions::default(),
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -251,6 +255,7 @@ impl TestServer {
             hosts: options.hosts,
             proxies: options.proxies,
             registration: options.registration,
+            sign_up: options.sign_up,
             rates: options.rates,
             runtime_options: RuntimeOptions {
                 clock: clock.clone(),
@@ -264,6 +269,7 @@ impl TestServer {
                 connections: options.connections,
                 flows: options.flows,
                 drain: options.drain,
+                passwords: options.passwords,
                 messages: if options.mailbox {
                     Messages::in_mailbox(clock.clone())
                 } else {

@@ -9,8 +9,10 @@ mod discovery;
 pub mod identifiers;
 mod jwks;
 pub mod memory;
+pub mod passwords;
 mod refresh;
 pub mod start;
+pub mod storm;
 
 use crate::{
     Outcome,

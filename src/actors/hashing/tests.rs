@@ -155,6 +155,22 @@ async fn without_a_permit_a_caller_is_refused_at_once_and_every_permit_returns()
 }
 
 #[tokio::test]
+async fn a_permit_may_be_reserved_before_the_job_is_known_and_goes_back_unused() {
+    let pool = pool(options());
+    let permits: Vec<Permit> = (0..3).map(|_| pool.reserve().unwrap()).collect();
+    assert_eq!(pool.hash(secret(), SALT).await, Err(HashingError::Busy));
+    assert!(pool.reserve().is_err());
+    assert_eq!((pool.vitals().refused, pool.vitals().free), (2, 0));
+    drop(permits);
+    assert_eq!(pool.vitals().free, 3);
+    let verdict = pool.verify_reserved(pool.reserve().unwrap(), secret(), None).await.unwrap();
+    assert!(!verdict.matches);
+    assert_eq!(pool.vitals().free, 3);
+    pool.stop().await;
+    assert!(matches!(pool.reserve(), Err(HashingError::Stopped)));
+}
+
+#[tokio::test]
 async fn a_panic_fails_its_own_caller_and_the_pool_serves_on() {
     let pool = pool(options());
     pool.hash(secret(), SALT).await.unwrap();
@@ -297,6 +313,6 @@ async fn workers_run_at_lower_priority_than_the_rest() {
     let pool = pool(options());
     let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid()));
     let ours = priority().unwrap();
-    assert_eq!(pool.run(move |_| priority().unwrap()).await, Ok((ours + 10).min(19)));
+    assert_eq!(pool.run(move |_| priority().unwrap()).await, Ok((ours + LOWERED_BY).min(19)));
     assert_eq!(priority().unwrap(), ours);
 }

@@ -73,6 +73,7 @@ pub(super) async fn all(survey: &Survey, dev_keys: DevKeys, tests: &Tests) -> Ve
     findings.push(clock());
     findings.extend(outside::names(config).await);
     findings.extend(messages::all(config, dev_keys, tests).await);
+    findings.extend(outside::leaked_passwords(config).await);
     findings
 }
 

@@ -1,7 +1,11 @@
 //! What lies beyond this machine: names and hosts; none is called that the configuration does not name.
 
-use super::checks::{Finding, bad, good};
-use crate::config::Config;
+use super::checks::{Finding, bad, doubtful, good};
+use crate::{
+    cli::{chain, settings::password_options},
+    config::Config,
+    domain::password::Password,
+};
 use std::time::Duration;
 use tokio::{
     net::{TcpStream, lookup_host},
@@ -30,6 +34,24 @@ pub(super) async fn names(config: &Config) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// Looks up the best-known leaked password, which every list has.
+pub(super) async fn leaked_passwords(config: &Config) -> Option<Finding> {
+    const SUBJECT: &str = "passwords";
+    let check = match password_options(config) {
+        Ok(options) => options.breach_check,
+        Err(reason) => return Some(bad(SUBJECT, reason)),
+    };
+    if !check.is_on() {
+        return None;
+    }
+    let best_known = Password::read("password").ok()?;
+    Some(match check.is_breached(&best_known).await {
+        Ok(true) => good(SUBJECT, "new ones are looked up among leaked ones"),
+        Ok(false) => doubtful(SUBJECT, "the list of leaked ones does not have `password` on it"),
+        Err(error) => bad(SUBJECT, chain(&error)),
+    })
 }
 
 async fn resolve(host: &str, port: u16) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! What a person changes of their own account: its credentials, and whether its address was proved.
 
-use super::{Account, Command, Event, Known, Refusal, Reply};
+use super::{Account, Command, Event, Known, Refusal, Removed, Reply};
 use crate::domain::{Decision, Record, Timestamp};
 
 impl Known {
@@ -11,7 +11,9 @@ impl Known {
             Command::Provision(_)
             | Command::Create(_)
             | Command::UseTotp { .. }
-            | Command::Rehash { .. } => Err(Refusal::Exists),
+            | Command::Rehash { .. }
+            | Command::Tell(_)
+            | Command::Telling { .. } => Err(Refusal::Exists),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
@@ -46,6 +48,9 @@ impl Known {
                     Err(Refusal::RecoveryCodeSpent)
                 }
             }
+            Command::Recover { saved_code, password_only } => {
+                self.recover(*saved_code, *password_only, now)
+            }
             Command::AddPasskey(_)
             | Command::UsePasskey(_)
             | Command::RenamePasskey { .. }
@@ -62,6 +67,25 @@ impl Known {
                 }
             }
         }
+    }
+
+    /// Mail is no factor: alone it changes nothing but the password of an account that has a second
+    /// one.
+    fn recover(
+        &self,
+        saved_code: bool,
+        password_only: bool,
+        now: Timestamp,
+    ) -> Result<Option<(Event, Option<Record>)>, Refusal> {
+        let strong = self.credentials.reach_aal2();
+        let credentials = match (strong, saved_code, password_only) {
+            (false, ..) | (true, true, _) => Removed::Replaced,
+            (true, false, true) => Removed::Nothing,
+            (true, false, false) => return Err(Refusal::SecondFactorStays),
+        };
+        let by = if saved_code { "mail and recovery code" } else { "mail" };
+        let record = Record::new("account.recovered").with("by", by);
+        Ok(Some((Event::Recovered { credentials, at: now }, Some(record))))
     }
 
     fn change_passkey(
@@ -122,6 +146,12 @@ impl Known {
                 credentials.set_recovery_codes(codes.clone(), *at);
             }
             Event::RecoveryCodeUsed(code) => credentials.use_recovery_code(code),
+            Event::Recovered { credentials: removed, at } => {
+                (self.epoch, self.updated_at) = (self.epoch.saturating_add(1), *at);
+                if *removed == Removed::Replaced {
+                    credentials.replace();
+                }
+            }
         }
     }
 }

@@ -270,6 +270,11 @@ impl Credentials {
         self.add(CredentialKind::RecoveryCodes { salt, unused }, now);
     }
 
+    /// Drops what a recovery replaces; saved recovery codes stay.
+    pub(super) fn replace(&mut self) {
+        self.drop_all(|kind| !matches!(kind, CredentialKind::RecoveryCodes { .. }));
+    }
+
     /// Tells whether a recovery code of this hash was not used yet.
     pub(super) fn may_use_recovery_code(&self, code: &PasswordHash) -> bool {
         self.0.iter().any(|one| match &one.kind {

@@ -1,6 +1,7 @@
 //! An account through its life, and what a file may not do to one.
 
 use super::*;
+use crate::domain::assurance::Method;
 use serde_json::json;
 use std::time::Duration;
 
@@ -231,4 +232,75 @@ fn the_code_that_enrols_an_application_is_spent_by_that() {
     decide(&mut account, &Command::RemoveTotp).unwrap();
     assert_eq!(used(&mut account, 9), Err(Refusal::TotpSpent), "there is none");
     assert_eq!(decide(&mut account, &Command::RemoveTotp), Err(Refusal::NoTotp));
+}
+
+#[test]
+fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
+    let mut account = known();
+    decide(&mut account, &Command::SetRecoveryCodes(set_of(&["a"]))).unwrap();
+    let mail = Mail {
+        to: "ana@acme.test".to_owned(),
+        locale: crate::domain::Locale::English,
+        content: crate::domain::message::MailContent::RecoveryCodeUsed,
+    };
+    let telling = |hash| {
+        let command = Box::new(use_code(hash));
+        Command::Telling { command, mail: Box::new(mail.clone()) }
+    };
+    let wrong = account.decide(&telling("b"), NOW);
+    assert_eq!(wrong.outcome, Err(Refusal::RecoveryCodeSpent));
+    assert!(wrong.effects.dispatches.is_empty());
+    let used = account.decide(&telling("a"), NOW);
+    assert_eq!(used.outcome, Ok(Reply::Used));
+    let told: Vec<_> = used.effects.dispatches.iter().map(|one| Mail::read(&one.payload)).collect();
+    assert_eq!(told, [Some(mail.clone())]);
+    assert_eq!((used.events.len(), used.effects.records.len()), (1, 1));
+}
+
+fn passkey(id: &str) -> Box<Passkey> {
+    Box::new(Passkey {
+        id: id.to_owned(),
+        name: "Phone".to_owned(),
+        verifier: json!({}),
+        backup_eligible: true,
+        backed_up: false,
+        attested: false,
+        last_used_at: None,
+    })
+}
+
+fn change(account: &mut Account, command: &Command) -> Result<Reply, Refusal> {
+    let decision = account.decide(command, NOW);
+    for event in &decision.events {
+        account.apply(event);
+    }
+    decision.outcome
+}
+
+#[test]
+fn mail_alone_replaces_no_second_factor_whenever_it_was_enrolled() {
+    let saved = RecoveryCodes { salt: "salt".to_owned(), hashes: vec![PasswordHash::new("one")] };
+    let recover = |saved_code, password_only| Command::Recover { saved_code, password_only };
+    let methods = |account: &Account| account.known().unwrap().credentials.methods();
+    let mut account = known();
+    change(&mut account, &Command::SetRecoveryCodes(saved)).unwrap();
+    let refused = change(&mut account.clone(), &recover(false, false));
+    assert_eq!(refused, Err(Refusal::SecondFactorStays));
+    let mut by_mail = account.clone();
+    change(&mut by_mail, &recover(false, true)).unwrap();
+    assert_eq!(methods(&by_mail), methods(&account), "nothing is removed");
+    assert_eq!(by_mail.known().unwrap().epoch, 1);
+    let mut by_both = account.clone();
+    change(&mut by_both, &recover(true, false)).unwrap();
+    assert_eq!(methods(&by_both), [Method::RecoveryCode], "what was lost is replaced");
+
+    let mut plain = Account::default();
+    provision(&mut plain, Draft { totp: None, ..ana() }).unwrap();
+    let mut mailed = plain.clone();
+    change(&mut mailed, &recover(false, false)).unwrap();
+    assert!(methods(&mailed).is_empty());
+    assert!(mailed.known().unwrap().credentials.password_since().is_none());
+    // A passkey that was added while the recovery went on.
+    change(&mut plain, &Command::AddPasskey(passkey("new"))).unwrap();
+    assert_eq!(change(&mut plain, &recover(false, false)), Err(Refusal::SecondFactorStays));
 }

@@ -53,6 +53,8 @@ pub enum Denial {
     /// Another person signed in than the client asked for.
     #[serde(alias = "SomebodyElse")]
     OtherPerson,
+    /// The holder of the account's address has stopped it.
+    Stopped,
 }
 
 /// Who is asked, and when.

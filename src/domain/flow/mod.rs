@@ -16,9 +16,10 @@
 //! | second factor | prove (right) | what the goal says | it is another account's |
 //! | any that offers its first half | hold: a code is sent, a ceremony begins | the same; the former is void | too many messages |
 //! | any that offers it | present (a code that was sent) | as prove or disprove; after ten wrong ones the code is void | nothing waits for it |
-//! | profile | describe | proof | |
+//! | profile, proof | describe | proof; what was sent before is void | |
 //! | proof | present | what the goal says | |
 //! | credential (new) | enrol, or skip | what the goal says; the account changes in the same commit | it does not take what the flow held |
+//! | any, of a kind that can be stopped | stop | failed | |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | done, failed | anything | | always |
@@ -40,16 +41,17 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, Ending, FRESH, Goal, InSession, Next, Question, STEP_UP, SessionEnding, Wanted,
+    Case, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP, STEP_UP,
+    SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, Open, Stage};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
-pub use seed::{Channel, Seed, SignedIn};
+pub use seed::{Channel, Invited, Seed, SignedIn};
 pub use step::{
-    AccountChange, Command, Finished, FinishedSession, Fresh, Material, Message, Proved, Reply,
-    SessionChange, Step,
+    Acceptance, AccountChange, AccountSeen, Command, Finished, FinishedSession, Fresh, Material,
+    Message, Moment, Notice, Proved, Reply, SessionChange, Step,
 };
 
 use super::{
@@ -99,6 +101,8 @@ pub enum Refusal {
     Wrong,
     #[error("the flow has sent as many messages as one may")]
     TooManyMessages,
+    #[error("the account was recovered since the person proved that it is theirs")]
+    Recovered,
 }
 
 impl Flow {
@@ -136,10 +140,7 @@ impl Machine for Flow {
         }
         match (self.or_begun(&command.seed), &command.step) {
             (Self::Open(open), step) => open.take(step, &command.rules, now),
-            (over, Step::Look) => {
-                let (granted, changes) = (None, Vec::new());
-                Decision::accept(Vec::new(), Reply { flow: over, granted, changes })
-            }
+            (over, Step::Look) => Decision::accept(Vec::new(), Reply::showing(over)),
             (Self::Over(_) | Self::Unborn, _) => Decision::refuse(Refusal::Over),
         }
     }

@@ -1,13 +1,15 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    Event, Flow, Held, HeldContent, MOST_MESSAGES, Message, Over, Refusal, Reply, Role, Rules,
-    Seed, Step,
+    Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Message, Over, Refusal, Reply, Role,
+    Rules, Seed, Step,
 };
 use crate::domain::{
-    Decision, Dispatch, Timestamp,
-    assurance::{Level, Method},
+    Decision, Dispatch, Record, Timestamp,
+    account::Draft,
+    assurance::{Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
+    epoch::is_first,
     grant::Person,
 };
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,10 @@ pub struct Open {
     /// The person has chosen a credential, or that they want none.
     #[serde(default)]
     pub enrolled: bool,
+    /// How often the account was recovered before the person proved that it is theirs: what was proved
+    /// before a recovery is worth nothing after it.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 /// A person who asks for an account.
@@ -64,6 +70,27 @@ pub struct Applicant {
     pub family_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
+}
+
+impl Applicant {
+    /// Returns the account that is made of it, once its address was proved.
+    pub fn draft(&self) -> Draft {
+        let said = [
+            ("given_name", &self.given_name),
+            ("family_name", &self.family_name),
+            ("locale", &self.locale),
+        ];
+        let claims = said.into_iter().filter_map(|(name, value)| {
+            value.as_ref().map(|value| (name.to_owned(), value.clone().into()))
+        });
+        Draft {
+            id: self.account.clone(),
+            email: self.email.clone(),
+            email_verified: Some(true),
+            claims: claims.collect(),
+            ..Draft::default()
+        }
+    }
 }
 
 /// What a flow waits for.
@@ -107,13 +134,17 @@ impl Open {
     /// Before the first proof they depend on the rules alone, never on an account.
     pub fn offers(&self, rules: &Rules) -> Vec<&'static str> {
         let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);
+        let goal = rules.goal(&self.seed.kind);
         match (self.stage, &self.person) {
+            (Stage::Identify, _) if goal.is_some_and(Goal::proves_by_mail) => vec!["identifier"],
             (Stage::Identify, _) => ["identifier"].into_iter().chain(of(Role::Unnamed)).collect(),
             (Stage::Credential, None) => {
                 let first = rules.all_proofs().iter();
                 let first =
                     first.filter(|proof| proof.has(Role::First) || proof.has(Role::Unnamed));
-                first.flat_map(super::ProofStep::names).chain(["identifier"]).collect()
+                // Who was invited is not for the caller to say.
+                let named = self.seed.invited.is_none().then_some("identifier");
+                first.flat_map(super::ProofStep::names).chain(named).collect()
             }
             // The person is known: what their account has, and what can be sent to them.
             (Stage::Credential, Some(_)) => {
@@ -126,9 +157,13 @@ impl Open {
                 self.second_factors(rules).flat_map(super::ProofStep::names).collect()
             }
             (Stage::Profile, _) => vec!["profile"],
-            (Stage::Proof, _) => of(Role::Address).collect(),
+            // Until it is proved, another address can be said.
+            (Stage::Proof, None) => {
+                let said = if self.applicant.is_some() { "profile" } else { "identifier" };
+                of(Role::Address).chain([said]).collect()
+            }
+            (Stage::Proof, Some(_)) => of(Role::Address).collect(),
             (Stage::Enrol, _) => {
-                let goal = rules.goal(&self.seed.kind);
                 let offered = goal.map(|goal| goal.enrols(self)).unwrap_or_default();
                 offered.into_iter().filter(|name| rules.serves(name)).collect()
             }
@@ -171,15 +206,13 @@ impl Open {
                 // What was made for another name is void.
                 next.held.retain(|held| !matches!(held.content, HeldContent::Code(_)));
                 next.identifier = Some(identifier.clone());
-                next.stage = Stage::Credential;
+                let goal = rules.goal(&self.seed.kind);
+                let by_mail = goal.is_some_and(Goal::proves_by_mail);
+                next.stage = if by_mail { Stage::Proof } else { Stage::Credential };
                 next.moved()
             }
-            Step::Describe(applicant) => {
-                next.held.clear();
-                next.applicant = Some(applicant.clone());
-                next.stage = Stage::Proof;
-                next.moved()
-            }
+            Step::Describe(applicant) => next.describe(applicant, rules, now),
+            Step::Stop => next.stop(rules),
             Step::Hold { held, message, .. } => next.hold(held, message.as_ref()),
             Step::Present { step, code, proved, material } => {
                 let proved = proved.as_ref().map(|proved| (proved, &**material));
@@ -205,6 +238,32 @@ impl Open {
             Step::Decide { allow: false, .. } => next.fail(Denial::ConsentRefused),
             Step::Decide { allow: true, material, .. } => next.settle(material, rules, true, now),
         }
+    }
+
+    /// Keeps what the person says of themselves; what was sent to another address is void.
+    fn describe(mut self, applicant: &Applicant, rules: &Rules, now: Timestamp) -> Decision<Flow> {
+        self.held.clear();
+        let vouched = rules.goal(&self.seed.kind).and_then(|goal| goal.vouches(&self.seed));
+        self.stage = Stage::Proof;
+        if let Some(worth) = vouched {
+            let account = applicant.account.clone();
+            self.person = Some(Person { account, evidence: Evidence::of(worth.given(now)) });
+            (self.proved_here, self.stage) = (true, Stage::Enrol);
+        }
+        self.applicant = Some(Box::new(applicant.clone()));
+        self.moved()
+    }
+
+    fn stop(self, rules: &Rules) -> Decision<Flow> {
+        if !rules.goal(&self.seed.kind).is_some_and(Goal::can_be_stopped) {
+            return Decision::refuse(Refusal::NotNow);
+        }
+        let record = Record::new("recovery.stopped");
+        let record = match &self.person {
+            Some(person) => record.with("account", person.account.as_str()),
+            None => record,
+        };
+        self.fail(Denial::Stopped).recording(record)
     }
 
     /// Keeps what the second half of a step will need; the former, if there is one, is void.

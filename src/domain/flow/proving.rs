@@ -1,7 +1,7 @@
 //! Proofs, right and wrong, and credentials that are enrolled.
 
 use super::{
-    Flow, HeldContent, MOST_WRONG, Material, Open, Proved, Refusal, Rules, Stage,
+    Flow, Goal, HeldContent, MOST_WRONG, Material, Moment, Open, Proved, Refusal, Rules, Stage,
     step::AccountChange,
 };
 use crate::domain::{
@@ -92,6 +92,10 @@ impl Open {
             // Two halves of two accounts are no proof of one.
             Some(_) => return Decision::refuse(Refusal::NotNow),
         };
+        let (is_first, kind) = (self.person.is_none(), self.seed.kind.clone());
+        if is_first {
+            self.epoch = material.account.epoch;
+        }
         let was_second = self.stage == Stage::SecondFactor;
         let single = evidence.level(now) < Some(Level::Aal2);
         self.person = Some(Person { account: proved.account.clone(), evidence });
@@ -105,6 +109,17 @@ impl Open {
             self.moved()
         } else {
             self.settle(material, rules, false, now)
+        };
+        let decision = if is_first && decision.outcome.is_ok() {
+            let decision = material.tell(Moment::Proved, decision);
+            if rules.goal(&kind).is_some_and(Goal::can_be_stopped) {
+                let account = proved.account.as_str();
+                decision.recording(Record::new("recovery.started").with("account", account))
+            } else {
+                decision
+            }
+        } else {
+            decision
         };
         proved.requirement().into_iter().fold(decision, Decision::requiring)
     }

@@ -72,9 +72,10 @@ impl Rules {
         self
     }
 
-    /// Returns the goal of a kind.
+    /// Returns the goal of a kind, if all that it needs is served.
     pub fn goal(&self, kind: &str) -> Option<&'static dyn Goal> {
-        self.goals.iter().copied().find(|goal| goal.kind() == kind)
+        let named = self.goals.iter().copied().find(|goal| goal.kind() == kind);
+        named.filter(|goal| goal.needs().iter().all(|step| self.serves(step)))
     }
 
     /// Lists the proofs of a role.

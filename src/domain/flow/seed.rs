@@ -38,6 +38,23 @@ pub struct Seed {
     /// The session in which the person is asked, if they need not sign in.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub signed_in: Option<SignedIn>,
+    /// The invitation that the flow began with.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub invited: Option<Invited>,
+}
+
+/// An invitation whose token the caller has presented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invited {
+    /// Its id.
+    #[serde(rename = "i")]
+    pub invitation: String,
+    /// The address that was invited.
+    #[serde(rename = "e")]
+    pub email: String,
+    /// The account that has the address; `None` where the person makes one.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
 }
 
 /// A person who signed in before the flow began, and what they are asked first.
@@ -82,10 +99,13 @@ impl Seed {
                 (*stage, Some(person.clone()), question.clone(), methods.clone())
             }
         };
+        // An account that was invited is named already.
+        let named = self.invited.as_ref().filter(|invited| invited.account.is_some());
+        let identifier = named.map(|invited| invited.email.clone());
         Open {
             seed: self,
             stage,
-            identifier: None,
+            identifier,
             attempts: 0,
             person,
             proved_here: false,
@@ -96,6 +116,7 @@ impl Seed {
             messages: 0,
             applicant: None,
             enrolled: false,
+            epoch: 0,
         }
     }
 }

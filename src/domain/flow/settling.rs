@@ -1,12 +1,12 @@
 //! What follows from all that is known: a question, or the end.
 
 use super::{
-    AccountChange, Event, Finished, FinishedSession, Flow, Material, Open, Over, Refusal, Reply,
-    Rules, SessionChange, Stage,
+    Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Message, Moment,
+    Notice, Open, Over, Refusal, Reply, Rules, SessionChange, Stage,
     goal::{Case, Ending, Next, Question, SessionEnding},
 };
 use crate::domain::{
-    Decision, Record, Requirement, Timestamp,
+    Decision, Dispatch, Record, Requirement, Timestamp,
     account::Account,
     assurance::amr,
     grant::Person,
@@ -28,6 +28,10 @@ impl Open {
         };
         if self.seed.request.is_some() && material.facts.is_none() {
             return Decision::refuse(Refusal::NotNow);
+        }
+        // In a session the recovery has ended the session as well.
+        if self.seed.signed_in.is_none() && self.epoch != material.account.epoch {
+            return Decision::refuse(Refusal::Recovered);
         }
         let (session, change) = self.session(material);
         let facts = material.facts.as_ref();
@@ -74,7 +78,8 @@ impl Open {
         material: &Material,
         now: Timestamp,
     ) -> Decision<Flow> {
-        let Ending { session: becomes, grant, requirements, changes } = ending;
+        let Ending { session: becomes, grant, requirements, changes, .. } = ending;
+        let Ending { signs_out_everywhere, accepts, .. } = ending;
         let Some(person) = self.person.clone() else { return Decision::refuse(Refusal::NotNow) };
         if becomes == SessionEnding::SignedOut {
             session.change = SessionChange::Ended;
@@ -94,10 +99,19 @@ impl Open {
         let account = &person.account;
         let change = |command| AccountChange { account: account.clone(), command };
         let changes: Vec<AccountChange> = changes.into_iter().map(change).collect();
-        let reply = Reply { granted: grant.clone(), changes, ..Reply::over(over.clone()) };
+        let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
+        let signs_out = signs_out_everywhere.then(|| account.clone());
+        let granted = grant.clone();
+        let reply = Reply { granted, changes, signs_out, accepts, ..Reply::over(over.clone()) };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         if becomes == SessionEnding::SignedIn {
             decision = sign_in(decision, &person, &session, material, now);
+            // A recovery that is committed meanwhile would not have seen the session.
+            if session.change == SessionChange::Begun && material.account.version > 0 {
+                let version = material.account.version;
+                let account = Requirement::unchanged::<Account>(&*person.account, version);
+                decision = decision.requiring(account);
+            }
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
             }
@@ -120,7 +134,19 @@ impl Open {
             }
             decision = decision.bearing(TokenFamily::birth(&*fresh.family_id, begin, now));
         }
+        let decision = material.tell(Moment::Ended, decision);
         requirements.into_iter().fold(decision, Decision::requiring)
+    }
+}
+
+impl Material {
+    /// Leaves the messages that belong to this moment.
+    pub(super) fn tell(&self, when: Moment, decision: Decision<Flow>) -> Decision<Flow> {
+        let due = self.notices.iter().filter(|notice| notice.when == when);
+        due.fold(decision, |decision, Notice { message, .. }| {
+            let Message { topic, payload, expires_at } = message.clone();
+            decision.dispatching(Dispatch { topic, payload, expires_at })
+        })
     }
 }
 

@@ -60,6 +60,8 @@ pub enum Step {
         changes: Vec<account::Command>,
         material: Box<Material>,
     },
+    /// The holder of the account's address wants the flow to end.
+    Stop,
     /// A proof was right.
     Prove {
         proved: Proved,
@@ -79,10 +81,11 @@ pub enum Step {
 }
 
 impl Step {
-    /// Returns the name under which the step is offered; looking is never refused.
+    /// Returns the name under which the step is offered; looking is never refused, and who may
+    /// stop a flow is not asked by its steps.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
-            Self::Look => None,
+            Self::Look | Self::Stop => None,
             Self::Identify { .. } => Some("identifier"),
             Self::Choose { .. } => Some("organization"),
             Self::Describe(_) => Some("profile"),
@@ -154,6 +157,44 @@ pub struct Material {
     /// Needed where a client asks for something.
     pub facts: Option<AuthorizationFacts>,
     pub fresh: Fresh,
+    /// The account of the person, read for this very step.
+    pub account: AccountSeen,
+    /// What people are told when the flow comes so far.
+    pub notices: Vec<Notice>,
+}
+
+/// An account as it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountSeen {
+    /// 0 where there is none.
+    pub version: i64,
+    /// How often it was recovered; see [`account::Known::epoch`].
+    pub epoch: u64,
+}
+
+/// A message that is left when a flow comes so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub when: Moment,
+    pub message: Message,
+}
+
+/// How far a flow has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The person has given a first proof.
+    Proved,
+    /// The flow has ended as it should.
+    Ended,
+}
+
+/// An invitation that is accepted in the commit of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// The id of the invitation.
+    pub invitation: String,
+    /// The id of the account that accepts it.
+    pub account: String,
 }
 
 /// What a flow that comes to its end needs to bear: ids and fingerprints drawn for it alone.
@@ -182,6 +223,10 @@ pub struct Reply {
     pub granted: Option<Box<Grant>>,
     /// What changes in accounts with this very step.
     pub changes: Vec<AccountChange>,
+    /// The account whose sessions and families end with this very step.
+    pub signs_out: Option<String>,
+    /// The invitation that is accepted with this very step.
+    pub accepts: Option<Acceptance>,
 }
 
 /// What a flow has come to.
@@ -218,10 +263,15 @@ pub enum SessionChange {
 
 impl Reply {
     pub(super) fn of(open: Open) -> Self {
-        Self { flow: Flow::Open(Box::new(open)), granted: None, changes: Vec::new() }
+        Self::showing(Flow::Open(Box::new(open)))
     }
 
     pub(super) fn over(over: Over) -> Self {
-        Self { flow: Flow::Over(Box::new(over)), granted: None, changes: Vec::new() }
+        Self::showing(Flow::Over(Box::new(over)))
+    }
+
+    /// The flow, and nothing that happens with it.
+    pub(super) fn showing(flow: Flow) -> Self {
+        Self { flow, granted: None, changes: Vec::new(), signs_out: None, accepts: None }
     }
 }

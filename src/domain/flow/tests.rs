@@ -32,7 +32,7 @@ fn request() -> Request {
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     let stage = Stage::Identify;
-    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None }
+    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None, invited: None }
 }
 
 fn person() -> Person {
@@ -91,7 +91,8 @@ fn fresh() -> Fresh {
 }
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
-    Box::new(Material { facts, fresh: fresh() })
+    let account = AccountSeen { version: 3, epoch: 0 };
+    Box::new(Material { facts, fresh: fresh(), account, notices: Vec::new() })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
@@ -378,7 +379,7 @@ fn a_person_who_signs_in_again_keeps_their_session() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
     let fresh = Fresh { present: Some("old".to_owned()), ..fresh() };
-    let material = Box::new(Material { facts: None, fresh });
+    let material = Box::new(Material { fresh, ..*material(None) });
     let step = Step::Prove { proved: proved("password", &[]), material };
     let done = take(&mut flow, &seed, step);
     assert!(births(&done).is_empty());
@@ -429,3 +430,6 @@ fn looking_changes_nothing() {
 
 #[path = "tests_held.rs"]
 mod held;
+
+#[path = "tests_kinds.rs"]
+mod kinds;

@@ -21,6 +21,8 @@ pub enum Command {
     Revoke {
         client_id: String,
     },
+    /// The account has been recovered: nothing that was granted before is good.
+    End,
 }
 
 /// A grant and the code that stands for it.

@@ -12,6 +12,7 @@
 //! | alive | refresh, the present token | alive, with the next token | expired; another client; more than was granted, or than is held now. The token stays as it is |
 //! | alive | refresh, a former token | **ended**: reused | always; another client ends nothing |
 //! | any but unborn | revoke | ended | another client |
+//! | any but unborn | end | ended: its account was recovered | |
 //! | ended | anything | ended | always |
 //!
 //! A command that is carried out already, and is asked again with the same `next` or code, is answered
@@ -31,10 +32,13 @@ pub use outcome::{Born, Issue, Refusal, Reply, Shown};
 pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Machine, Record, Requirement, Timestamp, authority::Granted,
-    grant::Grant,
+    Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
+    authority::Granted, grant::Grant,
 };
 use serde::{Deserialize, Serialize};
+
+/// The families of an account, in the order of their birth.
+pub const FAMILIES: &str = "families";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenFamily {
@@ -219,6 +223,18 @@ impl TokenFamily {
             .recording(grant.record("token_family.revoked"))
     }
 
+    /// Ends it because its account was recovered, whoever its client is.
+    fn end(&self) -> Decision<Self> {
+        if let Self::Unborn = self {
+            return Decision::refuse(Refusal::Unknown);
+        }
+        let Some(grant) = self.grant() else {
+            return Decision::accept(Vec::new(), Reply::Revoked);
+        };
+        Decision::accept(vec![Event::Ended { why: End::AccountRecovered }], Reply::Revoked)
+            .recording(grant.record("token_family.ended"))
+    }
+
     /// Until when anything of it could be good.
     fn over_at(&self) -> Timestamp {
         match self {
@@ -274,6 +290,7 @@ impl Grant {
             End::Replayed => "authorization_code.replayed",
             End::Reused => "refresh_token.reused",
             End::Revoked => "token_family.revoked",
+            End::AccountRecovered => "token_family.ended",
         };
         Decision::refuse_and_record(vec![Event::Ended { why }], refusal)
             .recording(self.record(event))
@@ -296,8 +313,8 @@ impl Grant {
 impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
     /// 2: the epoch of a membership; families without a code, under other families, and without a
-    /// session.
-    const REVISION: u32 = 2;
+    /// session. 3: ended with its account.
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -311,6 +328,7 @@ impl Machine for TokenFamily {
             Command::Redeem(redeem) => self.redeem(redeem, now),
             Command::Refresh(refresh) => self.refresh(refresh, now),
             Command::Revoke { client_id } => self.revoke(client_id),
+            Command::End => self.end(),
         }
     }
 
@@ -347,6 +365,17 @@ impl Machine for TokenFamily {
             Self::Ended { forget_at, .. } => Some(*forget_at),
             Self::Pending(_) | Self::Alive(_) => Some(self.over_at() + CLOCK_SKEW),
         }
+    }
+
+    fn listings(&self) -> Vec<Listing> {
+        let born_at = match self {
+            Self::Pending(pending) => pending.born_at,
+            Self::Alive(alive) => alive.born_at,
+            Self::Unborn | Self::Ended { .. } => return Vec::new(),
+        };
+        let account = self.grant().map(|grant| grant.account.clone());
+        let rank = format!("{:015}", born_at.millis());
+        account.map(|account| Listing::new(FAMILIES, account, rank)).into_iter().collect()
     }
 
     /// What a family shows is only where to look; what it decides is decided on its newest version.

@@ -55,6 +55,8 @@ pub enum End {
     Reused,
     /// The client gave it back.
     Revoked,
+    /// Its account was recovered.
+    AccountRecovered,
 }
 
 impl Pending {

@@ -70,6 +70,7 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         }
         Denial::ConsentRefused => (Code::AccessDenied, "the person refused"),
         Denial::OtherPerson => (Code::LoginRequired, "another person has signed in"),
+        Denial::Stopped => (Code::AccessDenied, "it was stopped"),
         Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")

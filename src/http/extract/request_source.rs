@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 const SESSION_HEADER: &str = "x-session-token";
 
 /// What a request tells of its sender.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a request")]
 pub struct RequestSource {
     /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
     pub is_browser: bool,

@@ -2,7 +2,8 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    problems::SIGN_IN_FIRST,
+    invited,
+    problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
     ticket::Ticket,
 };
 use crate::{
@@ -10,7 +11,10 @@ use crate::{
         Context,
         account::Known,
         assurance::Acr,
-        flow::{Flow, Goal, InSession, STEP_UP, Seed, SignedIn, Wanted},
+        flow::{
+            Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
+            Wanted,
+        },
     },
     http::{
         answer::error::Problem,
@@ -43,19 +47,30 @@ pub struct Body {
     /// How many seconds ago it may have been proved.
     #[serde(default)]
     max_age: Option<u32>,
+    /// Of an invitation.
+    #[serde(default)]
+    token: Option<String>,
 }
 
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    Json { headers, body: Body { kind, acr, max_age }, .. }: Json<Body>,
+    Json { headers, body: Body { kind, acr, max_age, token }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
     let goal = app.flow_rules.goal(&kind).ok_or_else(unknown)?;
+    if kind == SIGN_UP && !app.sign_up.open {
+        return Err(SIGN_UP_CLOSED);
+    }
+    let invited = match token {
+        _ if kind != INVITATION => None,
+        None => return Err(Problem::wrong_member("#/token", "is missing")),
+        Some(token) => Some(invited::find(&app, &token).await?),
+    };
     let mut source = RequestSource::of(&headers, app.cookies);
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
@@ -66,7 +81,7 @@ pub async fn post(
     } else {
         None
     };
-    let seed = seed(&app, &mut source, goal, signed_in);
+    let seed = seed(&app, &mut source, goal, (signed_in, invited));
     let (document, cookie) = begun(&app, seed).await?;
     Ok(with_cookie((StatusCode::CREATED, document), cookie))
 }
@@ -87,7 +102,7 @@ pub async fn step_up(
     let StepUp { present, account, wanted } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let seed = seed(app, source, goal, Some(signed_in));
+    let seed = seed(app, source, goal, (Some(signed_in), None));
     begun(app, seed).await
 }
 
@@ -98,13 +113,18 @@ fn seed(
     app: &App,
     source: &mut RequestSource,
     goal: &dyn Goal,
-    signed_in: Option<SignedIn>,
+    (signed_in, invited): (Option<SignedIn>, Option<Invited>),
 ) -> Sown {
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let (kind, expires_at, stage) = (goal.kind().to_owned(), expiry(app), goal.first());
-    (Seed { kind, channel, expires_at, request: None, stage, signed_in }, cookie)
+    let stage = match &invited {
+        None => goal.first(),
+        Some(Invited { account: None, .. }) => Stage::Profile,
+        Some(_) => Stage::Credential,
+    };
+    let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
+    (Seed { kind, channel, expires_at, request, stage, signed_in, invited }, cookie)
 }
 
 async fn begun(

@@ -1,6 +1,6 @@
 //! The document of a flow, as programs and screens read it (contract §6).
 
-use super::ticket::OverAtOnce;
+use super::ticket::{OverAtOnce, Ticket};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -37,6 +37,8 @@ pub struct Document {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     consent: Option<Consent>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    proof_of_work: Option<ProofOfWork>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Outcome>,
 }
 
@@ -71,6 +73,15 @@ impl From<ConsentQuestion> for Consent {
         let organization = organization.map(|choice| choice.slug);
         Self { resource, resource_name, organization, roles }
     }
+}
+
+/// What a caller must solve before a profile is taken: an answer for which the SHA-256 of
+/// `challenge:email:answer` begins with so many zero bits.
+#[derive(Serialize)]
+struct ProofOfWork {
+    algorithm: &'static str,
+    bits: u32,
+    challenge: String,
 }
 
 #[derive(Serialize)]
@@ -174,6 +185,7 @@ impl Document {
         };
         let failed =
             failed_to.map(|to| Outcome { redirect_to: Some(to.into()), ..Outcome::default() });
+        let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         Ok(Self {
             id: id.to_owned(),
             kind: seed.kind.clone(),
@@ -185,6 +197,7 @@ impl Document {
             scopes: request.map(scopes).unwrap_or_default(),
             organizations,
             consent,
+            proof_of_work,
             result: outcome.or(failed),
         })
     }
@@ -214,6 +227,7 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             consent: None,
+            proof_of_work: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
     }
@@ -227,6 +241,16 @@ impl Assurance {
             required: required.name(),
             methods: amr(&methods),
         }
+    }
+}
+
+impl ProofOfWork {
+    /// Returns what must be solved, if the flow takes a profile of an applicant now.
+    fn of(app: &App, id: &str, seed: &Seed, steps: &[&str]) -> Option<Self> {
+        let bits = app.sign_up.proof_of_work_bits;
+        let asked = bits > 0 && seed.invited.is_none() && steps.contains(&"profile");
+        let (challenge, _) = Ticket::open(id, &app.vault.now()).filter(|_| asked)?;
+        Some(Self { algorithm: "sha-256", bits, challenge: challenge.to_owned() })
     }
 }
 

@@ -9,24 +9,30 @@
 
 use super::{
     document::{Document, Outcome, Shown},
-    known_browser,
+    invited, known_browser,
     opened::Opened,
-    problems::{ACCOUNT_CHANGED, CLIENT_CHANGED, PASSKEY_REFUSED, SESSION_OVER, UNAVAILABLE},
+    problems::{
+        ACCOUNT_CHANGED, CLIENT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, SESSION_OVER, UNAVAILABLE,
+    },
+    sign_out, stop,
 };
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
     crypto::{Minted, OpaqueKind, draw_id},
     domain::{
         Actor, Context, Fingerprint, Machine as _,
-        account::{self, Account},
+        account::{self, Account, EMAIL_ADDRESSES},
+        assurance::{Level, Method},
         authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
         flow::{
-            AccountChange, Channel, Command, Finished, FinishedSession, Flow, Fresh, Material,
-            Over, Proved, Refusal, Reply, SessionChange, Stage, Step,
+            AccountChange, AccountSeen, Channel, Command, Finished, FinishedSession, Flow, Fresh,
+            Material, Over, Proved, RECOVERY, Refusal, Reply, SessionChange, Stage, Step,
         },
-        grant::Grant,
+        grant::{Grant, Person},
+        membership::MEMBERSHIP_PAIRS,
         session::{self, Session},
+        throttle,
     },
     http::{
         answer::{error::Problem, redirect::redirect_with_code},
@@ -122,12 +128,18 @@ struct Acting<'a> {
     context: Context,
 }
 
-/// Takes the step, again where what it rests on has changed meanwhile.
+/// Takes the step, and says whether the person has proved enough by now.
 pub async fn proceed_noting(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
 ) -> Result<Answered, Problem> {
+    // Boxed once for all steps, which would each carry it.
+    Box::pin(take_again(app, opened, asking)).await
+}
+
+/// Takes the step, again where what it rests on has changed meanwhile.
+async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Answered, Problem> {
     let context = opened.context.clone();
     let context = match asking.answer {
         // No account was named: it is not known who acts.
@@ -141,13 +153,29 @@ pub async fn proceed_noting(
         other => (None, other.map(|present| present.id)),
     };
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
+    let recovers = opened.seed.kind == RECOVERY;
+    if recovers && matches!(asking.answer, Said::Enrolled(_)) {
+        // Before the commit that ends what is left: a client that refreshes without a pause would
+        // else make that commit lose for ever.
+        sign_out::everywhere(app, &acting.context, asking.account).await?;
+    }
     for number in 0..TRIES {
         let facts = facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
-        let material = Material { facts, fresh: drawn.fresh.clone() };
+        let seen = app.accounts.peek(asking.account).await?;
+        let known = seen.machine.known();
+        let epoch = known.map_or(0, |known| known.epoch);
+        let account = AccountSeen { version: seen.version, epoch };
+        let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
+        let material = Material { facts, fresh: drawn.fresh.clone(), account, notices };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
             Ok(flow) => {
+                let finished = matches!(&flow, Flow::Over(over) if over.finished.is_some());
+                if recovers && finished {
+                    // What was born between the list and the commit.
+                    sign_out::after_commit(app, &acting.context, asking.account).await;
+                }
                 if let (Some(other), Flow::Over(over)) = (&other, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
@@ -167,7 +195,12 @@ pub async fn proceed_noting(
                 own = None;
             }
             // What the proof was judged on is no longer so: it must be judged again.
-            Err(NotTaken::Unmet { kind }) if kind == Account::KIND => return Err(ACCOUNT_CHANGED),
+            Err(NotTaken::Unmet { kind })
+                if kind == Account::KIND
+                    && matches!(asking.answer, Said::Proved(_) | Said::Presented { .. }) =>
+            {
+                return Err(ACCOUNT_CHANGED);
+            }
             Err(NotTaken::Unmet { .. }) => {}
             Err(NotTaken::Problem(problem)) => return Err(problem),
         }
@@ -182,7 +215,7 @@ pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, 
 }
 
 /// Why a step was not taken.
-enum NotTaken {
+pub(super) enum NotTaken {
     /// Something that it rests on has changed.
     Unmet {
         kind: &'static str,
@@ -202,6 +235,7 @@ async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Resu
     // A session that goes on and a consent are changed in the commit of the flow.
     let together = drawn.fresh.present.is_some()
         || opened.seed.signed_in.is_some()
+        || opened.seed.invited.is_some()
         || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {
         return Box::pin(take_with_others(app, acting, step, drawn)).await;
@@ -231,10 +265,16 @@ async fn take_with_others(
         // What was seen is kept: a wrong code counts.
         Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
     };
-    let Reply { flow, granted, changes } = reply;
+    let Reply { flow, granted, changes, signs_out, accepts } = reply;
     for AccountChange { account, command } in &changes {
         let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
         decided.map_err(refused_change)?;
+    }
+    if let Some(account) = &signs_out {
+        sign_out::within(app, &mut commit, account).await?;
+    }
+    if let Some(acceptance) = &accepts {
+        invited::accept(app, &mut commit, acceptance).await?;
     }
     if let Flow::Over(over) = &flow
         && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished
@@ -273,6 +313,11 @@ async fn take_with_others(
         Ok(()) => Ok(flow),
         Err(CommitError::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
         // Another account has the address by now.
+        Err(CommitError::Taken { space: EMAIL_ADDRESSES }) => Err(NotTaken::Problem(EMAIL_TAKEN)),
+        // Another request made the person a member: look again.
+        Err(CommitError::Taken { space: MEMBERSHIP_PAIRS }) => {
+            Err(NotTaken::Unmet { kind: Flow::KIND })
+        }
         Err(CommitError::Taken { .. }) if !changes.is_empty() => {
             Err(NotTaken::Problem(ACCOUNT_CHANGED))
         }
@@ -305,7 +350,7 @@ fn refused_change(refusal: account::Refusal) -> Problem {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
-fn unreadable(error: HydrateError) -> NotTaken {
+pub(super) fn unreadable(error: HydrateError) -> NotTaken {
     tracing::warn!(%error, "a flow could not go on");
     NotTaken::Problem(UNAVAILABLE)
 }
@@ -399,7 +444,9 @@ async fn answer(
         Flow::Over(over) if ended_by(over, &drawn) => over,
         going_on => {
             let authenticated = match going_on {
-                Flow::Open(open) => !matches!(open.stage, Stage::Credential | Stage::SecondFactor),
+                Flow::Open(open) => {
+                    matches!(open.stage, Stage::Organization | Stage::Consent | Stage::Confirm)
+                }
                 Flow::Over(_) | Flow::Unborn => false,
             };
             let outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -419,6 +466,9 @@ async fn answer(
     let mut cookies = Vec::new();
     let change = changes(over);
     if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
+        if let Some(person) = &over.person {
+            forgive(app, context, person).await;
+        }
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
@@ -438,4 +488,25 @@ async fn answer(
         .into_iter()
         .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
     Ok(Answered { response, authenticated: true })
+}
+
+/// Ends the failures in a row of what the person did not use: another way in clears them. What was used
+/// is cleared where it was charged, which may be the allowance of a known browser. A second factor
+/// is cleared by two factors alone.
+async fn forgive(app: &App, context: &Context, person: &Person) {
+    // What cannot be read stays charged, which keeps no person out of the way they came in by.
+    let Ok(seen) = app.accounts.look(&person.account).await else { return };
+    let Some(known) = seen.machine.known() else { return };
+    let has_both = person.evidence.level(app.clock.now()) >= Some(Level::Aal2);
+    for (authenticator, charged_to) in throttle::charged_to(known) {
+        let cleared = match authenticator {
+            throttle::PASSWORD => !person.evidence.has(Method::Password),
+            throttle::TOTP => has_both && !person.evidence.has(Method::Totp),
+            throttle::RECOVERY_CODE => has_both && !person.evidence.has(Method::RecoveryCode),
+            _ => false,
+        };
+        if cleared {
+            app.attempts.clear(context, authenticator, &charged_to);
+        }
+    }
 }

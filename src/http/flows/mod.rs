@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `POST /flows` | begins a flow |
 //! | `GET /flows/{id}` | shows one |
+//! | `POST /flows/stop` | ends a recovery, for the holder of the account's address |
 //! | `POST /flows/{id}/{step…}` | takes a step: one file each, and one table of them ([`steps`]) |
 //!
 //! A flow's id holds, sealed, how it began ([`ticket`]), so that nothing is stored before its first
@@ -12,14 +13,18 @@
 mod begin;
 mod document;
 mod ending;
+mod invited;
 mod known_browser;
 mod opened;
 mod problems;
 mod show;
+mod sign_out;
 pub mod steps;
+mod stop;
 pub mod ticket;
 
 pub use begin::{StepUp, post as begin, step_up};
 pub use document::{Document, Shown, expiry};
 pub use show::get as show;
 pub use steps::post as step;
+pub use stop::post as stop;

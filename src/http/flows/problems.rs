@@ -61,6 +61,29 @@ pub const ACCOUNT_CHANGED: Problem = Problem::new(
     "the account has just changed: please try again",
 );
 
+pub const SIGN_UP_CLOSED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "sign_up_closed",
+    "people cannot make accounts for themselves here",
+);
+pub const PROOF_OF_WORK: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "proof_of_work_required",
+    "proof_of_work does not solve the challenge of this flow for this address",
+);
+pub const EMAIL_TAKEN: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "email_taken",
+    "an account with this address was made meanwhile: sign in to it",
+);
+pub const INVITATION_NOT_GOOD: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "invitation_not_valid",
+    "this invitation cannot be accepted: it may have been accepted before, or have expired",
+);
+pub const ORGANIZATION_SUSPENDED: Problem =
+    Problem::new(StatusCode::FORBIDDEN, "organization_suspended", "the organization is suspended");
+
 pub const fn invalid(detail: &'static str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
 }
@@ -74,6 +97,7 @@ impl From<Refusal> for Problem {
             Refusal::NotAChoice => invalid("there is no such organization to choose"),
             Refusal::Wrong => INVALID_CREDENTIALS,
             Refusal::TooManyMessages => TOO_MANY_MESSAGES,
+            Refusal::Recovered => ACCOUNT_CHANGED,
         }
     }
 }

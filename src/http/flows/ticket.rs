@@ -90,6 +90,7 @@ mod tests {
             request: None,
             stage: crate::domain::flow::Stage::Identify,
             signed_in: None,
+            invited: None,
         }))
     }
 

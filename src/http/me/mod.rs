@@ -5,6 +5,7 @@
 //! | `GET /me` | the account: claims, level of the session, which credentials there are |
 //! | `GET /me/sessions` · `DELETE /me/sessions/{id}` | where the person is signed in; ends one |
 //! | `GET /me/passkeys` · `PATCH`, `DELETE /me/passkeys/{id}` | passkeys; names or removes one |
+//! | `POST /me/recovery-codes` · `DELETE /me/totp` | a new set of codes; no authenticator application any more |
 //!
 //! The caller is known by its session alone ([`caller`]); what belongs to another account is answered as
 //! what does not exist. A change of credentials needs a fresh proof ([`step_up`]).
@@ -12,11 +13,13 @@
 mod caller;
 mod overview;
 mod passkeys;
+mod second_factor;
 mod sessions;
 mod step_up;
 
 pub use overview::get as overview;
 pub use passkeys::{delete as remove_passkey, list as passkeys, patch as rename_passkey};
+pub use second_factor::{make_recovery_codes, remove_totp};
 pub use sessions::{delete as end_session, list as sessions};
 
 use super::{

@@ -50,6 +50,11 @@ fn requests(text: &mut Exposition, vitals: &Vitals) {
     for (purpose, count) in vitals.limits() {
         limited.sample(&[("purpose", purpose)], count);
     }
+    let help = "New passwords looked up among leaked ones, by what came of it.";
+    let mut looked_up = text.counter("porteiro_breach_checks_total", help);
+    for (outcome, count) in vitals.lookups() {
+        looked_up.sample(&[("outcome", outcome)], count);
+    }
 }
 
 fn connections(text: &mut Exposition, operator: &Operator) {

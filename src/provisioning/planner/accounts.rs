@@ -57,7 +57,7 @@ impl<'a> Planner<'a, '_> {
     /// Holds the password of an account that is to be created to the rule for new ones.
     fn first_password(&mut self, Declared { draft: person, lines }: &Declared<Person>) {
         let Some(PasswordEntry::Clear(password)) = &person.password else { return };
-        if let Err(fault) = self.workbench.password_policy().check(password) {
+        if let Err(fault) = self.workbench.password_policy().check_length(password) {
             let said = (lines.of_field("password"), format!("`password` {fault}"));
             self.complain::<Account>(&person.draft.email, [said]);
         }

@@ -1,17 +1,24 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_passkey;
 mod enroll_totp;
+mod invitation;
+mod recovery;
 mod sign_in;
 mod sign_out;
+mod sign_up;
 mod step_up;
 mod verify_email;
 
+pub use invitation::INVITATION;
+pub use recovery::RECOVERY;
+pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, Wanted};
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
-    assurance::{self, Level, Method},
+    assurance::{self, Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
@@ -23,7 +30,11 @@ pub const ALL: &[&dyn Goal] = &[
     &sign_out::SignOut,
     &step_up::StepUp,
     &verify_email::VerifyEmail,
+    &enroll_passkey::EnrollPasskey,
     &enroll_totp::EnrollTotp,
+    &sign_up::SignUp,
+    &recovery::Recovery,
+    &invitation::Invitation,
 ];
 
 /// What a flow of one kind needs, and what it ends in.
@@ -51,8 +62,28 @@ pub trait Goal: Send + Sync {
         true
     }
 
+    /// Lists the steps without which a flow of this kind comes to nothing.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Tells whether that question is skipped in a browser that is remembered.
     fn trusts_remembered_devices(&self) -> bool {
+        false
+    }
+
+    /// Tells whether the only first proof is one that is sent to the address of the account.
+    fn proves_by_mail(&self) -> bool {
+        false
+    }
+
+    /// What the beginning of the flow has proved of the address of an applicant.
+    fn vouches(&self, _seed: &Seed) -> Option<Worth> {
+        None
+    }
+
+    /// Tells whether the holder of the account's address can stop the flow.
+    fn can_be_stopped(&self) -> bool {
         false
     }
 
@@ -141,12 +172,23 @@ pub struct Ending {
     pub requirements: Vec<Requirement>,
     /// What changes in the person's account.
     pub changes: Vec<account::Command>,
+    /// Everything ends that the account is signed in by: sessions, and what clients were granted.
+    pub signs_out_everywhere: bool,
+    /// The id of the invitation that the person accepts.
+    pub accepts: Option<String>,
 }
 
 impl Ending {
     /// The end of a flow that grants nothing.
     pub fn of(session: SessionEnding) -> Self {
-        Self { session, grant: None, requirements: Vec::new(), changes: Vec::new() }
+        Self {
+            session,
+            grant: None,
+            requirements: Vec::new(),
+            changes: Vec::new(),
+            signs_out_everywhere: false,
+            accepts: None,
+        }
     }
 }
 

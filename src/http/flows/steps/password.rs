@@ -1,9 +1,10 @@
 //! `password`: known and unknown identifiers cost the same, and get the same answer.
 //!
-//! 1. the attempt is charged to the identifier, whether or not an account has it;
-//! 2. the account is looked up, and read: a decoy where there is none;
-//! 3. the password is hashed once: against a decoy where there is nothing to compare it with;
-//! 4. the flow is told whether it was right.
+//! 1. where all threads that hash are busy, the caller is told to come again;
+//! 2. the attempt is charged to the identifier, whether or not an account has it;
+//! 3. the account is looked up, and read: a decoy where there is none;
+//! 4. the password is hashed once: against a decoy where there is nothing to compare it with;
+//! 5. the flow is told whether it was right.
 
 use super::{Step, StepRequest, Taking};
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
         flow::{ProofStep, Role},
         throttle,
     },
-    http::{flows::problems::UNAVAILABLE, limits::purpose::Purpose},
+    http::{answer::error::Problem, flows::problems::UNAVAILABLE, limits::purpose::Purpose},
 };
 use serde::Deserialize;
 
@@ -59,16 +60,13 @@ impl Step for Password {
             let app = request.app;
             let Body { password: Given(password) } = request.body()?;
             request.charge(Purpose::Credential)?;
+            // Before anything is written or read: what is shed in a storm must cost next to nothing.
+            let permit = app.hashing.reserve().map_err(unavailable)?;
             let named = request.named(self).await?;
             let hash = named.account().and_then(|known| known.credentials.password()).cloned();
             let phc = hash.as_ref().map(|hash| hash.expose().to_owned());
-            let verified = app.hashing.verify_or_decoy(password.clone(), phc).await;
-            let verdict = verified.map_err(|error| {
-                if error != HashingError::Busy {
-                    tracing::error!(%error, "a password could not be verified");
-                }
-                UNAVAILABLE
-            })?;
+            let verified = app.hashing.verify_reserved(permit, password.clone(), phc).await;
+            let verdict = verified.map_err(unavailable)?;
             let right = named.proved(self).zip(hash).filter(|_| verdict.matches);
             let Some((mut proved, hash)) = right else {
                 return request.disprove(self, named).await;
@@ -81,6 +79,13 @@ impl Step for Password {
             request.prove(proved, named.attempt, None).await
         })
     }
+}
+
+fn unavailable(error: HashingError) -> Problem {
+    if error != HashingError::Busy {
+        tracing::error!(%error, "a password could not be verified");
+    }
+    UNAVAILABLE
 }
 
 /// Hashes a password as it is done today, where it was hashed in another way, and returns the version

@@ -1,0 +1,76 @@
+//! Invitations: found by their token when a flow begins, accepted in the commit that ends it.
+
+use super::{
+    ending::{NotTaken, unreadable},
+    problems::{INVITATION_NOT_GOOD, ORGANIZATION_SUSPENDED},
+};
+use crate::{
+    actors::MultiCommit,
+    crypto::{OpaqueKind, draw_uuid},
+    domain::{
+        account::{Account, EMAIL_ADDRESSES, normalise_email},
+        flow::{Acceptance, Invited},
+        invitation::{self, Invitation},
+        membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
+        organization::Organization,
+    },
+    http::{answer::error::Problem, app::App},
+};
+
+/// Finds the invitation of a token. Unknown, accepted, withdrawn and expired ones are answered alike.
+///
+/// Nothing is spent: a link may be opened more than once, and by programs.
+pub async fn find(app: &App, token: &str) -> Result<Invited, Problem> {
+    let genuine = OpaqueKind::Invitation.read(token, &app.vault.now());
+    let genuine = genuine.ok_or(INVITATION_NOT_GOOD)?;
+    let seen = app.invitations.peek(&genuine.id).await?;
+    let pending = seen.machine.opened_by(genuine.fingerprint, app.clock.now());
+    let pending = pending.ok_or(INVITATION_NOT_GOOD)?;
+    let home = app.organizations.look_anew(&pending.organization).await?;
+    if home.machine.known().is_none_or(|home| !home.enabled) {
+        return Err(ORGANIZATION_SUSPENDED);
+    }
+    let address = normalise_email(&pending.email).ok_or(INVITATION_NOT_GOOD)?;
+    let account = app.store.find(EMAIL_ADDRESSES, &address).await?.map(|(_, id)| id);
+    Ok(Invited { invitation: genuine.id, email: pending.email.clone(), account })
+}
+
+/// Accepts the invitation and makes the account a member, in the commit that ends the flow.
+///
+/// Roles that a member holds already stay. Those of the invitation must still be there.
+pub async fn accept(
+    app: &App,
+    commit: &mut MultiCommit,
+    acceptance: &Acceptance,
+) -> Result<(), NotTaken> {
+    let Acceptance { invitation, account } = acceptance;
+    let known = commit.look::<Account>(account).await.map_err(unreadable)?.known();
+    let email = known.map(|known| known.email.clone()).ok_or(INVITATION_NOT_GOOD)?;
+    let command = invitation::Command::Accept { account: account.clone(), email };
+    let decided = commit.decide::<Invitation>(invitation, &command).await.map_err(unreadable)?;
+    let Ok(invitation::Reply::Accepted(pending)) = decided else {
+        return Err(INVITATION_NOT_GOOD.into());
+    };
+    let slug = &pending.organization;
+    let home = commit.look::<Organization>(slug).await.map_err(unreadable)?.known().cloned();
+    let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await;
+    let held = held.map_err(Problem::from)?.map(|(_, id)| id);
+    let id = held.unwrap_or_else(|| draw_uuid(&*app.dice));
+    let former = commit.look::<Membership>(&id).await.map_err(unreadable)?.known();
+    let mut roles =
+        former.filter(|one| one.enabled).map(|one| one.roles.clone()).unwrap_or_default();
+    roles.extend(pending.roles.iter().cloned());
+    let draft = membership::Draft {
+        id: id.clone(),
+        account: account.clone(),
+        organization: slug.clone(),
+        roles: Some(roles),
+        enabled: Some(true),
+    };
+    let provision = membership::Command::Provision { draft, home };
+    let decided = commit.decide::<Membership>(&id, &provision).await.map_err(unreadable)?;
+    decided.map(drop).map_err(|refusal| match refusal {
+        membership::Refusal::Suspended(_) => ORGANIZATION_SUSPENDED.into(),
+        _ => INVITATION_NOT_GOOD.into(),
+    })
+}

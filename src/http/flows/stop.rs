@@ -1,0 +1,101 @@
+//! A recovery is told to the account's address at once, and can be stopped from there.
+//!
+//! `POST /flows/stop` with `{"token": …}` ends the flow that the token was made for. The token comes
+//! with the mail, names its flow and is sealed; it is good for nothing else, and needs no channel: its
+//! holder is not the one who began the flow. Nothing is stopped by a GET.
+
+use super::{
+    opened::Opened,
+    problems::NOT_FOUND,
+    ticket::{LONGEST, Ticket},
+};
+use crate::{
+    domain::{
+        Dispatch, Locale,
+        account::Known,
+        flow::{Command, Message, Moment, Notice, Step},
+        message::{Mail, MailContent, NOTICE_LIFETIME},
+    },
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{
+            context::RequestContext, json::Json, origin::Origin,
+            request_source::refuse_foreign_pages,
+        },
+        limits::purpose::Purpose,
+    },
+};
+use axum::{extract::State, http::StatusCode};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Deserialize;
+use url::Url;
+
+/// What tokens are sealed for.
+const PURPOSE: &str = "stop recovery";
+
+#[derive(Deserialize)]
+pub struct Body {
+    token: String,
+}
+
+pub async fn post(
+    State(app): State<App>,
+    Origin(address): Origin,
+    RequestContext(context): RequestContext,
+    Json { headers, body: Body { token }, .. }: Json<Body>,
+) -> Result<StatusCode, Problem> {
+    refuse_foreign_pages(&app, &headers)?;
+    app.pace.take(Purpose::Flow, address, app.clock.now())?;
+    let id = open(&app, &token).ok_or(NOT_FOUND)?;
+    let Some((name, Ticket::Begun(seed))) = Ticket::open(&id, &app.vault.now()) else {
+        return Err(NOT_FOUND);
+    };
+    let (rules, step) = (app.flow_rules.clone(), Step::Stop);
+    app.flows.ask(&context, name, Command { rules, seed: *seed, step }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn seal(app: &App, flow: &str) -> String {
+    let sealed = app.vault.now().seal(PURPOSE, &[], flow.as_bytes(), &*app.dice);
+    URL_SAFE_NO_PAD.encode(sealed)
+}
+
+fn open(app: &App, token: &str) -> Option<String> {
+    let sealed = URL_SAFE_NO_PAD.decode(token).ok().filter(|sealed| sealed.len() <= 2 * LONGEST)?;
+    let flow = app.vault.now().open(PURPOSE, &[], &sealed).ok()?;
+    String::from_utf8(flow.expose().to_vec()).ok()
+}
+
+/// What the holder of the account's address is told of a recovery: that it goes on, and that it is done.
+pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notice> {
+    // What is never sent is written as well: known and unknown accounts cost the same.
+    let to = account.map_or("", |known| known.email.as_str());
+    let locale = account.and_then(|known| known.claim("locale"));
+    let locale =
+        locale.as_ref().and_then(|tag| Locale::of_tag(tag.as_str()?)).unwrap_or(app.locale);
+    let expires_at = app.clock.now() + NOTICE_LIFETIME;
+    let notice = |when, content| {
+        let mail = Mail { to: to.to_owned(), locale, content };
+        let Dispatch { topic, payload, expires_at } = mail.dispatch(expires_at);
+        Notice { when, message: Message { topic, payload, expires_at } }
+    };
+    let stop = page(app, &seal(app, &opened.id));
+    vec![
+        notice(Moment::Proved, MailContent::RecoveryStarted { stop }),
+        notice(Moment::Ended, MailContent::AccountRecovered),
+    ]
+}
+
+/// The page that stops a recovery: the installation's own, or the one of `[links]`.
+fn page(app: &App, token: &str) -> String {
+    let own = Url::parse(&format!("{}/reset-password", app.issuer));
+    match app.links.recovery.clone().map_or(own, Ok) {
+        Ok(mut page) => {
+            page.query_pairs_mut().append_pair("stop", token);
+            page.into()
+        }
+        // An issuer is an origin, so this does not happen; the token alone is good for programs.
+        Err(_) => token.to_owned(),
+    }
+}

@@ -1,0 +1,157 @@
+//! Invites the holder of an address into an organization, beside running servers.
+
+use crate::{
+    actors::HydrateError,
+    crypto::{OpaqueKind, draw_id},
+    domain::{
+        Locale,
+        authority::Permission,
+        invitation::{self, Invitation},
+        message::{Mail, MailContent},
+        organization::{self, Organization, Role},
+    },
+    store::CommitError,
+    system::Workbench,
+};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// How often it is tried while the organization changes.
+const TRIES: usize = 20;
+
+/// The role of those who administer one organization.
+pub const ADMINISTRATOR: &str = "administrator";
+
+/// What such a role confers: our own resources, each of which has these two actions (contract
+/// section 5). `organizations:administer` is not among them: no role may contain it.
+const RESOURCES: [&str; 8] =
+    ["accounts", "organizations", "memberships", "roles", "clients", "apikeys", "scim", "audit"];
+const ACTIONS: [&str; 2] = ["read", "write"];
+
+/// Who is invited, to what.
+pub struct Invite<'a> {
+    pub email: &'a str,
+    /// The slug of the organization.
+    pub organization: &'a str,
+    pub roles: &'a [String],
+    /// The person will administer the organization.
+    pub administrator: bool,
+    /// Makes the link of a token.
+    pub link: &'a dyn Fn(&str) -> String,
+    /// The language of the mail; `None` where no mail is sent.
+    pub mail: Option<Locale>,
+}
+
+/// An invitation that was made.
+pub struct Invited {
+    pub id: String,
+    pub link: Zeroizing<String>,
+    /// The roles that the member will hold.
+    pub roles: Vec<String>,
+}
+
+impl fmt::Debug for Invited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Invited").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Why nobody was invited.
+#[derive(Debug, thiserror::Error)]
+pub enum InviteError {
+    #[error("`{0}` is no e-mail address")]
+    Email(String),
+    #[error("there is no organization `{0}`: apply a file that has it first")]
+    NoSuchOrganization(String),
+    #[error("the organization `{0}` is suspended and accepts no change")]
+    Suspended(String),
+    #[error("the organization `{organization}` has no role `{role}`")]
+    NoSuchRole { organization: String, role: String },
+    #[error(
+        "the role `administrator` of `{0}` does not confer what an administrator needs: give it \
+         read and write of accounts, organizations, memberships, roles, clients, apikeys, scim and \
+         audit, or take it out"
+    )]
+    OtherAdministrator(String),
+    #[error("something cannot be read")]
+    Entities(#[from] HydrateError),
+    #[error("the organization keeps changing: try again")]
+    Contended,
+    #[error("no invitation was made")]
+    NotCommitted(#[source] CommitError),
+}
+
+/// Makes an invitation, and leaves a mail with its link.
+pub async fn invite(workbench: &Workbench, invite: Invite<'_>) -> Result<Invited, InviteError> {
+    let (vault, dice) = (workbench.vault(), workbench.dice());
+    let id = draw_id(dice);
+    let token = OpaqueKind::Invitation.mint(&id, &vault, dice);
+    let link = Zeroizing::new((invite.link)(&token.text));
+    let slug = invite.organization;
+    for _ in 0..TRIES {
+        let mut multi_commit = workbench.multi_commit();
+        let home = multi_commit.look::<Organization>(slug).await?.known().cloned();
+        let home = home.ok_or_else(|| InviteError::NoSuchOrganization(slug.to_owned()))?;
+        if !home.enabled {
+            return Err(InviteError::Suspended(slug.to_owned()));
+        }
+        let mut roles = invite.roles.to_vec();
+        if let Some(role) = roles.iter().find(|role| !home.has_role(role)) {
+            let (organization, role) = (slug.to_owned(), role.clone());
+            return Err(InviteError::NoSuchRole { organization, role });
+        }
+        if invite.administrator {
+            if let Some(draft) = with_administrator(&home)? {
+                let provision = organization::Command::Provision(draft);
+                let decided = multi_commit.decide::<Organization>(slug, &provision).await?;
+                decided.map_err(|_| InviteError::OtherAdministrator(slug.to_owned()))?;
+            }
+            roles.push(ADMINISTRATOR.to_owned());
+        }
+        let content = MailContent::Invitation {
+            link: link.to_string(),
+            organization: home.name.clone(),
+            administrator: invite.administrator,
+        };
+        let to = invite.email.trim().to_owned();
+        let make = invitation::Make {
+            email: to.clone(),
+            organization: slug.to_owned(),
+            roles: roles.clone(),
+            token: token.fingerprint,
+            mail: invite.mail.map(|locale| Mail { to, locale, content }),
+        };
+        let make = invitation::Command::Make(Box::new(make));
+        let made = multi_commit.decide::<Invitation>(&id, &make).await?;
+        made.map_err(|_| InviteError::Email(invite.email.to_owned()))?;
+        match multi_commit.commit().await {
+            Ok(()) => return Ok(Invited { id, link, roles }),
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
+                return Err(InviteError::NotCommitted(error));
+            }
+        }
+    }
+    Err(InviteError::Contended)
+}
+
+/// Returns the organization with the role of its administrators, unless it has it already.
+fn with_administrator(
+    home: &organization::Known,
+) -> Result<Option<organization::Draft>, InviteError> {
+    let all = || RESOURCES.iter().flat_map(|one| ACTIONS.map(|action| format!("{one}:{action}")));
+    if home.has_role(ADMINISTRATOR) {
+        let held = home.confers(&[ADMINISTRATOR.to_owned()]);
+        // What the operator wrote down is not widened here.
+        return if all().all(|permission| held.covers(&permission)) {
+            Ok(None)
+        } else {
+            Err(InviteError::OtherAdministrator(home.slug.clone()))
+        };
+    }
+    let permissions = all().filter_map(|permission| Permission::parse(&permission).ok());
+    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: permissions.collect() };
+    let roles = home.roles.iter().cloned().chain([role]).collect();
+    let slug = home.slug.clone();
+    Ok(Some(organization::Draft { slug, roles: Some(roles), ..organization::Draft::default() }))
+}
