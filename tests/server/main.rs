@@ -39,6 +39,7 @@ mod keys;
 mod mailbox;
 mod mails;
 mod me;
+mod me_passkeys;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]

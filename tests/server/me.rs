@@ -204,7 +204,7 @@ async fn a_session_of_another_account_is_none() {
 }
 
 #[tokio::test]
-async fn whoever_ends_their_own_session_loses_its_cookie_too() {
+async fn a_person_who_ends_their_own_session_loses_its_cookie_too() {
     let server = TestServer::open().await;
     let session = server.sign_in("ana@acme.test").await;
     let id = text(&sessions(&server, &session).await[0]["id"]).to_owned();
