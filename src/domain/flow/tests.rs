@@ -318,7 +318,7 @@ fn a_person_who_signs_in_again_keeps_their_session() {
     let (mut flow, seed) = (Flow::default(), seed(None));
     take(&mut flow, &seed, identify());
     let fresh = Fresh { present: Some("old".to_owned()), ..fresh() };
-    let material = Box::new(Material { facts: None, fresh });
+    let material = Box::new(Material { fresh, ..*material(None) });
     let step = Step::Prove { proved: proved("password", &[]), material };
     let done = take(&mut flow, &seed, step);
     assert!(births(&done).is_empty());
