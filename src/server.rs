@@ -3,7 +3,7 @@
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::SystemDice,
+    crypto::{SystemDice, passkeys::Passkeys},
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
@@ -182,7 +182,11 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels { mail: messages.has_mail(), sms: messages.has_sms() };
+        let channels = Channels {
+            mail: messages.has_mail(),
+            sms: messages.has_sms(),
+            passkeys: Passkeys::new(&issuer, []).is_some(),
+        };
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));

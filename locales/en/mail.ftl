@@ -87,6 +87,11 @@ totp-enrolled =
     .lead = An authenticator application was added to your account at { $host }. From now on its code is asked for after your password.
     .note = If that was not you, recover your account now.
 
+totp-removed =
+    .subject = The authenticator application was removed from your account at { $host }
+    .lead = The authenticator application was removed from your account at { $host }. Its codes are no longer asked for.
+    .note = If that was not you, recover your account now.
+
 recovery-codes-made =
     .subject = You have new recovery codes for { $host }
     .lead = New recovery codes were made for your account at { $host }. The former ones no longer work.

@@ -87,6 +87,11 @@ totp-enrolled =
     .lead = Uma aplicação de autenticação foi acrescentada à sua conta em { $host }. A partir de agora, o código dela é pedido depois da senha.
     .note = Se não foi uma alteração sua, recupere já a sua conta.
 
+totp-removed =
+    .subject = A sua conta em { $host } já não tem aplicação de autenticação
+    .lead = A aplicação de autenticação foi retirada da sua conta em { $host }. O código dela deixa de ser pedido.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
 recovery-codes-made =
     .subject = Tem novos códigos de recuperação para { $host }
     .lead = Foram criados novos códigos de recuperação para a sua conta em { $host }. Os anteriores já não funcionam.

@@ -106,6 +106,16 @@ impl<M: Machine> View<M> {
         self.lists().renew(&key, self.read_list(list, owner)).await
     }
 
+    /// Returns the start of a list as it is now, a hundred entries at most, and keeps nothing of it.
+    pub async fn first_page(
+        &self,
+        list: &'static str,
+        owner: &str,
+    ) -> Result<Vec<Entry<M>>, HydrateError> {
+        let page = self.services.store.list(list, owner, ("", ""), PAGE).await?;
+        page.into_iter().map(entry).collect()
+    }
+
     fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
         let new =
@@ -124,16 +134,21 @@ impl<M: Machine> View<M> {
             let from = (after.0.as_str(), after.1.as_str());
             let page = self.services.store.list(list, owner, from, PAGE).await?;
             let is_last = page.len() < PAGE as usize;
-            for Listed { rank, id, row, .. } in page {
-                let Hydrated { machine, version } = parse(&id, &row)?;
-                after = (rank, id.clone());
-                entries.push(Entry { id, machine, version });
+            for listed in page {
+                after = (listed.rank.clone(), listed.id.clone());
+                entries.push(entry(listed)?);
             }
             if is_last {
                 return Ok(entries.into());
             }
         }
     }
+}
+
+fn entry<M: Machine>(listed: Listed) -> Result<Entry<M>, HydrateError> {
+    let Listed { id, row, .. } = listed;
+    let Hydrated { machine, version } = parse(&id, &row)?;
+    Ok(Entry { id, machine, version })
 }
 
 /// Reads which entity holds a name of one space.

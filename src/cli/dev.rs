@@ -91,7 +91,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         listen: vec![config.listen, also],
         tls: None,
         operator: operator(config.operator.listen),
-        lifetimes: lifetimes(&config.lifetimes),
+        lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Loopback,

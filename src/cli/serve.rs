@@ -111,7 +111,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         listen: vec![config.listen],
         tls,
         operator: operator(config.operator.listen),
-        lifetimes: lifetimes(&config.lifetimes),
+        lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Any,

@@ -248,7 +248,10 @@ fn outbound(config: &Config) -> Result<outbound::Policy, String> {
 }
 
 /// Lifetimes, as the endpoints take them.
-pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
+pub(super) fn lifetimes(
+    given: &config::Lifetimes,
+    assurance: &config::Assurance,
+) -> http::Lifetimes {
     http::Lifetimes {
         authorization_code: given.authorization_code,
         access_token: given.access_token,
@@ -258,6 +261,7 @@ pub(super) fn lifetimes(given: &config::Lifetimes) -> http::Lifetimes {
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         flow: given.flow,
+        remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,
         magic_link: given.magic_link,
     }

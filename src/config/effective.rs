@@ -33,6 +33,7 @@ pub struct Config {
     pub sign_up: SignUp,
     pub registration: Registration,
     pub password: PasswordRules,
+    pub assurance: Assurance,
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
     pub geo: Geo,
@@ -124,6 +125,13 @@ pub struct PasswordRules {
     pub breach_check: BreachCheck,
 }
 
+/// How sure we are of people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assurance {
+    /// How long a browser is remembered in which a second factor was proved; `None` is off.
+    pub remember_device: Option<Duration>,
+}
+
 /// How long things live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
@@ -207,6 +215,7 @@ impl Config {
             sign_up: SignUp::default(),
             registration: Registration::default(),
             password: PasswordRules::default(),
+            assurance: Assurance::default(),
             lifetimes: Lifetimes::default(),
             outbound: Outbound::default(),
             geo: Geo::default(),

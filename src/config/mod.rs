@@ -31,7 +31,7 @@ pub use complaint::Complaint;
 pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
-    Config, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator, Outbound,
+    Assurance, Config, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator, Outbound,
     PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
 };
 pub use file::{read_text, read_text_from, unreadable};

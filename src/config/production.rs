@@ -8,6 +8,8 @@ const SESSION_IDLE: u64 = 604_800;
 const SESSION_CEILING: u64 = 2_592_000;
 /// RFC 6749 §4.1.2: ten minutes at most.
 const AUTHORIZATION_CODE: u64 = 600;
+/// A browser that is remembered for longer would hardly ever be asked.
+const REMEMBER_DEVICE: Duration = Duration::from_hours(90 * 24);
 /// So that one address has one, though it may have only an eighth of all.
 const FEWEST_CONNECTIONS: usize = 8;
 /// Rates are kept to the millisecond.
@@ -21,6 +23,7 @@ impl Config {
         self.check_listeners(&mut refusals);
         self.check_what_is_called(&mut refusals);
         self.check_password(&mut refusals);
+        self.check_assurance(&mut refusals);
         self.check_lifetimes(&mut refusals);
         self.check_limits(&mut refusals);
         refusals
@@ -138,6 +141,13 @@ impl Config {
             8..=128 => return,
         };
         refusals.push(Refusal::of("password.min_length", text));
+    }
+
+    fn check_assurance(&self, refusals: &mut Vec<Refusal>) {
+        if self.assurance.remember_device.is_some_and(|time| time > REMEMBER_DEVICE) {
+            let text = "must be 90 at most: what is remembered longer is no longer a second factor";
+            refusals.push(Refusal::of("assurance.remember_device_days", text));
+        }
     }
 
     fn check_lifetimes(&self, refusals: &mut Vec<Refusal>) {

@@ -35,7 +35,7 @@ pub(super) enum Form {
     Number(Field<usize>),
     Count(Field<u32>),
     Seconds(Field<Duration>),
-    /// Days; 0 is for ever.
+    /// Days; what 0 means is the setting's to say.
     Days(Field<Option<Duration>>),
     Address(Field<SocketAddr>),
     OptionalAddress(Field<Option<SocketAddr>>),
@@ -235,6 +235,8 @@ pub const SETTINGS: &[Setting] = &[
     row("password.breach_check",
         Word(|c, text| { c.password.breach_check = BreachCheck::parse(&text)?; Ok(()) }), "off",
         "off, https://…/range/ or file:///hashes.txt"),
+    row("assurance.remember_device_days", Days(|c| &mut c.assurance.remember_device), "0",
+        "days for which a browser is not asked for a second factor again, 90 at most; 0 is off"),
     row("lifetimes.authorization_code", Seconds(|c| &mut c.lifetimes.authorization_code), "60",
         "an authorization code, 600 at most"),
     row("lifetimes.access_token", Seconds(|c| &mut c.lifetimes.access_token), "300", "an access token"),

@@ -8,6 +8,7 @@ mod base32;
 pub mod keys;
 mod mac;
 mod opaque;
+pub mod passkeys;
 pub mod password;
 mod pseudonym;
 mod random;

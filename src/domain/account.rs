@@ -34,7 +34,11 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
-use super::{Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp, epoch::is_first};
+use super::{
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    epoch::is_first,
+    message::{Mail, NOTICE_LIFETIME},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -124,6 +128,8 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
+    /// The person is told by mail of what has changed.
+    Tell(Box<Mail>),
     /// The person could not sign in any more, and has proved by mail that the account is theirs; the
     /// new credential follows.
     Recover {
@@ -131,6 +137,11 @@ pub enum Command {
         saved_code: bool,
         /// The new credential is a password, and nothing else.
         password_only: bool,
+    },
+    /// Does what the command says, and tells the person of it in the same commit.
+    Telling {
+        command: Box<Command>,
+        mail: Box<Mail>,
     },
 }
 
@@ -307,6 +318,13 @@ impl Machine for Account {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Telling { command, mail }, _) => {
+                let decision = self.decide(command, now);
+                if decision.outcome.is_err() || decision.events.is_empty() {
+                    return decision;
+                }
+                decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
+            }
             (Command::Rehash { from, to }, known) => {
                 let held = known.and_then(|known| known.credentials.password());
                 if held == Some(from) {
@@ -316,6 +334,8 @@ impl Machine for Account {
                 }
             }
             (_, None) => Decision::refuse(Refusal::Unknown),
+            (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
+                .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
             (command, Some(known)) => known.change(command, now),
         }
     }

@@ -4,11 +4,14 @@ use super::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// For how long two factors are good (NIST SP 800-63B-4 §2.2.3).
+/// For how long a factor is good as one of two (NIST SP 800-63B-4 §2.2.3).
 const AAL2_LIVES: Duration = Duration::from_hours(24);
 
 /// For how long a session may be unused before two factors count as one.
 const AAL2_IDLE: Duration = Duration::from_hours(1);
+
+/// For how long a proof is fresh: long enough to go through a page of settings.
+pub const FRESH_FOR: Duration = Duration::from_mins(15);
 
 /// How a person proved who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -101,9 +104,77 @@ impl Level {
         }
     }
 
+    /// Returns what is left of a level that was reached at this time.
+    pub fn lapsed(self, reached_at: Timestamp, now: Timestamp) -> Self {
+        if now.since(reached_at) < AAL2_LIVES { self } else { Self::Aal1 }
+    }
+
     /// Returns the level of this name, if evidence can reach it.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::REACHABLE.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// A value of `acr_values`: what a client, or a person, may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Acr {
+    Aal1,
+    Aal2,
+    /// Phishing resistant (OpenID Connect Extended Authentication Profile).
+    Phr,
+    /// The same with keys in hardware. `acr` never says it, since we do not vouch for hardware that
+    /// was not attested; `amr` says which sort of passkey it was.
+    Phrh,
+}
+
+impl Acr {
+    /// Every value that can be asked for.
+    pub const ALL: [Self; 4] = [Self::Aal1, Self::Aal2, Self::Phr, Self::Phrh];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aal1 => "aal1",
+            Self::Aal2 => "aal2",
+            Self::Phr => "phr",
+            Self::Phrh => "phrh",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|acr| acr.name() == name)
+    }
+
+    /// Returns the level that it goes with.
+    pub const fn level(self) -> Level {
+        match self {
+            Self::Aal1 => Level::Aal1,
+            Self::Aal2 | Self::Phr | Self::Phrh => Level::Aal2,
+        }
+    }
+
+    /// Tells whether the evidence is enough for it now.
+    pub fn is_met_by(self, evidence: &Evidence, now: Timestamp) -> bool {
+        let resists = || {
+            let proofs = evidence.proofs.iter().filter(|proof| proof.is_good(now));
+            proofs.map(|proof| proof.method).any(Method::resists_phishing)
+        };
+        evidence.level(now) >= Some(self.level())
+            && (matches!(self, Self::Aal1 | Self::Aal2) || resists())
+    }
+
+    /// Tells whether an account that can prove itself by these methods may come to it.
+    pub fn is_reachable_by(self, methods: &[Method]) -> bool {
+        let has_passkey = methods.iter().any(|method| method.resists_phishing());
+        let one_of = |wanted: &[Method]| methods.iter().any(|method| wanted.contains(method));
+        match self {
+            Self::Aal1 => true,
+            Self::Aal2 => {
+                let possessed = [Method::Totp, Method::RecoveryCode, Method::SmsCode];
+                has_passkey || one_of(&[Method::Password]) && one_of(&possessed)
+            }
+            Self::Phr | Self::Phrh => has_passkey,
+        }
     }
 }
 
@@ -129,6 +200,18 @@ impl Worth {
     pub const RECOVERY_CODE: Self =
         Self { method: Method::RecoveryCode, factors: &[Factor::Possession] };
 
+    /// What every kind of proof is worth.
+    pub const ALL: [Self; 8] = [
+        Self::PASSWORD,
+        Self::TOTP,
+        Self::PASSKEY,
+        Self::DEVICE_PASSKEY,
+        Self::EMAIL_CODE,
+        Self::MAGIC_LINK,
+        Self::SMS_CODE,
+        Self::RECOVERY_CODE,
+    ];
+
     /// Returns the proof that was given at this time.
     pub fn given(self, at: Timestamp) -> Proof {
         Proof { method: self.method, factors: self.factors.to_vec(), at }
@@ -141,6 +224,13 @@ pub struct Proof {
     pub method: Method,
     pub factors: Vec<Factor>,
     pub at: Timestamp,
+}
+
+impl Proof {
+    /// Tells whether its factors still count.
+    fn is_good(&self, now: Timestamp) -> bool {
+        now.since(self.at) < AAL2_LIVES
+    }
 }
 
 /// Everything that was proved of one person, in order.
@@ -159,19 +249,26 @@ impl Evidence {
 
     /// Returns the level reached and not lapsed; without a proof there is none.
     pub fn level(&self, now: Timestamp) -> Option<Level> {
-        let last = self.last()?;
-        let mut factors = self.proofs.iter().flat_map(|proof| &proof.factors);
+        self.last()?;
+        // Each by its own age: a password of today keeps no code of yesterday alive.
+        let good = self.proofs.iter().filter(|proof| proof.is_good(now));
+        let mut factors = good.flat_map(|proof| &proof.factors);
         let first = factors.next();
         // Two proofs of one factor are one factor.
         let several = factors.any(|factor| Some(factor) != first);
-        let fresh = !self.lapsed && now.since(last) < AAL2_LIVES;
-        Some(if several && fresh { Level::Aal2 } else { Level::Aal1 })
+        Some(if several && !self.lapsed { Level::Aal2 } else { Level::Aal1 })
     }
 
-    /// Returns what was proved, and one proof more.
+    /// Returns what was proved, and one proof more; of each method the last proof is kept.
     pub fn and(&self, proof: Proof) -> Self {
-        let proofs = self.proofs.iter().cloned().chain([proof]).collect();
-        Self { proofs, lapsed: false }
+        // A mailed code is no factor, and brings none back.
+        let lapsed = self.lapsed && proof.factors.is_empty();
+        let mut proofs = self.proofs.clone();
+        match proofs.iter_mut().find(|former| former.method == proof.method) {
+            Some(former) => *former = proof,
+            None => proofs.push(proof),
+        }
+        Self { proofs, lapsed }
     }
 
     /// Returns what it is worth in a session that was last used at `seen_at`.
@@ -180,6 +277,26 @@ impl Evidence {
     pub fn after_use(&self, seen_at: Timestamp, now: Timestamp) -> Self {
         let lapsed = self.lapsed || now.since(seen_at) >= AAL2_IDLE;
         Self { proofs: self.proofs.clone(), lapsed }
+    }
+
+    /// Returns what was proved at this time or later.
+    pub fn since(&self, at: Timestamp) -> Self {
+        let proofs = self.proofs.iter().filter(|proof| proof.at >= at).cloned().collect();
+        Self { proofs, lapsed: self.lapsed }
+    }
+
+    /// Tells whether this level was proved a moment ago: what changes the ways into an account needs
+    /// more than a session that was left open.
+    ///
+    /// Older proofs do not count: a fresh password does not make an old code fresh.
+    pub fn is_fresh(&self, level: Level, now: Timestamp) -> bool {
+        self.since(now - FRESH_FOR).level(now) >= Some(level)
+    }
+
+    /// Tells whether this factor was proved and still counts.
+    pub fn proves(&self, factor: Factor, now: Timestamp) -> bool {
+        let mut good = self.proofs.iter().filter(|proof| proof.is_good(now));
+        good.any(|proof| proof.factors.contains(&factor))
     }
 
     /// Tells whether this method was used.
@@ -247,5 +364,85 @@ mod tests {
         let later = unused.after_use(hour, hour + Duration::from_secs(1));
         assert_eq!(later.level(hour), Some(Level::Aal1), "use does not bring it back");
         assert_eq!(later.and(Worth::TOTP.given(hour)).level(hour), Some(Level::Aal2));
+        let mailed = later.and(Worth::EMAIL_CODE.given(hour));
+        assert_eq!(mailed.level(hour), Some(Level::Aal1), "mail brings no factor back");
+    }
+
+    #[test]
+    fn a_factor_lapses_by_its_own_age() {
+        let both = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let day = NOW + AAL2_LIVES;
+        let password = both.and(Worth::PASSWORD.given(day));
+        assert_eq!(password.level(day), Some(Level::Aal1), "the code is a day old");
+        assert!(password.proves(Factor::Knowledge, day));
+        assert!(!password.proves(Factor::Possession, day));
+        assert_eq!(password.methods(), [Method::Password, Method::Totp], "in the order of before");
+        assert_eq!(password.and(Worth::TOTP.given(day)).level(day), Some(Level::Aal2));
+        assert_eq!(password.proofs.len(), 2, "a session does not grow with every proof");
+    }
+
+    #[test]
+    fn only_what_was_proved_a_moment_ago_is_fresh() {
+        let moment = Duration::from_millis(1);
+        let password = Evidence::of(Worth::PASSWORD.given(NOW));
+        let late = NOW + FRESH_FOR;
+        assert!(password.is_fresh(Level::Aal1, late));
+        assert!(!password.is_fresh(Level::Aal1, late + moment));
+        assert!(!password.is_fresh(Level::Aal2, NOW));
+        let both = password.and(Worth::TOTP.given(NOW + moment));
+        assert!(both.is_fresh(Level::Aal2, late));
+        assert!(!both.is_fresh(Level::Aal2, late + moment), "the password is too old");
+        let again = both.and(Worth::PASSWORD.given(late + moment));
+        assert!(again.is_fresh(Level::Aal2, late + moment));
+        assert!(!again.is_fresh(Level::Aal2, late + 2 * moment), "so is the code by now");
+        assert!(!Evidence::default().is_fresh(Level::Aal1, NOW));
+    }
+
+    #[test]
+    fn what_a_token_says_lapses_as_well() {
+        let day = NOW + AAL2_LIVES;
+        assert_eq!(Level::Aal2.lapsed(NOW, day - Duration::from_millis(1)), Level::Aal2);
+        assert_eq!(Level::Aal2.lapsed(NOW, day), Level::Aal1);
+        assert_eq!(Level::Aal1.lapsed(NOW, day), Level::Aal1);
+    }
+
+    #[test]
+    fn a_wish_is_met_by_its_level_and_for_phishing_by_a_passkey() {
+        let both = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let passkey = Evidence::of(Worth::PASSKEY.given(NOW));
+        for (acr, by_both, by_passkey) in [
+            (Acr::Aal1, true, true),
+            (Acr::Aal2, true, true),
+            (Acr::Phr, false, true),
+            (Acr::Phrh, false, true),
+        ] {
+            assert_eq!(acr.is_met_by(&both, NOW), by_both, "{acr:?}");
+            assert_eq!(acr.is_met_by(&passkey, NOW), by_passkey, "{acr:?}");
+            assert!(!acr.is_met_by(&Evidence::default(), NOW), "{acr:?}");
+        }
+        // A passkey of yesterday and two other factors of today resist nothing.
+        let day = NOW + AAL2_LIVES;
+        let later = passkey.and(Worth::PASSWORD.given(day)).and(Worth::TOTP.given(day));
+        assert!(Acr::Aal2.is_met_by(&later, day) && !Acr::Phr.is_met_by(&later, day));
+    }
+
+    #[test]
+    fn what_an_account_can_reach_follows_from_what_it_has() {
+        use Method::{EmailCode, Passkey, Password, RecoveryCode, Totp};
+        for (methods, aal2, phr) in [
+            (&[][..], false, false),
+            (&[Password], false, false),
+            (&[Totp], false, false),
+            (&[Totp, EmailCode], false, false),
+            (&[Totp, RecoveryCode], false, false),
+            (&[Password, Totp], true, false),
+            (&[Password, RecoveryCode], true, false),
+            (&[Passkey], true, true),
+        ] {
+            assert!(Acr::Aal1.is_reachable_by(methods));
+            assert_eq!(Acr::Aal2.is_reachable_by(methods), aal2, "{methods:?}");
+            assert_eq!(Acr::Phr.is_reachable_by(methods), phr, "{methods:?}");
+            assert_eq!(Acr::Phrh.is_reachable_by(methods), phr, "{methods:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! No rule looks at it: `decide` never sees it. Records are completed when their commit is built.
 
-use super::Record;
+use super::{Device, Record};
 // `core` has addresses and no sockets.
 use core::net::IpAddr;
 use serde_json::{Map, Value, json};
@@ -75,6 +75,16 @@ impl Context {
         self.0.actor.as_ref()
     }
 
+    /// What the browser says of itself, as it is logged: for people to read, and for no rule.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.0.user_agent.as_deref()
+    }
+
+    /// Returns what a session that begins with this request keeps of where it began.
+    pub fn device(&self) -> Device {
+        Device::of(self.0.address, self.0.user_agent.clone())
+    }
+
     fn of(facts: Facts) -> Self {
         Self(Arc::new(facts))
     }
@@ -141,6 +151,9 @@ mod tests {
         assert_eq!(shown["context"]["actor"], json!({ "type": "person", "id": "p" }));
         assert_eq!(shown["context"]["reason"], "asked to");
         assert_eq!(asked.actor(), None, "the former context is as it was");
+        let device = person.device();
+        assert_eq!(device.user_agent.as_deref(), Some("curl/8"));
+        assert_eq!(device.network.as_deref(), Some("203.0.113.0/24"), "less than the record has");
         let node = json!({ "a": 1, "context": { "actor": { "type": "node" } } });
         assert_eq!(detail(&Context::node()), node);
     }

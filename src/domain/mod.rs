@@ -20,6 +20,7 @@ pub mod client;
 pub mod consent;
 mod context;
 mod decision;
+mod device;
 mod epoch;
 mod fingerprint;
 pub mod flow;
@@ -47,6 +48,7 @@ mod visible_text;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
+pub use device::Device;
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use locale::Locale;
 pub use projection::{Listing, Name};

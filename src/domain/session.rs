@@ -13,14 +13,18 @@
 //! therefore expire that much early, and never late.
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Record, Timestamp,
-    assurance::Evidence, grant::Person,
+    Birth, CLOCK_SKEW, Decision, Device, Fingerprint, Listing, Machine, Record, Timestamp,
+    assurance::{Evidence, Method},
+    grant::Person,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The sessions of an account.
+/// The sessions of an account, the newest first.
 pub const SESSIONS: &str = "sessions";
+
+/// The highest rank that has fifteen digits.
+const LAST_RANK: i64 = 999_999_999_999_999;
 
 /// How long use may go unwritten.
 const LONGEST_GRAIN: Duration = Duration::from_mins(5);
@@ -45,6 +49,9 @@ pub struct Open {
     seen_at: Timestamp,
     idle: Duration,
     ceiling: Duration,
+    /// Where it began.
+    #[serde(default)]
+    device: Device,
 }
 
 /// A new session and the token that opens it.
@@ -54,6 +61,7 @@ pub struct Begin {
     pub token: Fingerprint,
     pub idle: Duration,
     pub ceiling: Duration,
+    pub device: Device,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,15 +99,26 @@ impl Session {
     }
 
     fn begun(begin: Begin, now: Timestamp) -> Self {
-        let Begin { person, token, idle, ceiling } = begin;
+        let Begin { person, token, idle, ceiling, device } = begin;
         let (created_at, seen_at) = (now, now);
-        Self::Open(Box::new(Open { person, token, created_at, seen_at, idle, ceiling }))
+        Self::Open(Box::new(Open { person, token, created_at, seen_at, idle, ceiling, device }))
     }
 
     /// Returns the session, if `token` opens it now.
     pub fn opened_by(&self, token: Fingerprint, now: Timestamp) -> Option<&Open> {
         match self {
             Self::Open(open) if open.token == token && now < open.over_at() => Some(open),
+            _ => None,
+        }
+    }
+
+    /// Returns the session, if it is one of this account and not over: its owner may look at it and
+    /// end it without its token.
+    pub fn owned_by(&self, account: &str, now: Timestamp) -> Option<&Open> {
+        match self {
+            Self::Open(open) if open.person.account == account && now < open.over_at() => {
+                Some(open)
+            }
             _ => None,
         }
     }
@@ -110,6 +129,24 @@ impl Open {
     pub fn person_at(&self, now: Timestamp) -> Person {
         let evidence = self.person.evidence.after_use(self.seen_at, now);
         Person { account: self.person.account.clone(), evidence }
+    }
+
+    /// Lists how the person has proved who they are, as `amr` does.
+    pub fn methods(&self) -> Vec<Method> {
+        self.person.evidence.methods()
+    }
+
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    /// Returns when it was last used, as far as that was written down.
+    pub fn seen_at(&self) -> Timestamp {
+        self.seen_at
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Tells whether its use should be written down.
@@ -124,6 +161,7 @@ impl Open {
 
 impl Machine for Session {
     const KIND: &'static str = "session";
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -195,7 +233,8 @@ impl Machine for Session {
 
     fn listings(&self) -> Vec<Listing> {
         let Self::Open(open) = self else { return Vec::new() };
-        let rank = format!("{:015}", open.created_at.millis());
+        // Downwards: a list is read from its start, and people look for what is new.
+        let rank = format!("{:015}", LAST_RANK.saturating_sub(open.created_at.millis()).max(0));
         vec![Listing::new(SESSIONS, &*open.person.account, rank)]
     }
 
@@ -219,7 +258,8 @@ mod tests {
 
     fn session() -> Session {
         let (person, token) = (person("ana", NOW), Fingerprint::of(b"token"));
-        Session::begun(Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY }, NOW)
+        let device = Device::default();
+        Session::begun(Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY, device }, NOW)
     }
 
     fn ask(session: &mut Session, command: &Command, now: Timestamp) -> Result<(), Refusal> {
@@ -273,6 +313,32 @@ mod tests {
     }
 
     #[test]
+    fn only_its_account_sees_a_session_and_only_while_it_lasts() {
+        let mut session = session();
+        assert!(session.owned_by("ana", NOW).is_some_and(|open| open.created_at() == NOW));
+        assert!(session.owned_by("eve", NOW).is_none());
+        assert!(session.owned_by("ana", NOW + 7 * DAY).is_none(), "it has expired");
+        assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
+        assert!(session.owned_by("ana", NOW).is_none(), "it was ended");
+    }
+
+    #[test]
+    fn an_ended_session_keeps_nothing_of_where_it_began_and_the_newest_is_listed_first() {
+        let device =
+            Device { user_agent: Some("curl/8".to_owned()), network: Some("::/48".to_owned()) };
+        let begun = |now| {
+            let (person, token) = (person("ana", now), Fingerprint::of(b"token"));
+            let (idle, ceiling, device) = (DAY, DAY, device.clone());
+            Session::begun(Begin { person, token, idle, ceiling, device }, now)
+        };
+        let (mut older, newer) = (begun(NOW), begun(NOW + DAY));
+        assert!(newer.listings()[0].rank < older.listings()[0].rank);
+        assert!(serde_json::to_string(&older).unwrap().contains("curl/8"));
+        assert_eq!(ask(&mut older, &Command::End, NOW), Ok(()));
+        assert!(!serde_json::to_string(&older).unwrap().contains("curl/8"));
+    }
+
+    #[test]
     fn an_ended_session_confers_nothing_and_stays_ended() {
         let mut session = session();
         assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
@@ -287,7 +353,8 @@ mod tests {
         let mut person = person("ana", NOW);
         person.evidence = person.evidence.and(Worth::TOTP.given(NOW));
         let token = Fingerprint::of(b"token");
-        let begin = Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY };
+        let device = Device::default();
+        let begin = Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY, device };
         let mut session = Session::begun(begin, NOW);
         let level = |session: &Session, now| {
             session.opened_by(token, now).unwrap().person_at(now).evidence.level(now)

@@ -27,6 +27,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Reads a time as tokens count it.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1_000))
+    }
+
     /// Returns whole seconds since 1970, as tokens count time.
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1_000)

@@ -17,7 +17,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    crypto::{Dice, SharedVault},
+    crypto::{Dice, SharedVault, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
@@ -80,6 +80,8 @@ pub struct Inner {
     pub(super) hashing: Arc<HashingPool>,
     pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
+    /// `None` where the issuer's host is an IP address.
+    pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
     pub(super) links: Links,
     pub(super) locale: Locale,
@@ -131,6 +133,8 @@ impl App {
         };
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
+        let related = origins.iter().filter_map(|origin| origin.to_str().ok());
+        let passkeys = Passkeys::new(&options.issuer, related);
         let means = Means {
             hashing: system.hashing().clone(),
             dice: system.dice(),
@@ -166,6 +170,7 @@ impl App {
             hashing: system.hashing().clone(),
             new_passwords,
             vault: system.vault(),
+            passkeys,
             cookies,
             links: options.links,
             locale: options.locale,

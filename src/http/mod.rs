@@ -12,7 +12,7 @@
 //! | `facts` | what is looked up before a decision: target, session, memberships, token validity, a new password |
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
-//! | `oauth`, `flows`, `mailbox`, [`operator`] | the endpoints, one file each |
+//! | `oauth`, `flows`, `me`, `mailbox`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;
 pub mod app;
@@ -22,9 +22,11 @@ pub mod flows;
 mod layers;
 pub mod limits;
 mod mailbox;
+mod me;
 mod oauth;
 pub mod operator;
 mod options;
+mod related_origins;
 pub mod router;
 pub mod routes;
 mod time;

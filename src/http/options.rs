@@ -22,6 +22,8 @@ pub struct Lifetimes {
     pub session_idle: Duration,
     pub session_ceiling: Duration,
     pub flow: Duration,
+    /// How long a browser is remembered in which two factors were proved; `None` is not at all.
+    pub remember_device: Option<Duration>,
     pub one_time_code: Duration,
     pub magic_link: Duration,
 }
@@ -102,11 +104,14 @@ pub struct PasswordOptions {
     pub breach_check: BreachCheck,
 }
 
-/// By what people can be written to: a step that sends a code is offered only where it can.
+/// By what people can be written to, and whether they can have passkeys: a step is served only where
+/// it can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub mail: bool,
     pub sms: bool,
+    /// The issuer has a domain.
+    pub passkeys: bool,
 }
 
 /// How much is taken at once, and for how long.

@@ -9,15 +9,15 @@ use super::{
         cors::Cors,
         envelope::{self, Envelope, EnvelopeOptions},
     },
-    mailbox,
+    mailbox, me,
     oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
-    routes,
+    related_origins, routes,
     vitals::Vitals,
 };
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, delete, get, post},
 };
 use tower::ServiceBuilder;
 
@@ -43,12 +43,13 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 14] = {
+const ROUTES: [Route; 22] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::RELATED_ORIGINS, || get(related_origins::get), AnySite, Problem),
         route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
         route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),
@@ -61,6 +62,18 @@ const ROUTES: [Route; 14] = {
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
+        route(routes::ME, || get(me::overview), OurPages, Problem),
+        route(routes::MY_SESSIONS, || get(me::sessions), OurPages, Problem),
+        route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
+        route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
+        route(routes::MY_RECOVERY_CODES, || post(me::make_recovery_codes), OurPages, Problem),
+        route(routes::MY_TOTP, || delete(me::remove_totp), OurPages, Problem),
+        route(
+            routes::MY_PASSKEY,
+            || delete(me::remove_passkey).patch(me::rename_passkey),
+            OurPages,
+            Problem,
+        ),
     ]
 };
 

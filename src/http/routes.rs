@@ -2,6 +2,7 @@
 
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const USERINFO: &str = "/connect/userinfo";
@@ -21,3 +22,11 @@ pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";
 pub const FLOW: &str = "/flows/{id}";
 pub const FLOW_STEP: &str = "/flows/{id}/{*step}";
+
+pub const ME: &str = "/me";
+pub const MY_SESSIONS: &str = "/me/sessions";
+pub const MY_SESSION: &str = "/me/sessions/{id}";
+pub const MY_PASSKEYS: &str = "/me/passkeys";
+pub const MY_PASSKEY: &str = "/me/passkeys/{id}";
+pub const MY_RECOVERY_CODES: &str = "/me/recovery-codes";
+pub const MY_TOTP: &str = "/me/totp";

@@ -68,6 +68,7 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::PasskeyAdded { .. }
         | C::PasskeyRemoved { .. }
         | C::TotpEnrolled
+        | C::TotpRemoved
         | C::RecoveryCodesMade
         | C::RecoveryCodeUsed
         | C::AccountRecovered

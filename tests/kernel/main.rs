@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod assurance;
 mod bad_days;
 mod commands;
 mod commits;

@@ -5,6 +5,7 @@ use crate::{
     support::{Node, Stranger, World},
 };
 use porteiro::{domain::Clock as _, store::Finding};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 pub async fn record(node: &Node, book: &str, entries: std::ops::Range<u64>) {
@@ -43,7 +44,8 @@ async fn every_record_is_chained_and_says_whose_it_is() {
     assert_eq!(rows.len(), 3);
     assert_eq!((rows[1].kind.as_str(), rows[1].id.as_str()), ("ledger", "a"));
     assert_eq!(rows[1].organization.as_deref(), Some("org-1"));
-    assert_eq!(rows[1].detail, r#"{"context":{"actor":{"type":"node"}},"entry":1}"#);
+    let detail: Value = serde_json::from_str(&rows[1].detail).unwrap();
+    assert_eq!(detail, json!({ "context": { "actor": { "type": "node" } }, "entry": 1 }));
     let proof = node.store.verify_log(&[]).await.unwrap();
     assert_eq!((proof.rows, proof.findings.len()), (4, 0), "three and the lane's registration");
     node.stop().await;

@@ -276,6 +276,24 @@ async fn a_person_proves_that_the_address_of_their_account_is_theirs() {
 }
 
 #[tokio::test]
+async fn a_mail_that_was_read_proves_the_address() {
+    let server = open().await;
+    let flow = begin(&server, "clara@nowhere.test").await;
+    let code = code(&sent(&server, &flow, "email_code/send").await);
+    let done = server.step(&flow, "email_code", json!({ "code": code })).await.json();
+    let session = text(&done["result"]["session_token"]);
+    eventually("the address counts as verified", async || {
+        let answer = server.authorize_in(session, "web", &[("scope", "openid email")]).await;
+        let code = parameter(&redirect(&answer), "code").unwrap();
+        let tokens = server.redeem("web", &code).await.json();
+        let told = server.userinfo(text(&tokens["access_token"])).await.json();
+        told["email_verified"] == true
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn ten_wrong_codes_are_the_end_however_many_race() {
     let server = open().await;
     let flow = begin(&server, "ana@acme.test").await;

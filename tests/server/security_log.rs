@@ -32,7 +32,7 @@ async fn fail(server: &TestServer, identifier: &str, times: usize) {
 }
 
 /// Returns the detail of every row that records `event`.
-async fn records(server: &TestServer, event: &str) -> Vec<String> {
+pub async fn records(server: &TestServer, event: &str) -> Vec<String> {
     let store = server.running.system().store();
     let mut found = Vec::new();
     for lane in store.log_lanes().await.unwrap() {

@@ -85,7 +85,8 @@ async fn a_new_step_and_a_new_kind_take_a_file_and_a_line_each() {
     let asked = server.step(&flow, "identifier", named).await.json();
     let steps: Vec<&str> =
         asked["steps"].as_array().unwrap().iter().map(|step| text(&step["name"])).collect();
-    assert_eq!(steps, ["password", "sesame", "identifier"]);
+    let first = steps.iter().filter(|step| !step.starts_with("passkey"));
+    assert!(first.eq(&["password", "sesame", "identifier"]), "{steps:?}");
     let wrong = server.step(&flow, "sesame", json!({ "word": "please" })).await;
     wrong.problem(401, "invalid_credentials");
     let done = server.step(&flow, "sesame", json!({ "word": "open sesame" })).await;

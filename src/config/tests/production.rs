@@ -279,6 +279,14 @@ fn lifetimes_are_neither_nothing_nor_more_than_may_be() {
 }
 
 #[test]
+fn a_device_is_not_remembered_for_longer_than_a_season() {
+    assert_eq!(unfit(&[("ASSURANCE__REMEMBER_DEVICE_DAYS", "90")]), [""; 0]);
+    let said = unfit(&[("ASSURANCE__REMEMBER_DEVICE_DAYS", "91")]);
+    assert!(said[0].contains("must be 90 at most") && said.len() == 1, "{said:?}");
+    assert_eq!(Given::nothing().load().unwrap().config.assurance.remember_device, None, "off");
+}
+
+#[test]
 fn form_and_fitness_are_refused_together_and_nothing_twice() {
     let file = "issuer = \"http://id.example.com/\"\nlisten = \"0.0.0.0:443\"\n[store]\nurl = 5\n[keys]\ndir = \"\"\n\
                 [password]\nmin_length = 4\n[lifetimes]\nsession_idle = 99999999\n[sms]\ntransport = \"pigeon\"\n";

@@ -1,6 +1,8 @@
 //! What an access token says (RFC 9068 §2.2).
 
-use crate::domain::{Timestamp, authority::Granted, epoch::is_first, grant::Grant};
+use crate::domain::{
+    Timestamp, assurance::Level, authority::Granted, epoch::is_first, grant::Grant,
+};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
 
@@ -113,6 +115,12 @@ impl Claims<'_> {
     /// Returns the family it belongs to, if a person granted it.
     pub fn family(&self) -> Option<&str> {
         self.families().next_back()
+    }
+
+    /// Returns the level that is left of what the person had proved; without a person there is none.
+    pub fn level(&self, now: Timestamp) -> Option<Level> {
+        let proved = self.acr.as_deref().and_then(Level::by_name)?;
+        Some(proved.lapsed(Timestamp::from_seconds(self.auth_time?), now))
     }
 
     pub fn expires_at(&self) -> Timestamp {

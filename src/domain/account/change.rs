@@ -11,7 +11,9 @@ impl Known {
             Command::Provision(_)
             | Command::Create(_)
             | Command::UseTotp { .. }
-            | Command::Rehash { .. } => Err(Refusal::Exists),
+            | Command::Rehash { .. }
+            | Command::Tell(_)
+            | Command::Telling { .. } => Err(Refusal::Exists),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
@@ -110,7 +112,8 @@ impl Known {
             }
             Command::RenamePasskey { id, name } => {
                 known(id)?;
-                Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, None)))
+                let record = record("credential.passkey_renamed", id);
+                Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, record)))
             }
             Command::RemovePasskey { id } => {
                 known(id)?;

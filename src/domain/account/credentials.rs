@@ -167,6 +167,12 @@ impl Credentials {
         self.0.iter().find(password).map(|one| one.added_at)
     }
 
+    /// Returns when the authenticator application was enrolled.
+    pub fn totp_since(&self) -> Option<Timestamp> {
+        let totp = |one: &&Credential| matches!(one.kind, CredentialKind::Totp { .. });
+        self.0.iter().find(totp).map(|one| one.added_at)
+    }
+
     /// Tells whether the account can reach AAL2 by itself: it must not be taken over by mail alone.
     pub fn reach_aal2(&self) -> bool {
         self.totp().is_some() || self.passkeys().next().is_some()

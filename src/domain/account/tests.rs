@@ -234,6 +234,29 @@ fn the_code_that_enrols_an_application_is_spent_by_that() {
     assert_eq!(decide(&mut account, &Command::RemoveTotp), Err(Refusal::NoTotp));
 }
 
+#[test]
+fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
+    let mut account = known();
+    decide(&mut account, &Command::SetRecoveryCodes(set_of(&["a"]))).unwrap();
+    let mail = Mail {
+        to: "ana@acme.test".to_owned(),
+        locale: crate::domain::Locale::English,
+        content: crate::domain::message::MailContent::RecoveryCodeUsed,
+    };
+    let telling = |hash| {
+        let command = Box::new(use_code(hash));
+        Command::Telling { command, mail: Box::new(mail.clone()) }
+    };
+    let wrong = account.decide(&telling("b"), NOW);
+    assert_eq!(wrong.outcome, Err(Refusal::RecoveryCodeSpent));
+    assert!(wrong.effects.dispatches.is_empty());
+    let used = account.decide(&telling("a"), NOW);
+    assert_eq!(used.outcome, Ok(Reply::Used));
+    let told: Vec<_> = used.effects.dispatches.iter().map(|one| Mail::read(&one.payload)).collect();
+    assert_eq!(told, [Some(mail.clone())]);
+    assert_eq!((used.events.len(), used.effects.records.len()), (1, 1));
+}
+
 fn passkey(id: &str) -> Box<Passkey> {
     Box::new(Passkey {
         id: id.to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Fingerprint, Timestamp,
-    assurance::Level,
+    assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
     grant::Person,
 };
@@ -39,9 +39,9 @@ pub struct Request {
     /// The account that is meant, if an ID token of ours was shown.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The level that the client would like (`acr_values`, OIDC Core §3.1.2.1).
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<Level>,
+    /// What the client would like, what it would like most first (`acr_values`, OIDC Core §3.1.2.1).
+    #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
+    pub acr_values: Vec<Acr>,
 }
 
 /// What the person must, or must not, be asked (OIDC Core §3.1.2.1).
@@ -71,9 +71,22 @@ impl Request {
         self.hint.as_ref().is_some_and(|account| *account != person.account)
     }
 
-    /// Tells whether the client would like a higher level than the person has reached.
+    /// Returns the level that the client would like most.
+    pub fn level(&self) -> Level {
+        self.acr_values.first().map_or(Level::Aal1, |acr| acr.level())
+    }
+
+    /// Tells whether the client would like more than the person has proved.
     pub fn wants_more_than(&self, person: &Person, now: Timestamp) -> bool {
-        self.level.is_some_and(|wanted| person.evidence.level(now) < Some(wanted))
+        self.acr_values.first().is_some_and(|acr| !acr.is_met_by(&person.evidence, now))
+    }
+
+    /// Returns what a person who can prove themselves by these methods is asked for: the first wish
+    /// that is in their reach, unless it is met.
+    pub fn step_up(&self, person: &Person, methods: &[Method], now: Timestamp) -> Option<Acr> {
+        let met = |acr: &Acr| acr.is_met_by(&person.evidence, now);
+        let reached = |acr: &&Acr| met(acr) || acr.is_reachable_by(methods);
+        self.acr_values.iter().find(reached).copied().filter(|acr| !met(acr))
     }
 
     /// Tells whether a person who signed in before must do so again.

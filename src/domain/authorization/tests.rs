@@ -24,7 +24,7 @@ fn request(scope: &str) -> Request {
         prompt: Prompt::default(),
         max_age: None,
         hint: None,
-        level: None,
+        acr_values: Vec::new(),
     }
 }
 

@@ -41,8 +41,8 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP,
-    SessionEnding,
+    Case, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP, STEP_UP,
+    SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, Open, Stage};

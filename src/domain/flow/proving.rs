@@ -102,7 +102,9 @@ impl Open {
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
         self.methods.clone_from(&proved.methods);
-        let decision = if single && !was_second && self.asks_second_factor(rules) {
+        // A browser may stand in for the question; for a factor it does not, nor mail with it.
+        let remembered = material.fresh.remembered && !worth.factors.is_empty();
+        let decision = if single && !was_second && self.asks_second_factor(rules, remembered) {
             self.stage = Stage::SecondFactor;
             self.moved()
         } else {
@@ -124,9 +126,10 @@ impl Open {
 
     /// Tells whether a single factor is followed by another: always where an authenticator
     /// application is enrolled, and where two factors are wanted and the account has them.
-    fn asks_second_factor(&self, rules: &Rules) -> bool {
+    fn asks_second_factor(&self, rules: &Rules, remembered: bool) -> bool {
         let Some(goal) = rules.goal(&self.seed.kind) else { return false };
-        let enrolled = self.methods.contains(&Method::Totp);
+        let skipped = remembered && goal.trusts_remembered_devices();
+        let enrolled = self.methods.contains(&Method::Totp) && !skipped;
         let wanted = goal.required(&self.seed) >= Level::Aal2;
         goal.asks_second_factor()
             && (enrolled || wanted)

@@ -72,9 +72,10 @@ impl Rules {
         self
     }
 
-    /// Returns the goal of a kind.
+    /// Returns the goal of a kind, if all that it needs is served.
     pub fn goal(&self, kind: &str) -> Option<&'static dyn Goal> {
-        self.goals.iter().copied().find(|goal| goal.kind() == kind)
+        let named = self.goals.iter().copied().find(|goal| goal.kind() == kind);
+        named.filter(|goal| goal.needs().iter().all(|step| self.serves(step)))
     }
 
     /// Lists the proofs of a role.
@@ -90,6 +91,13 @@ impl Rules {
     /// Tells whether one of these methods can be asked for after a first proof.
     pub fn has_second_factor(&self, methods: &[Method]) -> bool {
         self.proofs(Role::Second).any(|proof| methods.contains(&proof.worth.method))
+    }
+
+    /// Lists those of these methods that can be asked for here.
+    pub fn served(&self, methods: &[Method]) -> Vec<Method> {
+        let served =
+            |method: &&Method| self.proofs.iter().any(|proof| proof.worth.method == **method);
+        methods.iter().filter(served).copied().collect()
     }
 
     /// Returns what the proof of this step is worth.

@@ -72,6 +72,9 @@ pub struct SignedIn {
     /// What the account can prove itself by, where the person is asked to prove more.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<super::Method>,
+    /// What they are to prove, where the flow is for that.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<super::Wanted>,
 }
 
 fn identify() -> Stage {
@@ -84,6 +87,11 @@ fn is_identify(stage: &Stage) -> bool {
 }
 
 impl Seed {
+    /// Returns what the person is to prove, where the flow is for that.
+    pub fn wanted(&self) -> Option<super::Wanted> {
+        self.signed_in.as_ref().and_then(|signed_in| signed_in.wanted)
+    }
+
     pub(super) fn open(self) -> Open {
         let (stage, person, question, methods) = match &self.signed_in {
             None => (self.stage, None, None, Vec::new()),

@@ -41,6 +41,7 @@ impl Open {
             Next::Ask(question) => {
                 (self.stage, self.question) = match question {
                     Question::Credential => (Stage::Credential, None),
+                    Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),
                     Question::Enrol => (Stage::Enrol, None),
                     Question::Organization => (Stage::Organization, None),
@@ -166,6 +167,7 @@ fn sign_in(
         token: fresh.session_token,
         idle: fresh.session_idle,
         ceiling: fresh.session_ceiling,
+        device: fresh.device.clone(),
     };
     decision.bearing(Session::birth(&*session.id, begin, now))
 }

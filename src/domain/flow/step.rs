@@ -2,7 +2,7 @@
 
 use super::{Applicant, Flow, Held, Open, Over, Rules, Seed};
 use crate::domain::{
-    Fingerprint, Requirement, Secret, Timestamp,
+    Device, Fingerprint, Requirement, Secret, Timestamp,
     account::{self, Account},
     assurance::{Method, Worth},
     authorization::AuthorizationFacts,
@@ -204,6 +204,10 @@ pub struct Fresh {
     pub session_token: Fingerprint,
     pub session_idle: Duration,
     pub session_ceiling: Duration,
+    /// Where the request comes from that ends the flow.
+    pub device: Device,
+    /// Two factors of this person were proved in this browser, and the operator lets that count.
+    pub remembered: bool,
     pub family_id: String,
     pub code: Fingerprint,
     pub code_lives: Duration,

@@ -1,8 +1,8 @@
 use super::*;
 use crate::domain::{
-    Fingerprint, Record, Requirement,
+    Device, Fingerprint, Record, Requirement,
     account::Account,
-    assurance::{Evidence, Level, Worth},
+    assurance::{Acr, Evidence, Level, Worth},
     authority::{Audience, Scopes},
     authorization::{AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, Request},
     session::Session,
@@ -25,7 +25,7 @@ fn request() -> Request {
         prompt: Prompt::default(),
         max_age: None,
         hint: None,
-        level: None,
+        acr_values: Vec::new(),
     }
 }
 
@@ -81,6 +81,8 @@ fn fresh() -> Fresh {
         session_token: Fingerprint::of(b"session"),
         session_idle: Duration::from_hours(1),
         session_ceiling: Duration::from_hours(2),
+        device: Device::default(),
+        remembered: false,
         family_id: "family".to_owned(),
         code: Fingerprint::of(b"code"),
         code_lives: Duration::from_mins(1),
@@ -284,6 +286,7 @@ fn in_session(kind: &str, stage: Stage, request: Option<Request>) -> Seed {
         stage,
         question: Some(Box::default()),
         methods: vec![Method::Totp],
+        wanted: None,
     };
     Seed { kind: kind.to_owned(), signed_in: Some(signed_in), ..seed(request) }
 }
@@ -299,9 +302,67 @@ fn a_person_who_is_signed_in_goes_on_in_their_session() {
 }
 
 #[test]
+fn a_step_up_ends_with_what_is_wanted_and_not_before() {
+    let both = [Method::Password, Method::Totp];
+    let prove = |step| Step::Prove { proved: proved(step, &both), material: material(None) };
+    let stage = |flow: &Flow| match flow {
+        Flow::Open(open) => Some(open.stage),
+        _ => None,
+    };
+    let in_session = |wanted| {
+        let mut seed = in_session(STEP_UP, Stage::Credential, None);
+        if let Some(signed_in) = &mut seed.signed_in {
+            (signed_in.methods, signed_in.wanted) = (both.to_vec(), wanted);
+        }
+        seed
+    };
+    // What the session holds counts, unless it must be fresh.
+    let seed = in_session(None);
+    let mut flow = Flow::default();
+    take(&mut flow, &seed, prove("password"));
+    assert_eq!(stage(&flow), Some(Stage::SecondFactor), "two proofs of one factor");
+    take(&mut flow, &seed, prove("totp"));
+    let renewed = FinishedSession { id: "old".to_owned(), change: SessionChange::Renewed };
+    assert_eq!(session(&flow), Some(renewed));
+
+    let later = NOW + Duration::from_secs(1);
+    let seed = in_session(Some(Wanted { acr: Acr::Aal2, since: Some(later) }));
+    let mut flow = Flow::default();
+    let mut take_later = |step| {
+        let command = Command { rules: rules(), seed: seed.clone(), step };
+        let decision = flow.decide(&command, later);
+        for event in &decision.events {
+            flow.apply(event);
+        }
+        stage(&flow)
+    };
+    assert_eq!(take_later(prove("totp")), Some(Stage::Credential), "the password is too old");
+    assert_eq!(take_later(prove("password")), None, "both were proved here");
+}
+
+#[test]
+fn a_step_up_asks_for_the_second_factor_alone_where_the_first_one_counts() {
+    let wanted = Wanted::default();
+    let person = person();
+    let day = NOW + Duration::from_hours(24);
+    for (methods, now, asked) in [
+        (&[Method::Password, Method::Totp][..], NOW, Stage::SecondFactor),
+        (&[Method::Password, Method::Totp], day, Stage::Credential),
+        (&[Method::Password, Method::Passkey], NOW, Stage::Credential),
+        (&[Method::Password], NOW, Stage::Credential),
+    ] {
+        assert_eq!(wanted.asks(&InSession { person: &person, methods, now }), asked, "{methods:?}");
+    }
+    let passkey = Wanted { acr: Acr::Phr, since: None };
+    let methods = &[Method::Totp, Method::Passkey][..];
+    let asked = passkey.asks(&InSession { person: &person, methods, now: NOW });
+    assert_eq!(asked, Stage::Credential, "a code does not resist phishing");
+}
+
+#[test]
 fn a_step_up_in_a_session_adds_to_its_evidence_and_renews_it() {
-    let wanted = Request { level: Some(Level::Aal2), ..request() };
-    let seed = in_session("sign_in", Stage::SecondFactor, Some(wanted));
+    let wanted = Request { acr_values: vec![Acr::Aal2], ..request() };
+    let seed = in_session(STEP_UP, Stage::SecondFactor, Some(wanted));
     let mut flow = Flow::default();
     let facts = facts(&[], ConsentRule::FirstParty);
     let totp = proved("totp", &[Method::Totp]);

@@ -33,10 +33,12 @@ pub enum Code {
     // RFC 6750 §3.1
     InvalidToken,
     InsufficientScope,
+    // RFC 9470 §3
+    InsufficientUserAuthentication,
 }
 
 impl Code {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,6 +60,7 @@ impl Code {
         Self::InvalidClientMetadata,
         Self::InvalidToken,
         Self::InsufficientScope,
+        Self::InsufficientUserAuthentication,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -83,13 +86,16 @@ impl Code {
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
+            Self::InsufficientUserAuthentication => "insufficient_user_authentication",
         }
     }
 
     /// Returns the status it is answered with, where it is not told by a redirect.
     pub const fn status(self) -> StatusCode {
         match self {
-            Self::InvalidClient | Self::InvalidToken => StatusCode::UNAUTHORIZED,
+            Self::InvalidClient | Self::InvalidToken | Self::InsufficientUserAuthentication => {
+                StatusCode::UNAUTHORIZED
+            }
             Self::InsufficientScope | Self::AccessDenied => StatusCode::FORBIDDEN,
             Self::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::ServerError => StatusCode::INTERNAL_SERVER_ERROR,

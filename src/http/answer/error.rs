@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// A refusal of an OAuth endpoint (RFC 6749 §5.2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -153,6 +154,8 @@ struct ProblemBody {
     detail: &'static str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: Vec<WrongMember>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 impl Problem {
@@ -189,6 +192,33 @@ impl Problem {
         let problem = Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail);
         Self { member: Some(member), ..problem }
     }
+
+    /// Answers with one member more (RFC 9457 §3.2).
+    pub fn with_member(self, name: &'static str, value: Value) -> Response {
+        self.respond([(name.to_owned(), value)].into_iter().collect())
+    }
+
+    fn respond(self, more: Map<String, Value>) -> Response {
+        let Self { status, code, detail, retry_after, member } = self;
+        let title = status.canonical_reason().unwrap_or("Error");
+        // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
+        let body = ProblemBody {
+            r#type: "about:blank",
+            title,
+            status: status.as_u16(),
+            code,
+            detail,
+            errors: member.into_iter().collect(),
+            more,
+        };
+        let mut response = private_json(&body);
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let kind = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, kind);
+        RetryAfter::tell(retry_after, &mut response);
+        response
+    }
 }
 
 /// A caller asks more often than is allowed (RFC 6585 §4).
@@ -200,24 +230,7 @@ impl From<RetryAfter> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { status, code, detail, retry_after, member } = self;
-        let title = status.canonical_reason().unwrap_or("Error");
-        // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
-        let body = ProblemBody {
-            r#type: "about:blank",
-            title,
-            status: status.as_u16(),
-            code,
-            detail,
-            errors: member.into_iter().collect(),
-        };
-        let mut response = private_json(&body);
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        let kind = HeaderValue::from_static("application/problem+json");
-        headers.insert(header::CONTENT_TYPE, kind);
-        RetryAfter::tell(retry_after, &mut response);
-        response
+        self.respond(Map::new())
     }
 }
 

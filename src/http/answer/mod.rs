@@ -2,6 +2,7 @@
 
 pub mod authorization_error;
 mod code;
+pub mod demand;
 pub mod error;
 pub mod redirect;
 pub mod retry_after;

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 const SESSION_HEADER: &str = "x-session-token";
 
 /// What a request tells of its sender.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a request")]
 pub struct RequestSource {
     /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
     pub is_browser: bool,
@@ -21,6 +22,8 @@ pub struct RequestSource {
     /// What tells this browser from others.
     key: Option<Zeroizing<String>>,
     pub session_token: Option<Zeroizing<String>>,
+    /// The session came by cookie, and not by a header of its own.
+    pub session_by_cookie: bool,
     /// Says that a person signed in here before; sealed.
     pub known_browser: Option<Zeroizing<String>>,
 }
@@ -41,6 +44,7 @@ impl RequestSource {
             has_scripts,
             wants_json,
             key: cookie(headers, names.browser).map(|key| Zeroizing::new(key.to_owned())),
+            session_by_cookie: token.is_none(),
             session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
             known_browser: cookie(headers, names.known_browser)
                 .map(|statement| Zeroizing::new(statement.to_owned())),

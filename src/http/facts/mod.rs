@@ -4,6 +4,7 @@ pub mod authorization;
 pub mod limits;
 pub mod new_password;
 pub mod new_recovery_codes;
+pub mod notice;
 pub mod session;
 pub mod target;
 pub mod token_validity;

@@ -9,7 +9,12 @@ use super::{
 use crate::{
     domain::{
         Context,
-        flow::{Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, Seed, SignedIn, Stage},
+        account::Known,
+        assurance::Acr,
+        flow::{
+            Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
+            Wanted,
+        },
     },
     http::{
         answer::error::Problem,
@@ -21,16 +26,27 @@ use crate::{
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::session,
+        facts::session::{self, Present},
         limits::purpose::Purpose,
     },
 };
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode},
+    response::Response,
+};
 use serde::Deserialize;
+use std::time::Duration;
 
 #[derive(Deserialize)]
 pub struct Body {
     kind: String,
+    /// What a step-up is for.
+    #[serde(default)]
+    acr: Option<Acr>,
+    /// How many seconds ago it may have been proved.
+    #[serde(default)]
+    max_age: Option<u32>,
     /// Of an invitation.
     #[serde(default)]
     token: Option<String>,
@@ -40,10 +56,11 @@ pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    Json { headers, body: Body { kind, token }, .. }: Json<Body>,
+    Json { headers, body: Body { kind, acr, max_age, token }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
-    app.pace.take(Purpose::Flow, address, app.clock.now())?;
+    let now = app.clock.now();
+    app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
     let goal = app.flow_rules.goal(&kind).ok_or_else(unknown)?;
     if kind == SIGN_UP && !app.sign_up.open {
@@ -54,26 +71,69 @@ pub async fn post(
         None => return Err(Problem::wrong_member("#/token", "is missing")),
         Some(token) => Some(invited::find(&app, &token).await?),
     };
-    // A caller that posts JSON is a program, unless a browser says that it is one.
     let mut source = RequestSource::of(&headers, app.cookies);
-    source.is_browser = source.has_scripts;
     let signed_in = if goal.is_in_session() {
-        Some(signed_in(&app, &context, &source, goal).await?)
+        let wanted = (kind == STEP_UP).then(|| Wanted {
+            acr: acr.unwrap_or(Acr::Aal2),
+            since: max_age.map(|age| now - Duration::from_secs(age.into())),
+        });
+        Some(signed_in(&app, &context, &source, (goal, wanted)).await?)
     } else {
         None
     };
+    let seed = seed(&app, &mut source, goal, (signed_in, invited));
+    let (document, cookie) = begun(&app, seed).await?;
+    Ok(with_cookie((StatusCode::CREATED, document), cookie))
+}
+
+/// A step-up that a caller of another endpoint is led to.
+pub struct StepUp<'a> {
+    pub present: &'a Present,
+    pub account: &'a Known,
+    pub wanted: Wanted,
+}
+
+/// Begins a step-up in a session; returns its document, and the cookie that a browser needs for it.
+pub async fn step_up(
+    app: &App,
+    source: &mut RequestSource,
+    asked: StepUp<'_>,
+) -> Result<(Document, Option<HeaderValue>), Problem> {
+    let StepUp { present, account, wanted } = asked;
+    let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
+    let signed_in = in_session(app, present, account, (goal, Some(wanted)));
+    let seed = seed(app, source, goal, (Some(signed_in), None));
+    begun(app, seed).await
+}
+
+/// A seed, and the cookie that a browser needs for it.
+type Sown = (Seed, Option<HeaderValue>);
+
+fn seed(
+    app: &App,
+    source: &mut RequestSource,
+    goal: &dyn Goal,
+    (signed_in, invited): (Option<SignedIn>, Option<Invited>),
+) -> Sown {
+    // A caller that sends no page is a program, unless a browser says that it is one.
+    source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         None => goal.first(),
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
-    let (expires_at, request) = (expiry(&app), None);
-    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited };
+    let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
+    (Seed { kind, channel, expires_at, request, stage, signed_in, invited }, cookie)
+}
+
+async fn begun(
+    app: &App,
+    (seed, cookie): Sown,
+) -> Result<(Document, Option<HeaderValue>), Problem> {
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
-    let document = Document::of(&app, shown).await?;
-    Ok(with_cookie((StatusCode::CREATED, document), cookie))
+    Ok((Document::of(app, shown).await?, cookie))
 }
 
 /// Finds the session that the flow begins in, and what the person is asked first.
@@ -81,15 +141,26 @@ async fn signed_in(
     app: &App,
     context: &Context,
     source: &RequestSource,
-    goal: &dyn Goal,
+    asked: (&dyn Goal, Option<Wanted>),
 ) -> Result<SignedIn, Problem> {
     let present = session::find(app, context, source, true).await?.ok_or(SIGN_IN_FIRST)?;
     let account = app.accounts.look_anew(&present.person.account).await?;
     let known = account.machine.known().ok_or(SIGN_IN_FIRST)?;
-    let methods = known.credentials.methods();
-    let now = app.clock.now();
-    let stage =
-        goal.first_in_session(&InSession { person: &present.person, methods: &methods, now });
-    let (person, session, question) = (present.person, present.id, None);
-    Ok(SignedIn { person, session, stage, question, methods })
+    Ok(in_session(app, &present, known, asked))
+}
+
+fn in_session(
+    app: &App,
+    present: &Present,
+    account: &Known,
+    (goal, wanted): (&dyn Goal, Option<Wanted>),
+) -> SignedIn {
+    let methods = account.credentials.methods();
+    let asked = InSession { person: &present.person, methods: &methods, now: app.clock.now() };
+    let stage = match wanted {
+        Some(wanted) => wanted.asks(&asked),
+        None => goal.first_in_session(&asked),
+    };
+    let (person, session, question) = (present.person.clone(), present.id.clone(), None);
+    SignedIn { person, session, stage, question, methods, wanted }
 }

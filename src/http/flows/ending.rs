@@ -128,12 +128,18 @@ struct Acting<'a> {
     context: Context,
 }
 
-/// Takes the step, again where what it rests on has changed meanwhile.
+/// Takes the step, and says whether the person has proved enough by now.
 pub async fn proceed_noting(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
 ) -> Result<Answered, Problem> {
+    // Boxed once for all steps, which would each carry it.
+    Box::pin(take_again(app, opened, asking)).await
+}
+
+/// Takes the step, again where what it rests on has changed meanwhile.
+async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Answered, Problem> {
     let context = opened.context.clone();
     let context = match asking.answer {
         // No account was named: it is not known who acts.
@@ -146,6 +152,7 @@ pub async fn proceed_noting(
         Some(present) if present.person.account == asking.account => (Some(present.id), None),
         other => (None, other.map(|present| present.id)),
     };
+    let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     if recovers && matches!(asking.answer, Said::Enrolled(_)) {
         // Before the commit that ends what is left: a client that refreshes without a pause would
@@ -154,7 +161,7 @@ pub async fn proceed_noting(
     }
     for number in 0..TRIES {
         let facts = facts(app, opened, &asking, number > 0).await?;
-        let drawn = draw(app, own.clone());
+        let drawn = draw(app, acting, own.clone(), remembered);
         let seen = app.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         let epoch = known.map_or(0, |known| known.epoch);
@@ -401,10 +408,12 @@ async fn facts(
     Ok(Some(Box::pin(reader.gather()).await?))
 }
 
-fn draw(app: &App, present: Option<String>) -> Drawn {
+fn draw(app: &App, acting: &Acting<'_>, present: Option<String>, remembered: bool) -> Drawn {
     let (vault, dice) = (app.vault.now(), &*app.dice);
     let (session_id, family_id) = (draw_id(dice), draw_id(dice));
-    let owner = present.as_deref().unwrap_or(&session_id);
+    // A flow that began in a session goes on in it, whatever session this request comes with.
+    let began_in = acting.opened.seed.signed_in.as_ref().map(|signed_in| &signed_in.session);
+    let owner = began_in.or(present.as_ref()).unwrap_or(&session_id);
     let session = OpaqueKind::Session.mint(owner, &vault, dice);
     let code = OpaqueKind::AuthorizationCode.mint(&family_id, &vault, dice);
     let fresh = Fresh {
@@ -412,6 +421,8 @@ fn draw(app: &App, present: Option<String>) -> Drawn {
         session_token: session.fingerprint,
         session_idle: app.lifetimes.session_idle,
         session_ceiling: app.lifetimes.session_ceiling,
+        device: acting.context.device(),
+        remembered,
         family_id,
         code: code.fingerprint,
         code_lives: app.lifetimes.authorization_code,
@@ -461,7 +472,8 @@ async fn answer(
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
-            cookies.extend(over.person.as_ref().map(|person| known_browser::remember(app, person)));
+            let keep = |person| known_browser::remember(app, source, person);
+            cookies.extend(over.person.as_ref().map(keep));
         }
         if !source.has_scripts {
             outcome.session_token = Some(drawn.session.text);
@@ -489,7 +501,9 @@ async fn forgive(app: &App, context: &Context, person: &Person) {
     for (authenticator, charged_to) in throttle::charged_to(known) {
         let cleared = match authenticator {
             throttle::PASSWORD => !person.evidence.has(Method::Password),
-            _ => has_both && !person.evidence.has(Method::Totp),
+            throttle::TOTP => has_both && !person.evidence.has(Method::Totp),
+            throttle::RECOVERY_CODE => has_both && !person.evidence.has(Method::RecoveryCode),
+            _ => false,
         };
         if cleared {
             app.attempts.clear(context, authenticator, &charged_to);

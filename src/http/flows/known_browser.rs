@@ -1,13 +1,15 @@
 //! Browsers in which a person signed in before: an allowance of their own for wrong passwords, so
-//! that others who guess cannot keep the person out.
+//! that others who guess cannot keep the person out; and, where the operator wants it, no question
+//! for the second factor for a while (adr/0056).
 //!
 //! The browser holds a sealed cookie that names the account and a drawn id. It is no factor and
 //! proves nothing: it only says against which allowance an attempt is counted. It is void when the
 //! password has changed since.
 
 use crate::{
+    actors::HydrateError,
     crypto::draw_id,
-    domain::{Timestamp, account, grant::Person},
+    domain::{Timestamp, account, assurance::Level, grant::Person},
     http::{app::App, extract::request_source::RequestSource},
 };
 use axum::http::HeaderValue;
@@ -31,12 +33,19 @@ struct Statement {
     b: String,
     /// When the person signed in.
     t: Timestamp,
+    /// When they last proved two factors here. A sign-in that was spared the question keeps it as it
+    /// was: else a browser would be remembered for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    f: Option<Timestamp>,
 }
 
 /// Returns the cookie of a browser in which this person has just signed in.
-pub fn remember(app: &App, person: &Person) -> HeaderValue {
-    let statement =
-        Statement { a: person.account.clone(), b: draw_id(&*app.dice), t: app.clock.now() };
+pub fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
+    let now = app.clock.now();
+    let former = read(app, source).filter(|former| former.a == person.account);
+    let both = person.evidence.level(now) >= Some(Level::Aal2);
+    let f = if both { Some(now) } else { former.and_then(|former| former.f) };
+    let statement = Statement { a: person.account.clone(), b: draw_id(&*app.dice), t: now, f };
     let content = serde_json::to_vec(&statement).expect("plain data with text keys is JSON");
     let sealed = app.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
     app.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)
@@ -45,10 +54,32 @@ pub fn remember(app: &App, person: &Person) -> HeaderValue {
 /// Returns the id under which attempts of this browser against this account are counted, if the
 /// person signed in here since the password was set.
 pub fn find(app: &App, source: &RequestSource, account: &account::Known) -> Option<String> {
+    let statement = read(app, source)?;
+    let since = account.credentials.password_since()?;
+    (statement.a == account.id && statement.t >= since).then_some(statement.b)
+}
+
+/// Tells whether this person need not be asked for a second factor in this browser: two were proved
+/// here not long ago, and neither of them was changed since.
+pub async fn is_remembered(
+    app: &App,
+    source: &RequestSource,
+    account: &str,
+) -> Result<bool, HydrateError> {
+    let Some(kept) = app.lifetimes.remember_device else { return Ok(false) };
+    let statement = read(app, source).filter(|statement| statement.a == account);
+    let Some(proved_at) = statement.and_then(|statement| statement.f) else { return Ok(false) };
+    let seen = app.accounts.look_anew(account).await?;
+    let Some(known) = seen.machine.known() else { return Ok(false) };
+    let changed = [known.credentials.password_since(), known.credentials.totp_since()];
+    let unchanged = changed.into_iter().flatten().all(|at| at <= proved_at);
+    Ok(unchanged && app.clock.now().since(proved_at) < kept)
+}
+
+/// Reads the cookie, if it is one of ours.
+fn read(app: &App, source: &RequestSource) -> Option<Statement> {
     let cookie = source.known_browser.as_ref().filter(|cookie| cookie.len() <= LONGEST)?;
     let sealed = URL_SAFE_NO_PAD.decode(cookie.as_bytes()).ok()?;
     let content = app.vault.now().open(PURPOSE, &[], &sealed).ok()?;
-    let statement: Statement = serde_json::from_slice(content.expose()).ok()?;
-    let since = account.credentials.password_since()?;
-    (statement.a == account.id && statement.t >= since).then_some(statement.b)
+    serde_json::from_slice(content.expose()).ok()
 }

@@ -23,7 +23,7 @@ pub mod steps;
 mod stop;
 pub mod ticket;
 
-pub use begin::post as begin;
+pub use begin::{StepUp, post as begin, step_up};
 pub use document::{Document, Shown, expiry};
 pub use show::get as show;
 pub use steps::post as step;

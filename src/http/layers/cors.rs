@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 const ANY_SITE: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+/// What a person changes of their own, they change and end by other methods as well.
+const METHODS_OF_OURS: HeaderValue = HeaderValue::from_static("GET, POST, PATCH, DELETE");
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, dpop");
 const AN_HOUR: HeaderValue = HeaderValue::from_static("3600");
 const YES: HeaderValue = HeaderValue::from_static("true");
@@ -31,13 +33,13 @@ impl Cors {
         let asks = request.method() == Method::OPTIONS
             && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let origin = request.headers().get(header::ORIGIN).filter(|_| asks)?;
-        let allowed = match self {
-            Self::NoPage => false,
-            Self::AnySite => true,
-            Self::OurPages(origins) => origins.contains(origin),
+        let (allowed, methods) = match self {
+            Self::NoPage => (false, METHODS),
+            Self::AnySite => (true, METHODS),
+            Self::OurPages(origins) => (origins.contains(origin), METHODS_OF_OURS),
         };
         let headers = [
-            (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+            (header::ACCESS_CONTROL_ALLOW_METHODS, methods),
             (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
             (header::ACCESS_CONTROL_MAX_AGE, AN_HOUR),
         ];

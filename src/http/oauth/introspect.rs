@@ -73,7 +73,7 @@ pub async fn post(
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(&app, &caller, token).await;
     }
-    let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
+    let Some(mut claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
     if !may_see(&app, client, &claims) {
         return Ok(INACTIVE);
     }
@@ -81,6 +81,8 @@ pub async fn post(
     if token_validity::of_token(&app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
+    // The token says what the person had proved; here it is said what is left of that.
+    claims.acr = claims.level(app.clock.now()).map(|level| level.name().into());
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
 }
 

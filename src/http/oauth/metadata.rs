@@ -6,7 +6,7 @@
 use super::{token, userinfo};
 use crate::{
     domain::{
-        assurance::Level,
+        assurance::Acr,
         authority::OIDC_SCOPES,
         client::{AuthMethod, GrantType},
         signing_keys::SigningAlgorithm,
@@ -89,7 +89,7 @@ fn document(issuer: &str, registration: bool) -> String {
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
-        acr_values_supported: Level::REACHABLE.map(Level::name).to_vec(),
+        acr_values_supported: Acr::ALL.map(Acr::name).to_vec(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],
         claims_supported: TOKEN_CLAIMS.into_iter().chain(userinfo::claims_supported()).collect(),

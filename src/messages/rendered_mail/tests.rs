@@ -27,6 +27,7 @@ fn contents() -> Vec<MailContent> {
         C::PasskeyAdded { name: name.clone() },
         C::PasskeyRemoved { name },
         C::TotpEnrolled,
+        C::TotpRemoved,
         C::RecoveryCodesMade,
         C::RecoveryCodeUsed,
         C::AccountRecovered,

@@ -1,7 +1,7 @@
 //! Who is on the scene: one family, its session, a client and an impostor, and a few instants.
 
 use porteiro::domain::{
-    Birth, Fingerprint, Machine as _, Requirement, Timestamp,
+    Birth, Device, Fingerprint, Machine as _, Requirement, Timestamp,
     assurance::{Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, MembershipRef, Person},
@@ -130,6 +130,7 @@ pub fn session() -> Birth {
         token: Fingerprint::of(b"session"),
         idle: LIFETIMES.refresh_ceiling,
         ceiling: LIFETIMES.refresh_ceiling,
+        device: Device::default(),
     };
     Session::birth("session", begin, INSTANTS[0])
 }

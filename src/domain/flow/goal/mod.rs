@@ -1,32 +1,36 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod enroll_passkey;
 mod enroll_totp;
 mod invitation;
 mod recovery;
 mod sign_in;
 mod sign_out;
 mod sign_up;
+mod step_up;
 mod verify_email;
 
 pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
 pub use sign_up::SIGN_UP;
+pub use step_up::{STEP_UP, Wanted};
 
 use super::{Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
-    assurance::{Level, Method, Worth},
+    assurance::{self, Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
-
 use std::time::Duration;
 
 /// Every kind of flow.
 pub const ALL: &[&dyn Goal] = &[
     &sign_in::SignIn,
     &sign_out::SignOut,
+    &step_up::StepUp,
     &verify_email::VerifyEmail,
+    &enroll_passkey::EnrollPasskey,
     &enroll_totp::EnrollTotp,
     &sign_up::SignUp,
     &recovery::Recovery,
@@ -56,6 +60,16 @@ pub trait Goal: Send + Sync {
     /// Tells whether an account that has enrolled a second factor is asked for it.
     fn asks_second_factor(&self) -> bool {
         true
+    }
+
+    /// Lists the steps without which a flow of this kind comes to nothing.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Tells whether that question is skipped in a browser that is remembered.
+    fn trusts_remembered_devices(&self) -> bool {
+        false
     }
 
     /// Tells whether the only first proof is one that is sent to the address of the account.
@@ -94,7 +108,7 @@ pub trait Goal: Send + Sync {
 }
 
 /// For how long a proof counts as fresh where something sensitive changes.
-pub const FRESH: Duration = Duration::from_mins(15);
+pub const FRESH: Duration = assurance::FRESH_FOR;
 
 /// A person who is signed in when a flow begins.
 pub struct InSession<'a> {
@@ -109,10 +123,8 @@ impl InSession<'_> {
     /// has a passkey or an authenticator application, else any proof.
     pub fn is_fresh(&self) -> bool {
         let strong = |method: &Method| matches!(method, Method::Passkey | Method::Totp);
-        let evidence = &self.person.evidence;
-        let lately = evidence.last().is_some_and(|at| self.now.since(at) < FRESH);
         let needed = if self.methods.iter().any(strong) { Level::Aal2 } else { Level::Aal1 };
-        lately && evidence.level(self.now) >= Some(needed)
+        self.person.evidence.is_fresh(needed, self.now)
     }
 }
 
@@ -139,6 +151,8 @@ pub enum Next {
 pub enum Question {
     /// To prove once more who they are.
     Credential,
+    /// To prove a factor beside the one that counts.
+    SecondFactor,
     /// To prove that an address is theirs.
     Proof,
     /// To choose a new credential.

@@ -3,7 +3,7 @@
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
     assurance::Level,
-    authorization::{Allowed, Said, Settled, Subject},
+    authorization::{Allowed, Request, Said, Settled, Subject},
     flow::{Open, Seed},
 };
 
@@ -14,8 +14,12 @@ impl Goal for SignIn {
         "sign_in"
     }
 
+    fn trusts_remembered_devices(&self) -> bool {
+        true
+    }
+
     fn required(&self, seed: &Seed) -> Level {
-        seed.request.as_ref().and_then(|request| request.level).unwrap_or(Level::Aal1)
+        seed.request.as_ref().map_or(Level::Aal1, Request::level)
     }
 
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {

@@ -3,14 +3,17 @@
 //! A step reads its body as a type of its own, judges it, and tells the flow. What it is offered for
 //! and what follows is the flow's to decide ([`crate::domain::flow`]).
 
+mod ceremony;
 mod confirm;
 mod consent;
 mod email_code;
 mod identifier;
 mod magic_link;
 mod named;
+mod new_passkey;
 mod new_password;
 mod organization;
+mod passkey;
 mod password;
 mod profile;
 mod recipient;
@@ -54,6 +57,10 @@ use std::{net::IpAddr, pin::Pin, sync::Arc};
 /// Every step that is served.
 const ALL: &[&dyn Step] = &[
     &identifier::Identifier,
+    &passkey::PasskeyOptions,
+    &passkey::Passkey,
+    &new_passkey::PasskeyCreateOptions,
+    &new_passkey::PasskeyCreate,
     &password::Password,
     &email_code::EmailCodeSend,
     &email_code::EmailCode,
@@ -119,7 +126,9 @@ impl Steps {
         let served = |step: &&dyn Step| {
             let path = step.path();
             let mail = path.starts_with("email_code") || path.starts_with("magic_link");
-            (channels.mail || !mail) && (channels.sms || !path.starts_with("sms_code"))
+            (channels.mail || !mail)
+                && (channels.sms || !path.starts_with("sms_code"))
+                && (channels.passkeys || !path.starts_with("passkey"))
         };
         Self(self.0.iter().copied().filter(served).collect())
     }

@@ -9,10 +9,12 @@ use crate::{
         account::{Command, Known},
         assurance::Worth,
         flow::{ProofStep, Proved, Role},
+        message::MailContent,
         throttle,
     },
     http::{
         answer::error::Problem,
+        facts::notice::telling,
         flows::problems::{NOT_NOW, UNAVAILABLE},
         limits::purpose::Purpose,
     },
@@ -81,7 +83,9 @@ async fn spend(
     })?;
     let Some(hash) = hashed else { return Ok(None) };
     let context = request.opened.context.clone().by(Actor::Person(account.id.clone()));
-    match app.account_entities.ask(&context, &account.id, Command::UseRecoveryCode(hash)).await {
+    let command = Command::UseRecoveryCode(hash);
+    let command = telling(app, account, MailContent::RecoveryCodeUsed, command);
+    match app.account_entities.ask(&context, &account.id, command).await {
         Ok(used) => Ok(Some(used.version)),
         Err(Failure::Refused(_)) => Ok(None),
         Err(_) => Err(UNAVAILABLE),

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     crypto::{Dice, draw, draw_text},
     domain::{
-        Dispatch, Fingerprint, Timestamp,
-        flow::{Held, HeldContent, Message, Open, Proved, Step as Command},
+        Dispatch, Fingerprint, Timestamp, account,
+        flow::{Held, HeldContent, Message, Open, Proved, Role, Step as Command},
         message::{Mail, Sms, SmsContent},
     },
     http::{
@@ -193,7 +193,14 @@ impl StepRequest<'_> {
         let open = self.offered(step).await?;
         let recipient = self.recipient(&open).await?;
         let attempt = self.charge_attempt(step.path(), &recipient.charged_to).await?;
-        self.present(step, text, recipient.proved(step), attempt).await
+        let response = self.present(step, text, recipient.proved(step), attempt).await?;
+        let mailed = step.proof().is_some_and(|proof| proof.has(Role::Address));
+        if let Some(known) = recipient.account().filter(|known| mailed && !known.email_verified) {
+            // Mail to the address has reached them. The caller does not wait for it.
+            let (accounts, context) = (&self.app.account_entities, &self.opened.context);
+            accounts.tell(context, &known.id, account::Command::VerifyEmail);
+        }
+        Ok(response)
     }
 }
 

@@ -15,10 +15,11 @@ use crate::{
         account::{Account, Command, SealedSecret},
         assurance::Level,
         flow::{Held, HeldContent, Open, Step as FlowStep},
+        message::MailContent,
     },
     http::{
         answer::{error::Problem, private_json},
-        facts::new_recovery_codes::NewRecoveryCodes,
+        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
@@ -124,6 +125,8 @@ pub(super) async fn enrol(
     let vault = app.vault.now();
     let sealed = vault.seal(PURPOSE, account.as_bytes(), secret.expose(), &*app.dice);
     let mut changes = vec![Command::EnrolTotp { secret: SealedSecret::new(sealed), step }];
+    let known = seen.machine.known();
+    changes.extend(known.and_then(|known| notice(app, known, MailContent::TotpEnrolled)));
     let recovery_codes =
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());

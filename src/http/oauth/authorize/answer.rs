@@ -6,7 +6,7 @@ use crate::{
     domain::{
         authorization::Request,
         client::redirect_uri,
-        flow::{Flow, Seed, SignedIn, Stage},
+        flow::{Flow, STEP_UP, Seed, SignedIn, Stage},
     },
     http::{
         answer::{
@@ -88,7 +88,10 @@ async fn begin(
     mut source: RequestSource,
 ) -> Result<Response, OAuthError> {
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let (kind, expires_at) = (SIGN_IN.to_owned(), expiry(app));
+    // A person who is signed in and is to prove more steps up.
+    let steps_up = signed_in.as_ref().is_some_and(|signed_in| signed_in.wanted.is_some());
+    let kind = if steps_up { STEP_UP } else { SIGN_IN };
+    let (kind, expires_at) = (kind.to_owned(), expiry(app));
     let (request, stage) = (Some(request), Stage::Identify);
     let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited: None };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);

@@ -9,7 +9,7 @@ use crate::{
         assurance::Method,
         authorization::{ConsentQuestion, Request, Said, Settled, Subject},
         client::{Client, KnownClient},
-        flow::{SignedIn, Stage},
+        flow::{InSession, SignedIn, Stage, Wanted},
         token_family::{Begin, Command, Refusal},
     },
     http::{
@@ -61,8 +61,12 @@ async fn try_to_settle(
             let account = tries.read(account)?;
             let known = account.machine.known();
             let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
-            if app.flow_rules.has_second_factor(&methods) {
-                return step_up(request, present, methods);
+            let (served, now) = (app.flow_rules.served(&methods), app.clock.now());
+            if let Some(acr) = request.step_up(&present.person, &served, now) {
+                let wanted = Wanted { acr, since: None };
+                let asked = InSession { person: &present.person, methods: &methods, now };
+                let stage = wanted.asks(&asked);
+                return step_up(request, present, Asked { stage, methods, wanted });
             }
         }
         let client = tries.read(client_of(app, &request, anew).await)?;
@@ -146,19 +150,26 @@ fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
     Ok(Answered::Begin { request: Box::new(request), signed_in: None })
 }
 
+/// What a step-up asks for.
+struct Asked {
+    stage: Stage,
+    methods: Vec<Method>,
+    wanted: Wanted,
+}
+
 /// The person is signed in, and the client would like more than they have proved.
 fn step_up(
     request: Request,
     present: Present,
-    methods: Vec<Method>,
+    Asked { stage, methods, wanted }: Asked,
 ) -> Result<Answered, AuthorizationError> {
     if request.prompt.none {
         let why = "the person has not proved as much as is asked for";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
     let Present { id: session, person, .. } = present;
-    let (stage, question) = (Stage::SecondFactor, None);
-    let signed_in = SignedIn { person, session, stage, question, methods };
+    let (question, wanted) = (None, Some(wanted));
+    let signed_in = SignedIn { person, session, stage, question, methods, wanted };
     Ok(Answered::Begin { request: Box::new(request), signed_in: Some(Box::new(signed_in)) })
 }
 
@@ -177,8 +188,8 @@ fn ask(
         return Err(AuthorizationError::new(code, why));
     }
     let Present { id: session, person, .. } = present;
-    let signed_in =
-        Some(Box::new(SignedIn { person, session, stage, question, methods: Vec::new() }));
+    let (methods, wanted) = (Vec::new(), None);
+    let signed_in = Some(Box::new(SignedIn { person, session, stage, question, methods, wanted }));
     Ok(Answered::Begin { request: Box::new(request), signed_in })
 }
 

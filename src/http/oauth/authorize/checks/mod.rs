@@ -25,7 +25,7 @@ use super::proof::Proven;
 use crate::{
     domain::{
         Fingerprint,
-        assurance::Level,
+        assurance::Acr,
         authority::{Audience, MalformedScope, Scopes},
         authorization::{Prompt, Request},
         client::KnownClient,
@@ -71,7 +71,7 @@ pub struct Draft {
     prompt: Prompt,
     max_age: Option<u32>,
     hint: Option<String>,
-    level: Option<Level>,
+    acr_values: Vec<Acr>,
 }
 
 type Check = fn(&Asked<'_>, &mut Draft) -> Result<(), AuthorizationError>;
@@ -129,6 +129,6 @@ pub async fn run(app: &App, form: &Form, proven: &Proven) -> Result<Request, Aut
         prompt: draft.prompt,
         max_age: draft.max_age,
         hint: draft.hint,
-        level: draft.level,
+        acr_values: draft.acr_values,
     })
 }

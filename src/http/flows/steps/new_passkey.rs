@@ -1,0 +1,167 @@
+//! `passkey/create_options` and `passkey/create`: a person adds a passkey to their account, or to the
+//! one that they are about to make.
+
+use super::{Step, StepRequest, Taking, ceremony};
+use crate::{
+    crypto::passkeys::{PasskeyError, Registrant},
+    domain::{
+        Timestamp,
+        account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
+        assurance::Level,
+        flow::Open,
+        message::MailContent,
+    },
+    http::{
+        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
+        flows::{
+            ending::{Asking, Enrolled, Said},
+            problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
+        },
+        limits::purpose::Purpose,
+    },
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+pub struct PasskeyCreateOptions;
+
+pub struct PasskeyCreate;
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+struct Body {
+    /// What the browser answered, in the JSON of WebAuthn §5.1.
+    credential: Map<String, Value>,
+    /// What the person calls it; else it is called after its device.
+    #[serde(default)]
+    name: Option<String>,
+}
+
+/// The person as their authenticator will show them.
+struct Shown {
+    email: String,
+    name: String,
+}
+
+impl Step for PasskeyCreateOptions {
+    fn path(&self) -> &'static str {
+        "passkey/create_options"
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Nothing {} = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let open = request.offered(self).await?;
+            let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
+            let seen = request.app.accounts.look_anew(account).await?;
+            let Shown { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
+            let held = passkeys_of(&seen.machine);
+            if held.len() >= MOST_PASSKEYS {
+                return Err(PASSKEY_REFUSED);
+            }
+            let registrant = Registrant { account, email: &email, display_name: &name };
+            let begun = ceremony::passkeys(request.app)?.begin_registration(registrant, held);
+            request.hold_ceremony(self, &PasskeyCreate, begun).await
+        })
+    }
+}
+
+impl Step for PasskeyCreate {
+    fn path(&self) -> &'static str {
+        "passkey/create"
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let app = request.app;
+            let Body { credential, name } = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let open = request.offered(self).await?;
+            let account = open.person.as_ref().ok_or(NOT_NOW)?.account.clone();
+            let name = name.unwrap_or_else(|| device_name(&request));
+            let passkeys = ceremony::passkeys(app)?;
+            let credential = Value::Object(credential);
+            let made = match ceremony::held(&open, self, app.clock.now()) {
+                None => Err(PasskeyError::NoCeremony),
+                Some((state, spends)) => passkeys
+                    .finish_registration(state, &credential, &name)
+                    .map(|made| (made, spends)),
+            };
+            let (made, spends) = match made {
+                Ok(made) => made,
+                Err(why) => {
+                    tracing::info!(%why, "a new passkey was refused");
+                    return request.disprove_of(self, Some(account), None).await;
+                }
+            };
+            let seen = app.accounts.look_anew(&account).await?;
+            if !may_still_add(&open, &seen.machine, app.clock.now()) {
+                return Err(ACCOUNT_CHANGED);
+            }
+            let content = MailContent::PasskeyAdded { name: made.name.clone() };
+            let mut changes = vec![Command::AddPasskey(Box::new(made))];
+            // A person who makes an account knows what they do.
+            let known = seen.machine.known();
+            changes.extend(known.and_then(|known| notice(app, known, content)));
+            let recovery_codes =
+                NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
+            let (step, spends) = (self.path(), Some(spends));
+            let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });
+            request.proceed(Asking { account: &account, chosen: None, answer }).await
+        })
+    }
+}
+
+/// Tells whether a person who is signed in has proved as much as their account can, which may have got
+/// its first passkey or authenticator application since the flow began.
+fn may_still_add(open: &Open, account: &Account, now: Timestamp) -> bool {
+    let reaches_aal2 = account.known().is_some_and(|known| known.credentials.reach_aal2());
+    let level = open.person.as_ref().and_then(|person| person.evidence.level(now));
+    open.seed.signed_in.is_none() || !reaches_aal2 || level >= Some(Level::Aal2)
+}
+
+/// Says how an authenticator will show the person: as their account does, or as they have just said.
+fn shown(open: &Open, account: &Account) -> Option<Shown> {
+    match (account.known(), &open.applicant) {
+        (Some(known), _) => Some(Shown { email: known.email.clone(), name: full_name(known) }),
+        (None, Some(applicant)) => {
+            let names = [&applicant.given_name, &applicant.family_name];
+            let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+            Some(Shown { email: applicant.email.clone(), name: names.join(" ") })
+        }
+        (None, None) => None,
+    }
+}
+
+fn full_name(known: &Known) -> String {
+    let claim = |name| known.claim(name).and_then(|claim| claim.as_str().map(str::to_owned));
+    claim("name").unwrap_or_else(|| {
+        let names = [claim("given_name"), claim("family_name")];
+        names.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    })
+}
+
+fn passkeys_of(account: &Account) -> Vec<&Passkey> {
+    let Some(known) = account.known() else { return Vec::new() };
+    known.credentials.passkeys().map(|(passkey, _)| passkey).collect()
+}
+
+/// Names a passkey after the device that asks for it, as far as its browser says which it is.
+fn device_name(request: &StepRequest<'_>) -> String {
+    /// Parts of what browsers say of themselves; the first that is there counts.
+    const DEVICES: [(&str, &str); 7] = [
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Android", "Android"),
+        ("CrOS", "Chromebook"),
+        ("Windows", "Windows"),
+        ("Macintosh", "Mac"),
+        ("Linux", "Linux"),
+    ];
+    let agent = request.opened.context.user_agent().unwrap_or_default();
+    let device = DEVICES.iter().find(|(part, _)| agent.contains(part));
+    device.map(|(_, name)| (*name).to_owned()).unwrap_or_default()
+}

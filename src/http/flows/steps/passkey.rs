@@ -1,0 +1,188 @@
+//! `passkey/options` and `passkey`: a passkey says itself whose it is, so that no identifier is needed.
+//!
+//! 1. `passkey/options` begins a ceremony, which the flow holds until it is answered;
+//! 2. the answer names an account. Its passkeys are read: none where there is no such account;
+//! 3. the answer is verified with the passkey that it names, and the use is written down;
+//! 4. the flow is told whether it was right, and holds the ceremony no more, either way.
+//!
+//! Whatever is wrong, the answer is the same. No attempt is charged to an account: a signature cannot be
+//! guessed, and a person whom others have locked out of their password must have a way in (adr/0053).
+
+use super::{Step, StepRequest, Taking, ceremony};
+use crate::{
+    actors::{Failure, Hydrated},
+    crypto::passkeys::{PasskeyError, Presented},
+    domain::{
+        Fingerprint,
+        account::{self, Account, Known},
+        assurance::Worth,
+        flow::{Open, ProofStep, Proved, Role},
+    },
+    http::{
+        answer::error::Problem,
+        flows::problems::{ACCOUNT_CHANGED, UNAVAILABLE},
+        limits::purpose::Purpose,
+    },
+};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// How often a proof is given again while its account changes.
+const TRIES: usize = 4;
+
+pub struct PasskeyOptions;
+
+pub struct Passkey;
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+struct Body {
+    /// What the browser answered, in the JSON of WebAuthn §5.1.
+    credential: Map<String, Value>,
+}
+
+/// A passkey that was verified in a ceremony of the flow.
+struct Verified {
+    id: String,
+    spends: Fingerprint,
+    worth: Worth,
+    /// The account that it was verified on.
+    seen: Arc<Hydrated<Account>>,
+}
+
+/// A proof that is wrong, of which account, if that is known.
+struct Wrong {
+    account: Option<String>,
+}
+
+impl Step for PasskeyOptions {
+    fn path(&self) -> &'static str {
+        "passkey/options"
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Nothing {} = request.body()?;
+            request.charge(Purpose::Credential)?;
+            request.offered(self).await?;
+            let begun = ceremony::passkeys(request.app)?.begin_sign_in();
+            request.hold_ceremony(self, &Passkey, begun).await
+        })
+    }
+}
+
+impl Step for Passkey {
+    fn path(&self) -> &'static str {
+        "passkey"
+    }
+
+    fn proof(&self) -> Option<ProofStep> {
+        Some(ProofStep {
+            name: self.path(),
+            preparing: &["passkey/options"],
+            worth: Worth::PASSKEY,
+            roles: &[Role::Unnamed, Role::Second],
+        })
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Body { credential } = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let open = request.offered(self).await?;
+            match judge(&request, &open, &Value::Object(credential)).await? {
+                Ok((verified, proved)) => prove(&request, &verified, proved).await,
+                Err(Wrong { account }) => request.disprove_of(self, account, None).await,
+            }
+        })
+    }
+}
+
+impl Verified {
+    /// Returns a proof of the account as it was read, if it still has the passkey.
+    fn proved(&self, known: &Known, version: i64) -> Option<Proved> {
+        let (spends, worth) = (Some(self.spends), Some(self.worth));
+        let proved = Proved { spends, worth, ..Proved::of(Passkey.path(), known, version) };
+        known.credentials.passkey(&self.id).map(|_| proved)
+    }
+}
+
+/// Verifies an answer, and writes down that the passkey was used.
+async fn judge(
+    request: &StepRequest<'_>,
+    open: &Open,
+    credential: &Value,
+) -> Result<Result<(Verified, Proved), Wrong>, Problem> {
+    let app = request.app;
+    // Of whom more than one factor is asked, the account is known already.
+    let asked = open.person.as_ref().map(|person| person.account.clone());
+    let wrong = |why: &PasskeyError, account: Option<String>| {
+        tracing::info!(%why, "a passkey was refused");
+        Ok(Err(Wrong { account: account.or_else(|| asked.clone()) }))
+    };
+    let presented = match Presented::read(credential) {
+        Ok(presented) => presented,
+        Err(why) => return wrong(&why, None),
+    };
+    let Some((state, spends)) = ceremony::held(open, &Passkey, app.clock.now()) else {
+        return wrong(&PasskeyError::NoCeremony, None);
+    };
+    if asked.as_ref().is_some_and(|account| *account != presented.account) {
+        return wrong(&PasskeyError::OtherAccount, None);
+    }
+    let seen = app.accounts.peek(&presented.account).await?;
+    let known = seen.machine.known();
+    let held = known.and_then(|known| known.credentials.passkey(&presented.credential));
+    // Any caller can name an account; only its own devices know the id of a passkey.
+    let account = held.and(known).map(|known| known.id.clone());
+    let used = match ceremony::passkeys(app)?.finish_sign_in(state, &presented, held) {
+        Ok(used) => used,
+        Err(why) => return wrong(&why, account),
+    };
+    let (Some(known), Some(passkey)) = (known, held) else {
+        return wrong(&PasskeyError::Unknown, None);
+    };
+    if used.counter_regressed {
+        tracing::warn!(account = known.id, "the counter of a passkey did not grow");
+    }
+    let worth = if passkey.backup_eligible { Worth::PASSKEY } else { Worth::DEVICE_PASSKEY };
+    let verified = Verified { id: passkey.id.clone(), spends, worth, seen: seen.clone() };
+    let (context, command) = (&request.opened.context, account::Command::UsePasskey(used));
+    match app.account_entities.ask(context, &known.id, command).await {
+        Ok(noted) => match verified.proved(known, noted.version) {
+            Some(proved) => Ok(Ok((verified, proved))),
+            None => wrong(&PasskeyError::Unknown, account),
+        },
+        Err(Failure::Refused(_)) => wrong(&PasskeyError::Unknown, account),
+        Err(failure) => {
+            tracing::warn!(%failure, "the use of a passkey could not be written down");
+            Err(UNAVAILABLE)
+        }
+    }
+}
+
+/// Gives the proof, again where the account has changed meanwhile and still has the passkey: a person
+/// may sign in on two devices at once.
+async fn prove(
+    request: &StepRequest<'_>,
+    verified: &Verified,
+    mut proved: Proved,
+) -> Result<Response, Problem> {
+    let mut seen = verified.seen.clone();
+    for _ in 0..TRIES {
+        let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
+        match request.prove_second(proved, None, known).await {
+            Err(problem) if problem.code == ACCOUNT_CHANGED.code => {}
+            answer => return answer,
+        }
+        seen = request.app.accounts.peek(&known.id).await?;
+        let known = seen.machine.known();
+        let again = known.and_then(|known| verified.proved(known, seen.version));
+        proved = again.ok_or(ACCOUNT_CHANGED)?;
+    }
+    Err(ACCOUNT_CHANGED)
+}

@@ -1,0 +1,96 @@
+//! `GET /me`: the account of the person who is signed in, and what their session is worth now.
+
+use super::caller::SignedIn;
+use crate::{
+    domain::{
+        account::Known,
+        assurance::{Level, amr},
+    },
+    http::{
+        answer::{error::Problem, private_json},
+        app::App,
+        time::rfc3339,
+    },
+};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+pub struct Overview {
+    sub: String,
+    email: String,
+    email_verified: bool,
+    /// The standard claims that are held, by their names (OIDC Core §5.1).
+    #[serde(flatten)]
+    claims: Map<String, Value>,
+    created_at: String,
+    assurance: Assurance,
+    credentials: Credentials,
+}
+
+#[derive(Serialize)]
+struct Assurance {
+    /// What is reached now; it lapses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<&'static str>,
+    methods: Vec<&'static str>,
+    /// In seconds, as tokens say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<i64>,
+}
+
+/// Which credentials there are, and nothing of what they are.
+#[derive(Serialize)]
+struct Credentials {
+    password: bool,
+    totp: bool,
+    passkeys: usize,
+    /// How many are left.
+    recovery_codes: usize,
+}
+
+impl IntoResponse for Overview {
+    fn into_response(self) -> Response {
+        private_json(&self)
+    }
+}
+
+pub async fn get(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Overview, Problem> {
+    let known = caller.known(&app).await?;
+    let (evidence, now) = (&caller.present.person.evidence, app.clock.now());
+    let credentials = Credentials::of(&known);
+    let Known { id, email, email_verified, profile, created_at, .. } = known;
+    let claims = profile.claims().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    Ok(Overview {
+        sub: id,
+        email,
+        email_verified,
+        claims,
+        created_at: rfc3339(created_at),
+        assurance: Assurance {
+            reached: evidence.level(now).map(Level::name),
+            methods: amr(&evidence.methods()),
+            auth_time: evidence.last().map(|at| at.seconds()),
+        },
+        credentials,
+    })
+}
+
+impl Credentials {
+    fn of(account: &Known) -> Self {
+        let held = &account.credentials;
+        Self {
+            password: held.password().is_some(),
+            totp: held.totp().is_some(),
+            passkeys: held.passkeys().count(),
+            recovery_codes: held.recovery_codes().map_or(0, |(_, left)| left),
+        }
+    }
+}

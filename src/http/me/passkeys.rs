@@ -1,0 +1,146 @@
+//! `/me/passkeys`: the passkeys of a person; each can be named and removed.
+
+use super::{
+    EntryId, Items,
+    caller::{Caller, SignedIn},
+    step_up,
+};
+use crate::{
+    actors::Failure,
+    domain::{
+        Timestamp,
+        account::{Command, Known, LONGEST_PASSKEY_NAME, Passkey as Held, Refusal},
+        is_hidden,
+    },
+    http::{
+        answer::{error::Problem, private_json},
+        app::App,
+        extract::{context::RequestContext, json::Json},
+        time::rfc3339,
+    },
+};
+use axum::{
+    extract::State,
+    http::{Method, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+
+/// A credential id has at most 1023 bytes (WebAuthn §5.8.3), and so many characters in base64url.
+const LONGEST_ID: usize = 1364;
+
+#[derive(Serialize)]
+pub struct Passkey {
+    id: String,
+    name: String,
+    created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<String>,
+    /// It was copied to other devices, when it was last used.
+    backed_up: bool,
+    /// It cannot be copied: it is lost with its device.
+    device_bound: bool,
+}
+
+impl Passkey {
+    fn of(held: &Held, added_at: Timestamp) -> Self {
+        Self {
+            id: held.id.clone(),
+            name: held.name.clone(),
+            created_at: rfc3339(added_at),
+            last_used_at: held.last_used_at.map(rfc3339),
+            backed_up: held.backed_up,
+            device_bound: !held.backup_eligible,
+        }
+    }
+}
+
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Passkey>, Problem> {
+    let known = caller.known(&app).await?;
+    let items = known.credentials.passkeys().map(|(held, added_at)| Passkey::of(held, added_at));
+    Ok(Items { items: items.collect() })
+}
+
+#[derive(Deserialize)]
+pub struct Rename {
+    name: Name,
+}
+
+/// What a person calls a passkey; shown to them as they wrote it.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Name(String);
+
+impl TryFrom<String> for Name {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() || text.chars().count() > LONGEST_PASSKEY_NAME {
+            return Err(format!("has 1 to {LONGEST_PASSKEY_NAME} characters"));
+        }
+        if text.chars().any(|one| one.is_control() || is_hidden(one)) {
+            return Err("contains a character that is not seen".to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+pub async fn patch(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    id: EntryId,
+    Json { headers, body: Rename { name: Name(name) }, .. }: Json<Rename>,
+) -> Result<Response, Problem> {
+    let mut caller = Caller::of(&app, context, &Method::PATCH, &headers).await?;
+    let id = id.read(LONGEST_ID)?;
+    let command = Command::RenamePasskey { id: id.clone(), name };
+    if let Some(refused) = change(&app, &mut caller, &id, command).await? {
+        return Ok(refused);
+    }
+    let known = caller.known(&app).await?;
+    let renamed = known.credentials.passkeys().find(|(held, _)| held.id == id);
+    let (held, added_at) = renamed.ok_or(Problem::NOT_FOUND)?;
+    Ok(private_json(&Passkey::of(held, added_at)))
+}
+
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn { mut caller, .. }: SignedIn,
+    id: EntryId,
+) -> Result<Response, Problem> {
+    let id = id.read(LONGEST_ID)?;
+    let command = Command::RemovePasskey { id: id.clone() };
+    let refused = change(&app, &mut caller, &id, command).await?;
+    Ok(refused.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
+}
+
+/// Changes a passkey of the caller's own; answers with a step-up where the proof is not fresh.
+async fn change(
+    app: &App,
+    caller: &mut Caller,
+    id: &str,
+    command: Command,
+) -> Result<Option<Response>, Problem> {
+    let known: Known = caller.known(app).await?;
+    if known.credentials.passkey(id).is_none() {
+        return Err(Problem::NOT_FOUND);
+    }
+    if let Some(refused) = step_up::demand(app, caller, &known).await? {
+        return Ok(Some(refused));
+    }
+    match app.account_entities.ask(&caller.context, &known.id, command).await {
+        Ok(_) => {}
+        Err(Failure::Refused(Refusal::NoSuchPasskey)) => return Err(Problem::NOT_FOUND),
+        Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
+        Err(failure) => {
+            tracing::info!(why = %failure, "a passkey could not be changed");
+            return Err(Problem::UNAVAILABLE);
+        }
+    }
+    app.accounts.forget(&known.id).await;
+    Ok(None)
+}

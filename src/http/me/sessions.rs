@@ -1,0 +1,92 @@
+//! `/me/sessions`: where a person is signed in, and how they end it.
+//!
+//! The id of a session is what tokens call `sid`. It opens nothing: that takes the token, of which we
+//! keep a fingerprint.
+
+use super::{EntryId, Items, caller::SignedIn};
+use crate::{
+    actors::Failure,
+    domain::{
+        assurance::amr,
+        session::{Command, Open, SESSIONS},
+    },
+    http::{answer::error::Problem, app::App, extract::cookies::with_cookie, time::rfc3339},
+};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+/// How long an id is.
+const ID: usize = 22;
+
+#[derive(Serialize)]
+pub struct Session {
+    id: String,
+    /// The one that asks.
+    current: bool,
+    created_at: String,
+    /// Use is written down once in a while.
+    last_seen_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// The network of the sign-in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    methods: Vec<&'static str>,
+}
+
+impl Session {
+    fn of(id: &str, open: &Open, current: bool) -> Self {
+        let device = open.device().clone();
+        Self {
+            id: id.to_owned(),
+            current,
+            created_at: rfc3339(open.created_at()),
+            last_seen_at: rfc3339(open.seen_at()),
+            user_agent: device.user_agent,
+            address: device.network,
+            methods: amr(&open.methods()),
+        }
+    }
+}
+
+/// Lists the newest hundred that are not over.
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Session>, Problem> {
+    let (account, now) = (caller.account(), app.clock.now());
+    let listed = app.session_views.first_page(SESSIONS, account).await?;
+    let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
+    let live = listed
+        .iter()
+        .filter_map(|entry| Some(shown(&entry.id, entry.machine.owned_by(account, now)?)));
+    Ok(Items { items: live.collect() })
+}
+
+/// Ends a session, and with it every grant that is bound to it.
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+    id: EntryId,
+) -> Result<Response, Problem> {
+    let id = id.read(ID)?;
+    let seen = app.session_views.look_anew(&id).await?;
+    // Of another account is as good as none.
+    if seen.machine.owned_by(caller.account(), app.clock.now()).is_none() {
+        return Err(Problem::NOT_FOUND);
+    }
+    // It is carried out though the caller hangs up.
+    match app.sessions.ask_detached(&caller.context, &id, Command::End).await {
+        Ok(_) | Err(Failure::Refused(_)) => {}
+        Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
+        Err(_) => return Err(Problem::UNAVAILABLE),
+    }
+    app.session_views.forget(&id).await;
+    let is_own_cookie = id == caller.present.id && caller.source.session_by_cookie;
+    let cookie = is_own_cookie.then(|| app.cookies.end_session());
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), cookie))
+}
