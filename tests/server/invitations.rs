@@ -7,7 +7,6 @@ use crate::{
     support::{TestOptions, TestServer},
 };
 use porteiro::{
-    clock::SystemClock,
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder},
@@ -33,8 +32,8 @@ async fn try_inviting(
     (roles, administrator): (&[&str], bool),
 ) -> Result<String, InviteError> {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
-    let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-    let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();
+    let dice = Arc::new(SystemDice);
+    let workbench = Workbench::open(&server.url, &folder, server.clock.clone(), dice).await.unwrap();
     let roles: Vec<String> = roles.iter().map(|&role| role.to_owned()).collect();
     let link = |token: &str| format!("https://id.example.com/sign-up?token={token}");
     let (link, mail) = (&link, Some(Locale::English));

@@ -200,7 +200,7 @@ async fn the_holder_of_the_address_can_stop_a_recovery() {
     let token = parameter(&link, "stop").unwrap();
     // A mail scanner stops nothing.
     server.get(&format!("{}?{}", link.path(), link.query().unwrap())).await;
-    assert_eq!(server.get("/flows/stop").await.status, 404);
+    assert_eq!(server.get("/flows/stop").await.status, 405);
     let forged = format!("{}A", &token[..token.len() - 1]);
     for wrong in ["", "nothing", &*forged, text(&flow["id"])] {
         if wrong != token {
