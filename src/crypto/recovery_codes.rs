@@ -198,7 +198,7 @@ mod tests {
             &spaces,
             &format!("01abc-defgh{spaces}"),
         ] {
-            assert_eq!(RecoveryCode::read(bad), None, "{:.40}", bad);
+            assert_eq!(RecoveryCode::read(bad), None, "{bad:.40}");
         }
     }
 

@@ -239,26 +239,19 @@ async fn an_application_is_removed_with_two_factors_proved_lately() {
     server.stop().await;
 }
 
-/// What is raced for.
-#[derive(Clone)]
-struct Prize {
-    step: &'static str,
-    code: String,
-}
-
 /// Presents one code fifty times at once: in ten flows, five times each, at all of `nodes` in turn.
-async fn race(nodes: &[Outside], prize: &Prize) -> Vec<Answer> {
+///
+/// The code is asked for when all is ready: an application's is good for a while only.
+async fn race(nodes: &[Outside], step: &'static str, code: impl FnOnce() -> String) -> Vec<Answer> {
     let mut flows = Vec::new();
     for number in 0..10 {
         flows.push(nodes[number % nodes.len()].asks_second_factor(ANA).await);
     }
-    let mut racers = JoinSet::new();
+    let (mut racers, body) = (JoinSet::new(), json!({ "code": code() }));
     for number in 0..50 {
         let node = nodes[number % nodes.len()];
-        let (flow, prize) = (flows[number / 5].clone(), prize.clone());
-        racers.spawn(
-            async move { node.step(&flow, prize.step, json!({ "code": prize.code })).await },
-        );
+        let (flow, body) = (flows[number / 5].clone(), body.clone());
+        racers.spawn(async move { node.step(&flow, step, body).await });
     }
     racers.join_all().await
 }
@@ -268,7 +261,8 @@ async fn race(nodes: &[Outside], prize: &Prize) -> Vec<Answer> {
 fn winners(answers: &[Answer]) -> usize {
     assert_eq!(answers.len(), 50);
     for answer in answers {
-        assert!([200, 401, 409, 503].contains(&answer.status.as_u16()), "{answer:?}");
+        // 429: fifty connections of one address are more than its share.
+        assert!([200, 401, 409, 429, 503].contains(&answer.status.as_u16()), "{answer:?}");
     }
     let won = answers.iter().filter(|answer| answer.status == 200).count();
     assert!(won <= 1, "{won} came in");
@@ -279,18 +273,16 @@ fn winners(answers: &[Answer]) -> usize {
 async fn of_fifty_uses_of_one_code_one_succeeds() {
     let server = TestServer::open_in(TestOptions { rates: None, ..TestOptions::default() }).await;
     let (application, codes) = enrolled(*server, ANA, server.clock.now()).await;
-    let saved = Prize { step: "recovery_code", code: codes[0].clone() };
-    assert_eq!(winners(&race(&[*server], &saved).await), 1);
+    let saved = || codes[0].clone();
+    assert_eq!(winners(&race(&[*server], "recovery_code", saved).await), 1);
     server.clock.advance(Duration::from_secs(30));
-    let shown = Prize { step: "totp", code: application.code(server.clock.now()) };
-    assert_eq!(winners(&race(&[*server], &shown).await), 1);
+    let shown = || application.code(server.clock.now());
+    assert_eq!(winners(&race(&[*server], "totp", shown).await), 1);
     // And nothing is left of either.
     let asked = server.asks_second_factor(ANA).await;
-    for Prize { step, code } in [saved, shown] {
-        server
-            .step(&asked, step, json!({ "code": code }))
-            .await
-            .problem(401, "invalid_credentials");
+    for (step, code) in [("recovery_code", saved()), ("totp", shown())] {
+        let again = server.step(&asked, step, json!({ "code": code })).await;
+        again.problem(401, "invalid_credentials");
     }
     server.stop().await;
 }
@@ -299,12 +291,11 @@ async fn of_fifty_uses_of_one_code_one_succeeds() {
 async fn two_processes_take_one_code_once() {
     let pair = Pair::start().await;
     let (application, codes) = enrolled(pair.nodes[0], ANA, SystemClock.now()).await;
-    let saved = Prize { step: "recovery_code", code: codes[0].clone() };
-    assert_eq!(winners(&race(&pair.nodes, &saved).await), 1);
+    let saved = || codes[0].clone();
+    assert_eq!(winners(&race(&pair.nodes, "recovery_code", saved).await), 1);
     // One step ahead is borne, and it is after the one that was enrolled.
-    let next = application.code(SystemClock.now() + Duration::from_secs(30));
-    let shown = Prize { step: "totp", code: next };
-    winners(&race(&pair.nodes, &shown).await);
+    let next = || application.code(SystemClock.now() + Duration::from_secs(30));
+    winners(&race(&pair.nodes, "totp", next).await);
     let asked = pair.nodes[1].asks_second_factor(ANA).await;
     use_code(pair.nodes[1], &asked, &codes[0]).await.problem(401, "invalid_credentials");
     assert_eq!(use_code(pair.nodes[1], &asked, &codes[1]).await.json()["state"], "done");
