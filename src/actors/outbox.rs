@@ -35,9 +35,15 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a message stays with a courier; longer than a delivery and its settling.
 const LEASE: Duration = Duration::from_mins(1);
 
-/// The longest pause between two tries. A code lives for ten minutes: after longer pauses a server that
-/// is back would get it too late.
+/// The longest pause between the first tries. A code lives for ten minutes: after longer pauses a server
+/// that is back would get it too late.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// After so many tries, and some ten minutes, no code is worth a hurry.
+const HURRIED_TRIES: i64 = 16;
+
+/// The longest pause after that.
+const LONGEST_LATE_PAUSE: Duration = Duration::from_mins(5);
 
 /// How often what waits is counted, for operators.
 const COUNT_EVERY: Duration = Duration::from_secs(5);
@@ -297,7 +303,8 @@ fn told_of_failure(message: &Leased, why: &str) {
 /// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.
 fn pause(services: &Services, attempts: i64) -> Duration {
     let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
-    let whole = Duration::from_secs(1).saturating_mul(1 << doublings).min(LONGEST_PAUSE);
+    let longest = if attempts <= HURRIED_TRIES { LONGEST_PAUSE } else { LONGEST_LATE_PAUSE };
+    let whole = Duration::from_secs(1).saturating_mul(1 << doublings).min(longest);
     let [chance] = draw::<1>(&*services.dice);
     whole.mul_f64(1.0 - f64::from(chance) / 1024.0)
 }

@@ -7,7 +7,7 @@ use super::{
     app::App,
     time::rfc3339,
 };
-use crate::messages::Letter;
+use crate::messages::SentMessage;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderValue, header},
@@ -35,22 +35,22 @@ struct Item<'a> {
 pub async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let _permit = app.request_permits.work()?;
     let mailbox = app.mailbox.as_ref().ok_or(Problem::NOT_FOUND)?;
-    let letters = mailbox.letters();
+    let messages = mailbox.messages();
     if wants_page(&headers) {
-        return Ok(page(&letters));
+        return Ok(page(&messages));
     }
-    Ok(private_json(&Document { items: letters.iter().map(item).collect() }))
+    Ok(private_json(&Document { items: messages.iter().map(item).collect() }))
 }
 
-/// Browsers ask for HTML; whoever names JSON or neither is a program.
+/// Browsers ask for HTML; a caller that names JSON, or neither, is a program.
 fn wants_page(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let accepted = accepted.collect::<Vec<_>>().join(",");
     accepted.contains("text/html") && !accepted.contains("application/json")
 }
 
-fn item(letter: &Letter) -> Item<'_> {
-    let Letter { id, channel, to, subject, text, html, sent_at } = letter;
+fn item(message: &SentMessage) -> Item<'_> {
+    let SentMessage { id, channel, to, subject, text, html, sent_at } = message;
     Item {
         id,
         channel,
@@ -64,27 +64,27 @@ fn item(letter: &Letter) -> Item<'_> {
 
 /// Shows the text of each message; nothing of it becomes markup, so that the page needs no script, no
 /// style and no frame.
-fn page(letters: &[Letter]) -> Response {
+fn page(messages: &[SentMessage]) -> Response {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>Mailbox</title>\n</head>\n\
          <body>\n<h1>Mailbox</h1>\n\
          <p>porteiro dev: what was sent since it started, newest first. Reload the page to see more.</p>\n",
     );
-    if letters.is_empty() {
+    if messages.is_empty() {
         page.push_str("<p>Nothing has been sent yet.</p>\n");
     }
-    for letter in letters {
-        let subject = letter.subject.as_deref().unwrap_or("SMS");
+    for message in messages {
+        let subject = message.subject.as_deref().unwrap_or("SMS");
         let written = write!(
             page,
             "<article id=\"{}\">\n<h2>{}</h2>\n<p>{} to {}, {}</p>\n<pre>{}</pre>\n</article>\n",
-            escape(&letter.id),
+            escape(&message.id),
             escape(subject),
-            letter.channel,
-            escape(&letter.to),
-            rfc3339(letter.sent_at),
-            escape(&letter.text),
+            message.channel,
+            escape(&message.to),
+            rfc3339(message.sent_at),
+            escape(&message.text),
         );
         written.expect("a String takes it all");
     }

@@ -3,7 +3,7 @@
 use super::{
     folder,
     installation::Installation,
-    mailbox::{Mailbox, Unsent},
+    mailbox::{Mailbox, SentMessage},
     rendered_mail::RenderedMail,
     smtp::{Envelope, Reached, SmtpSender},
     wording::Wording,
@@ -113,18 +113,19 @@ impl MailCourier {
             }
             Sender::Log => {
                 let (kind, to) = (mail.content.kind(), masked(&mail.to));
-                tracing::info!(id, kind, to, "a mail went to the log, and its content nowhere");
+                tracing::info!(id, kind, to, "a mail, as far as a log may tell");
             }
             Sender::Kept => {}
         }
         if let Some(mailbox) = &self.mailbox {
-            mailbox.keep(Unsent {
+            mailbox.keep(SentMessage {
                 id: id.to_owned(),
                 channel: message::MAIL,
                 to: mail.to.clone(),
                 subject: Some(rendered.subject),
                 text: rendered.text,
                 html: Some(rendered.html),
+                sent_at: mailbox.now(),
             });
         }
         Ok(())
@@ -156,9 +157,9 @@ impl MailCourier {
             .to(Correspondent::new(None, to.clone()))
             .subject(mail.subject.clone())
             .date(system_time(self.clock.now()))
-            // The same each time that it is tried: who gets it twice can tell.
+            // The same each time that it is tried: a program that gets it twice can tell.
             .message_id(Some(format!("<{id}@{host}>")))
-            // RFC 3834 §5: no one's absence note answers it.
+            // RFC 3834 §5: absence notes do not answer it.
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),

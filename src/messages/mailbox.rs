@@ -11,7 +11,7 @@ const KEPT: usize = 200;
 
 /// One message as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct SentMessage {
     pub id: String,
     /// `mail` or `sms`.
     pub channel: &'static str,
@@ -26,40 +26,32 @@ pub struct Letter {
 /// on the machine.
 pub struct Mailbox {
     clock: Arc<dyn Clock>,
-    letters: Mutex<VecDeque<Letter>>,
-}
-
-/// A letter without the time.
-pub(super) struct Unsent {
-    pub(super) id: String,
-    pub(super) channel: &'static str,
-    pub(super) to: String,
-    pub(super) subject: Option<String>,
-    pub(super) text: String,
-    pub(super) html: Option<String>,
+    messages: Mutex<VecDeque<SentMessage>>,
 }
 
 impl Mailbox {
     pub fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { clock, letters: Mutex::default() })
+        Arc::new(Self { clock, messages: Mutex::default() })
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Keeps a message, once however often it was delivered.
-    pub(super) fn keep(&self, unsent: Unsent) {
-        let Unsent { id, channel, to, subject, text, html } = unsent;
-        let sent_at = self.clock.now();
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        if letters.iter().any(|letter| letter.id == id) {
+    pub(super) fn keep(&self, message: SentMessage) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        if messages.iter().any(|kept| kept.id == message.id) {
             return;
         }
-        letters.push_front(Letter { id, channel, to, subject, text, html, sent_at });
-        letters.truncate(KEPT);
+        messages.push_front(message);
+        messages.truncate(KEPT);
     }
 
     /// Lists them, newest first.
-    pub fn letters(&self) -> Vec<Letter> {
-        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        letters.iter().cloned().collect()
+    pub fn messages(&self) -> Vec<SentMessage> {
+        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.iter().cloned().collect()
     }
 }
 
@@ -71,19 +63,20 @@ mod tests {
     #[test]
     fn the_newest_are_kept_once_each() {
         let mailbox = Mailbox::new(Arc::new(SystemClock));
-        let letter = |number: usize| Unsent {
+        let message = |number: usize| SentMessage {
             id: number.to_string(),
             channel: "sms",
             to: "+351".to_owned(),
             subject: None,
             text: String::new(),
             html: None,
+            sent_at: mailbox.now(),
         };
         for number in 0..KEPT + 5 {
-            mailbox.keep(letter(number));
-            mailbox.keep(letter(number));
+            mailbox.keep(message(number));
+            mailbox.keep(message(number));
         }
-        let ids: Vec<String> = mailbox.letters().into_iter().map(|letter| letter.id).collect();
+        let ids: Vec<String> = mailbox.messages().into_iter().map(|kept| kept.id).collect();
         let expected: Vec<String> = (5..KEPT + 5).rev().map(|number| number.to_string()).collect();
         assert_eq!(ids, expected);
     }

@@ -18,7 +18,7 @@ mod smtp;
 mod undelivered;
 mod wording;
 
-pub use mailbox::{Letter, Mailbox};
+pub use mailbox::{Mailbox, SentMessage};
 pub use smtp::Reached;
 
 use crate::{

@@ -4,7 +4,7 @@ use super::{
     folder,
     installation::Installation,
     mail::Shared,
-    mailbox::{Mailbox, Unsent},
+    mailbox::{Mailbox, SentMessage},
     undelivered::causes,
     wording::Wording,
 };
@@ -107,14 +107,15 @@ impl SmsCourier {
             }
             Sender::Log => {
                 let (kind, to) = (sms.content.kind(), masked(&sms.to));
-                tracing::info!(id, kind, to, "an SMS went to the log, and its content nowhere");
+                tracing::info!(id, kind, to, "an SMS, as far as a log may tell");
             }
             Sender::Kept => {}
         }
         if let Some(mailbox) = &self.mailbox {
             let (id, to) = (id.to_owned(), sms.to.clone());
+            let (channel, sent_at) = (message::SMS, mailbox.now());
             let (subject, html) = (None, None);
-            mailbox.keep(Unsent { id, channel: message::SMS, to, subject, text, html });
+            mailbox.keep(SentMessage { id, channel, to, subject, text, html, sent_at });
         }
         Ok(())
     }

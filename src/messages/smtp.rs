@@ -156,9 +156,10 @@ impl SmtpSender {
     /// fail at once, so that they take no delivery's place in the outbox for long.
     async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, Undelivered> {
         let away = |why: &str| Undelivered::Later(format!("the mail server {why}"));
-        let _probe = match self.is_away.load(Relaxed) {
-            true => Some(self.probe.try_acquire().map_err(|_| away("is away"))?),
-            false => None,
+        let _probe = if self.is_away.load(Relaxed) {
+            Some(self.probe.try_acquire().map_err(|_| away("is away"))?)
+        } else {
+            None
         };
         let connected = match timeout(CONNECT_TIMEOUT, self.connect()).await {
             Ok(connected) => connected.map_err(|error| undelivered(Stage::Connection, &error)),
@@ -210,11 +211,10 @@ async fn transact(
 ) -> Result<(), (Stage, Error)> {
     let at = |stage| move |error| (stage, error);
     let mut parameters = Vec::new();
-    if !mail.to.is_ascii_address() {
-        // RFC 6531 §3.2; a server without it refuses the recipient, which is then the answer.
-        if connection.server_info().supports_feature(Extension::SmtpUtfEight) {
-            parameters.push(MailParameter::SmtpUtfEight);
-        }
+    // RFC 6531 §3.2; a server without it refuses such a recipient, and that is then its answer.
+    let takes_utf8 = connection.server_info().supports_feature(Extension::SmtpUtfEight);
+    if takes_utf8 && !AsRef::<str>::as_ref(mail.to).is_ascii() {
+        parameters.push(MailParameter::SmtpUtfEight);
     }
     let sender = Mail::new(Some(mail.from.clone()), parameters);
     connection.command(sender).await.map_err(at(Stage::Sender))?;
@@ -234,16 +234,6 @@ fn is_answer(error: &Error) -> bool {
 /// An IPv6 address without the brackets of a URL.
 fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
-}
-
-trait AsciiAddress {
-    fn is_ascii_address(&self) -> bool;
-}
-
-impl AsciiAddress for Address {
-    fn is_ascii_address(&self) -> bool {
-        AsRef::<str>::as_ref(self).is_ascii()
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A real Chromium, driven over WebDriver (W3C) with a virtual authenticator (WebAuthn §11).
+//! A real Chromium, driven over `WebDriver` (W3C) with a virtual authenticator (WebAuthn §11).
 //!
 //! Where there is none the tests that need it say so and pass; `PORTEIRO_TEST_REQUIRE_CHROMIUM=1` makes
 //! that a failure. `bin/test` installs it where it can.
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How long a script of a test may take.
-const SCRIPT: Duration = Duration::from_secs(60);
+const SCRIPT: Duration = Duration::from_mins(1);
 
 /// A browser of its own; it ends with the value.
 pub struct Chromium {

@@ -109,11 +109,16 @@ async fn what_was_sent_is_read_at_the_mailbox_by_programs_and_people() {
     let posted = server.request(Method::POST, "/mailbox").body(Full::new(Bytes::new())).unwrap();
     assert_eq!(server.send(posted).await.status, 405);
 
-    let metrics = get(server.operator, "/metrics").await.text();
+    let delivered = "porteiro_outbox_total{topic=\"sms\",outcome=\"delivered\"} 1";
+    let mut metrics = String::new();
+    eventually("the last settling", async || {
+        metrics = get(server.operator, "/metrics").await.text();
+        metrics.contains(delivered)
+    })
+    .await;
     for line in [
         "porteiro_outbox_total{topic=\"mail\",outcome=\"delivered\"} 3",
         "porteiro_outbox_total{topic=\"mail\",outcome=\"dropped\"} 0",
-        "porteiro_outbox_total{topic=\"sms\",outcome=\"delivered\"} 1",
         "porteiro_outbox_waiting{topic=\"sms\"} 0",
         "porteiro_outbox_overdue_seconds{topic=\"mail\"} 0",
     ] {
@@ -129,6 +134,17 @@ async fn without_a_mailbox_the_path_is_like_any_other_that_is_not_served() {
     assert_eq!((unserved.status, &unserved.body), (unknown.status, &unknown.body));
     assert_eq!(unserved.status, 404);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_production_server_has_no_mailbox() {
+    let installation = Installation::new().await;
+    installation.configure("[mail]\ntransport = \"log\"\n");
+    let serving = installation.serve();
+    assert_eq!(get(installation.address, "/mailbox").await.status, 404);
+    serving.signal("-TERM");
+    let (code, _) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    assert_eq!(code, Some(0));
 }
 
 #[tokio::test]

@@ -39,12 +39,14 @@ mod keys;
 mod mailbox;
 mod mails;
 mod me;
+mod me_passkeys;
 mod metadata;
 mod operator;
 #[cfg(feature = "otel")]
 mod otel;
 mod outcomes;
 mod outside;
+mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]
 mod passkey_device;

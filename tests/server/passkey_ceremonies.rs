@@ -174,7 +174,7 @@ async fn a_passkey_opens_no_other_account() {
     let Ceremony { options, state } = passkeys.begin_sign_in().unwrap();
     let honest = device.get(&options).await;
     let as_ana = altered(&honest, "/response/userHandle", |id| {
-        id[..4].copy_from_slice(&[0x7f, 0x2c, 0x1a, 0xb4])
+        id[..4].copy_from_slice(&[0x7f, 0x2c, 0x1a, 0xb4]);
     });
     assert_eq!(Presented::read(&as_ana).unwrap().account, ANA.account, "it says so");
     let refused = finish(&passkeys, &state, &as_ana, std::slice::from_ref(&ana));

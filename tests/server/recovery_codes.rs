@@ -211,7 +211,7 @@ async fn a_new_set_voids_the_one_before_and_needs_two_factors_proved_lately() {
     let asked = server.asks_second_factor(ANA).await;
     use_code(*server, &asked, &codes[1]).await.problem(401, "invalid_credentials");
     assert_eq!(use_code(*server, &asked, fresh[0]).await.json()["state"], "done");
-    server.clock.advance(Duration::from_mins(15));
+    server.clock.advance(Duration::from_mins(16));
     ask(&server, &session, Method::POST, path).await.problem(403, "step_up_required");
     server.stop().await;
 }

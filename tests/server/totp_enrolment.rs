@@ -2,7 +2,7 @@
 
 use crate::{
     authenticator::{Authenticator, recovery_codes},
-    person::text,
+    person::{PASSWORD, text},
     support::{TestOptions, TestServer, sealed},
 };
 use porteiro::domain::Clock as _;
@@ -137,7 +137,7 @@ async fn an_enrolment_needs_a_session_and_a_fresh_proof() {
     server.post_json("/flows", &begin, &[]).await.problem(401, "session_required");
     // Of one factor, where the account has no other: fifteen minutes.
     let ana = server.sign_in(ANA).await;
-    server.clock.advance(Duration::from_mins(15));
+    server.clock.advance(Duration::from_mins(16));
     let stale = server.begin_in(&ana, "enroll_totp").await.json();
     assert_eq!(text(&stale["state"]), "credential");
     assert!(names(&stale).contains(&"password"), "{stale}");
@@ -164,7 +164,11 @@ async fn an_application_is_replaced_with_the_former_one() {
     let refused = server.step_in(&session, &flow, "totp/options", json!({})).await;
     refused.problem(409, "step_not_available");
     let code = json!({ "code": former.code(server.clock.now()) });
-    let proved = server.step_in(&session, &flow, "totp", code).await.json();
+    let asked = server.step_in(&session, &flow, "totp", code).await.json();
+    assert!(names(&asked).contains(&"password"), "one factor is not enough: {asked}");
+    assert!(!names(&asked).contains(&"totp/options"), "{asked}");
+    let password = json!({ "password": PASSWORD });
+    let proved = server.step_in(&session, &flow, "password", password).await.json();
     assert_eq!(names(&proved), ["totp/options", "totp"], "{proved}");
     let options = server.step_in(&session, &flow, "totp/options", json!({})).await.json();
     let application = Authenticator::new(text(&options["secret"]));

@@ -93,7 +93,7 @@ async fn pool_rate(pool: &Arc<HashingPool>, phc: &str, measured: Duration) -> Ou
 }
 
 /// Hashes a second of the bare crate, a thread a core, at the priority of the pool's threads.
-pub fn bare_rate(measured: Duration) -> f64 {
+fn bare_rate(measured: Duration) -> f64 {
     let begun = Instant::now();
     let end = begun + measured;
     let hash = move || {

@@ -1,11 +1,11 @@
 //! A password storm: five times as many wrong passwords as the machine can hash, while clients go on
 //! asking for tokens.
 //!
-//! In each round tokens are asked for alone, the bare crate hashes alone, and then both are wanted at
-//! once. Tokens keep most of their rate, hashing keeps some of its own, and what cannot be hashed is
-//! told to come again (503); nothing is answered in any other way.
+//! In each round tokens are asked for alone, wrong passwords come alone, and then both come at once.
+//! Tokens keep most of their rate, hashing keeps some of its own, and what cannot be hashed is told to
+//! come again (503); nothing is answered in any other way.
 
-use super::{Load as _, passwords::bare_rate};
+use super::Load as _;
 use crate::{
     Outcome,
     connection::{Connection, fetch},
@@ -23,7 +23,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     task::JoinSet,
@@ -37,6 +37,9 @@ const TIMES: f64 = 5.0;
 
 /// A wrong password is answered after some time, so many wait at once.
 const CONNECTIONS: u32 = 96;
+
+/// How often each of them tries while it is found out how many can be hashed.
+const FINDING_OUT: Duration = Duration::from_millis(200);
 
 /// Wrong passwords in one flow, which takes ten at most.
 const TRIES: u32 = 8;
@@ -56,22 +59,29 @@ struct Storm {
 struct Round {
     alone: f64,
     tokens: f64,
-    bare: f64,
+    hashed_alone: f64,
     hashed: f64,
     shed: f64,
 }
 
 pub async fn measure(stage: &Stage, plan: Plan, rounds: usize) -> Outcome<Section> {
     let server = stage.start(Who::Porteiro).await?;
+    let stormed = Stormed::begin(&server, FINDING_OUT).await?;
+    tokio::time::sleep(plan.warm_up).await;
+    let watch = Watch::start(&server, &stormed).await?;
+    tokio::time::sleep(plan.measured).await;
+    let capacity = watch.stop(&server, &stormed).await?.hashed;
+    stormed.end().await?;
+    let every = Duration::from_secs_f64(f64::from(CONNECTIONS) / (capacity * TIMES));
     let mut shown = Vec::new();
     for number in 0..=rounds {
-        let round = one(stage, &server, plan).await?;
+        let round = one(stage, &server, plan, every).await?;
         eprintln!(
             "{NAME} {number}/{rounds} tokens {:.0}/s of {:.0}/s, hashes {:.1}/s of {:.1}/s, {:.0} % shed",
             round.tokens,
             round.alone,
             round.hashed,
-            round.bare,
+            round.hashed_alone,
             round.shed * 100.0
         );
         if number > 0 {
@@ -82,14 +92,18 @@ pub async fn measure(stage: &Stage, plan: Plan, rounds: usize) -> Outcome<Sectio
     let spread = |figure: fn(&Round) -> f64| Spread::of(shown.iter().map(figure));
     let mut section = Section::new("A password storm");
     section.line(&format!(
-        "{CONNECTIONS} connections send {TIMES} times as many wrong passwords as the bare crate hashes on \
-         these cores, for identifiers that no account has; {} others ask for tokens \
+        "{CONNECTIONS} connections send {TIMES} times as many wrong passwords as the server can hash, for \
+         identifiers that no account has; {} others ask for tokens \
          (client_credentials). The generator has a part of the same cores.",
         plan.connections
     ));
     section.table(&["what", "alone", "in the storm"]);
     section.row(&["tokens/s", &spread(|it| it.alone).text(0), &spread(|it| it.tokens).text(0)]);
-    section.row(&["hashes/s", &spread(|it| it.bare).text(1), &spread(|it| it.hashed).text(1)]);
+    section.row(&[
+        "hashes/s",
+        &spread(|it| it.hashed_alone).text(1),
+        &spread(|it| it.hashed).text(1),
+    ]);
     section.line(&format!(
         "Of the wrong passwords {} % were shed with 503; the others were answered with 401.",
         spread(|it| it.shed * 100.0).text(0)
@@ -101,7 +115,7 @@ pub async fn measure(stage: &Stage, plan: Plan, rounds: usize) -> Outcome<Sectio
     };
     section.verdicts.extend([
         judge(TOKENS_KEEP, "tokens/s ÷ alone", kept(|it| it.tokens / it.alone)),
-        judge(HASHING_KEEPS, "hashes/s ÷ the bare crate alone", kept(|it| it.hashed / it.bare)),
+        judge(HASHING_KEEPS, "hashes/s ÷ alone", kept(|it| it.hashed / it.hashed_alone)),
         Verdict {
             what: format!("{NAME}: the rest is shed with 503"),
             measured: format!("{:.0} %", kept(|it| it.shed) * 100.0),
@@ -112,38 +126,78 @@ pub async fn measure(stage: &Stage, plan: Plan, rounds: usize) -> Outcome<Sectio
     Ok(section)
 }
 
-async fn one(stage: &Stage, server: &Server, plan: Plan) -> Outcome<Round> {
+async fn one(stage: &Stage, server: &Server, plan: Plan, every: Duration) -> Outcome<Round> {
     let alone = tokens(stage, server, plan).await?;
-    let bare = bare_rate(plan.measured);
-    let storm = Arc::new(Storm::default());
-    let mut callers = JoinSet::new();
-    let every = Duration::from_secs_f64(f64::from(CONNECTIONS) / (bare * TIMES));
-    for _ in 0..CONNECTIONS {
-        let caller = Caller::open(server.address).await?;
-        callers.spawn(caller.storm(storm.clone(), every));
-    }
+    let stormed = Stormed::begin(server, every).await?;
     tokio::time::sleep(plan.warm_up).await;
-    let count = || {
-        let [judged, shed] = [&storm.judged, &storm.shed].map(|it| it.load(Relaxed));
-        (judged as f64, shed as f64)
-    };
-    let (hashes, (judged, shed)) = (hashes_done(server).await?, count());
-    let begun = std::time::Instant::now();
+    let watch = Watch::start(server, &stormed).await?;
+    tokio::time::sleep(plan.measured).await;
+    let hashed_alone = watch.stop(server, &stormed).await?.hashed;
+    let watch = Watch::start(server, &stormed).await?;
     let tokens = tokens(stage, server, plan).await?;
-    let took = begun.elapsed().as_secs_f64();
-    let (hashes_after, (judged_after, shed_after)) = (hashes_done(server).await?, count());
-    storm.over.store(true, Relaxed);
-    while let Some(done) = callers.join_next().await {
-        done??;
+    let Seen { hashed, shed } = watch.stop(server, &stormed).await?;
+    stormed.end().await?;
+    Ok(Round { alone, tokens, hashed_alone, hashed, shed })
+}
+
+/// A storm that goes on until it is ended.
+struct Stormed {
+    storm: Arc<Storm>,
+    callers: JoinSet<Outcome<()>>,
+}
+
+impl Stormed {
+    async fn begin(server: &Server, every: Duration) -> Outcome<Self> {
+        let (storm, mut callers) = (Arc::new(Storm::default()), JoinSet::new());
+        for _ in 0..CONNECTIONS {
+            let caller = Caller::open(server.address).await?;
+            callers.spawn(caller.storm(storm.clone(), every));
+        }
+        Ok(Self { storm, callers })
     }
-    let (judged, shed) = (judged_after - judged, shed_after - shed);
-    Ok(Round {
-        alone,
-        tokens,
-        bare,
-        hashed: (hashes_after - hashes) / took,
-        shed: shed / (judged + shed),
-    })
+
+    /// How many were judged and how many were shed so far.
+    fn counts(&self) -> (f64, f64) {
+        let [judged, shed] = [&self.storm.judged, &self.storm.shed].map(|it| it.load(Relaxed));
+        (judged as f64, shed as f64)
+    }
+
+    async fn end(mut self) -> Outcome<()> {
+        self.storm.over.store(true, Relaxed);
+        while let Some(done) = self.callers.join_next().await {
+            done??;
+        }
+        Ok(())
+    }
+}
+
+/// What is counted while something else goes on.
+struct Watch {
+    begun: Instant,
+    hashes: f64,
+    counts: (f64, f64),
+}
+
+struct Seen {
+    /// Hashes a second.
+    hashed: f64,
+    /// The part of all wrong passwords that was shed.
+    shed: f64,
+}
+
+impl Watch {
+    async fn start(server: &Server, stormed: &Stormed) -> Outcome<Self> {
+        let (hashes, counts) = (hashes_done(server).await?, stormed.counts());
+        Ok(Self { begun: Instant::now(), hashes, counts })
+    }
+
+    async fn stop(self, server: &Server, stormed: &Stormed) -> Outcome<Seen> {
+        let hashed = hashes_done(server).await? - self.hashes;
+        let took = self.begun.elapsed().as_secs_f64();
+        let (judged, shed) = stormed.counts();
+        let (judged, shed) = (judged - self.counts.0, shed - self.counts.1);
+        Ok(Seen { hashed: hashed / took, shed: shed / (judged + shed).max(1.0) })
+    }
 }
 
 /// Tokens a second.

@@ -58,6 +58,8 @@ mod tests {
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+    /// In seconds.
+    const DAY: i64 = 24 * 60 * 60;
 
     fn claims(acr: Option<&str>, age: i64) -> Claims<'static> {
         let mut claims = json!({
@@ -74,7 +76,6 @@ mod tests {
     fn a_token_is_enough_only_for_the_level_and_the_age_that_it_says() {
         let aal2 = Demand { level: Level::Aal2, max_age: None };
         let fresh = Demand { max_age: Some(Duration::from_mins(15)), ..aal2 };
-        const DAY: i64 = 24 * 60 * 60;
         for (acr, age, met, met_fresh) in [
             (Some("aal2"), 0, true, true),
             (Some("aal2"), 900, true, true),

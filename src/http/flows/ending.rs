@@ -472,8 +472,9 @@ async fn answer(
         let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
             cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
-            let keep = |person| known_browser::remember(app, source, person);
-            cookies.extend(over.person.as_ref().map(keep));
+            if let Some(person) = &over.person {
+                cookies.push(known_browser::remember(app, source, person).await);
+            }
         }
         if !source.has_scripts {
             outcome.session_token = Some(drawn.session.text);

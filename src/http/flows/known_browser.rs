@@ -36,19 +36,36 @@ struct Statement {
     /// When they last proved two factors here. A sign-in that was spared the question keeps it as it
     /// was: else a browser would be remembered for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    f: Option<Timestamp>,
+    f: Option<BothProved>,
+}
+
+/// Two factors of a person, proved in this browser.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct BothProved {
+    t: Timestamp,
+    /// The epoch of the account: a recovery ends what was remembered before it.
+    e: u64,
 }
 
 /// Returns the cookie of a browser in which this person has just signed in.
-pub fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
-    let now = app.clock.now();
-    let former = read(app, source).filter(|former| former.a == person.account);
-    let both = person.evidence.level(now) >= Some(Level::Aal2);
-    let f = if both { Some(now) } else { former.and_then(|former| former.f) };
-    let statement = Statement { a: person.account.clone(), b: draw_id(&*app.dice), t: now, f };
+pub async fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
+    let (a, b, t) = (person.account.clone(), draw_id(&*app.dice), app.clock.now());
+    let statement = Statement { a, b, t, f: both_proved(app, source, person).await };
     let content = serde_json::to_vec(&statement).expect("plain data with text keys is JSON");
     let sealed = app.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
     app.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)
+}
+
+/// Says when two factors were last proved in this browser, where the operator lets that count.
+async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Option<BothProved> {
+    app.lifetimes.remember_device?;
+    let now = app.clock.now();
+    if person.evidence.level(now) >= Some(Level::Aal2) {
+        // Where it cannot be read the browser is not remembered, and the person is asked again.
+        let seen = app.accounts.look_anew(&person.account).await.ok()?;
+        return seen.machine.known().map(|known| BothProved { t: now, e: known.epoch });
+    }
+    read(app, source).filter(|former| former.a == person.account)?.f
 }
 
 /// Returns the id under which attempts of this browser against this account are counted, if the
@@ -60,7 +77,7 @@ pub fn find(app: &App, source: &RequestSource, account: &account::Known) -> Opti
 }
 
 /// Tells whether this person need not be asked for a second factor in this browser: two were proved
-/// here not long ago, and neither of them was changed since.
+/// here not long ago, neither of them was changed since, and the account was not recovered.
 pub async fn is_remembered(
     app: &App,
     source: &RequestSource,
@@ -68,12 +85,13 @@ pub async fn is_remembered(
 ) -> Result<bool, HydrateError> {
     let Some(kept) = app.lifetimes.remember_device else { return Ok(false) };
     let statement = read(app, source).filter(|statement| statement.a == account);
-    let Some(proved_at) = statement.and_then(|statement| statement.f) else { return Ok(false) };
+    let Some(proved) = statement.and_then(|statement| statement.f) else { return Ok(false) };
     let seen = app.accounts.look_anew(account).await?;
     let Some(known) = seen.machine.known() else { return Ok(false) };
     let changed = [known.credentials.password_since(), known.credentials.totp_since()];
-    let unchanged = changed.into_iter().flatten().all(|at| at <= proved_at);
-    Ok(unchanged && app.clock.now().since(proved_at) < kept)
+    let unchanged = changed.into_iter().flatten().all(|at| at <= proved.t);
+    let is_recent = app.clock.now().since(proved.t) < kept;
+    Ok(unchanged && is_recent && proved.e == known.epoch)
 }
 
 /// Reads the cookie, if it is one of ours.

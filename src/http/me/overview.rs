@@ -3,6 +3,7 @@
 use super::caller::SignedIn;
 use crate::{
     domain::{
+        Timestamp,
         account::Known,
         assurance::{Level, amr},
     },
@@ -77,7 +78,7 @@ pub async fn get(
         assurance: Assurance {
             reached: evidence.level(now).map(Level::name),
             methods: amr(&evidence.methods()),
-            auth_time: evidence.last().map(|at| at.seconds()),
+            auth_time: evidence.last().map(Timestamp::seconds),
         },
         credentials,
     })

@@ -11,11 +11,13 @@ use crate::{
         Timestamp,
         account::{Command, Known, LONGEST_PASSKEY_NAME, Passkey as Held, Refusal},
         is_hidden,
+        message::MailContent,
     },
     http::{
         answer::{error::Problem, private_json},
         app::App,
         extract::{context::RequestContext, json::Json},
+        facts::notice::telling,
         time::rfc3339,
     },
 };
@@ -126,12 +128,17 @@ async fn change(
     command: Command,
 ) -> Result<Option<Response>, Problem> {
     let known: Known = caller.known(app).await?;
-    if known.credentials.passkey(id).is_none() {
-        return Err(Problem::NOT_FOUND);
-    }
+    let name = known.credentials.passkey(id).ok_or(Problem::NOT_FOUND)?.name.clone();
     if let Some(refused) = step_up::demand(app, caller, &known).await? {
         return Ok(Some(refused));
     }
+    // A person who did not do it learns of it at once.
+    let command = match command {
+        Command::RemovePasskey { .. } => {
+            telling(app, &known, MailContent::PasskeyRemoved { name }, command)
+        }
+        other => other,
+    };
     match app.account_entities.ask(&caller.context, &known.id, command).await {
         Ok(_) => {}
         Err(Failure::Refused(Refusal::NoSuchPasskey)) => return Err(Problem::NOT_FOUND),
