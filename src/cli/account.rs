@@ -83,7 +83,7 @@ async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
     let workbench = open_workbench(&loaded).await?;
     let invited = provisioning::invite(
         &workbench,
-        Invite {
+        &Invite {
             email: &email,
             organization: &organization,
             roles: &roles,
