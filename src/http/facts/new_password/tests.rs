@@ -110,7 +110,6 @@ fn an_account_says_which_names_are_its_persons() {
         profile: serde_json::from_value(profile).unwrap(),
         created_at: Timestamp::NEVER,
         updated_at: Timestamp::NEVER,
-        epoch: 0,
     };
     let context = About::account(&known).add_to(Context::default());
     let judged = |text: &str| Policy::default().check(&Password::read(text).unwrap(), &context);
