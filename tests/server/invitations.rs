@@ -40,7 +40,7 @@ async fn try_inviting(
     let (link, mail) = (&link, Some(Locale::English));
     let invited = invite(
         &workbench,
-        Invite { email, organization, roles: &roles, administrator, link, mail },
+        &Invite { email, organization, roles: &roles, administrator, link, mail },
     )
     .await;
     workbench.close().await;
