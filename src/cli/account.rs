@@ -81,18 +81,15 @@ async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
     };
     let mails = loaded.config.mail.transport.is_some() || is_development(&loaded);
     let workbench = open_workbench(&loaded).await?;
-    let invited = provisioning::invite(
-        &workbench,
-        Invite {
-            email: &email,
-            organization: &organization,
-            roles: &roles,
-            administrator,
-            link: &link,
-            mail: mails.then_some(locale(&loaded.config)),
-        },
-    );
-    let invited = invited.await;
+    let asked = Invite {
+        email: &email,
+        organization: &organization,
+        roles: &roles,
+        administrator,
+        link: &link,
+        mail: mails.then_some(locale(&loaded.config)),
+    };
+    let invited = provisioning::invite(&workbench, &asked).await;
     workbench.close().await;
     let Invited { id, link, roles } = invited?;
     if json {

@@ -35,8 +35,8 @@ mod tests {
     use super::*;
 
     fn solve(bits: u32, challenge: &str, email: &str) -> String {
-        let answers = (0_u32..).map(|number| number.to_string());
-        answers.into_iter().find(|answer| is_solved(bits, challenge, email, answer)).unwrap()
+        let mut answers = (0_u32..).map(|number| number.to_string());
+        answers.find(|answer| is_solved(bits, challenge, email, answer)).unwrap()
     }
 
     #[test]
@@ -51,12 +51,12 @@ mod tests {
 
     #[test]
     fn an_answer_is_bounded() {
-        let padded = (0_u64..).map(|number| format!("{number:0>65}"));
+        let mut padded = (0_u64..).map(|number| format!("{number:0>65}"));
         let solving = |answer: &String| {
             let digest = Sha256::digest(format!("flow:ana@acme.test:{answer}"));
             digest[0] == 0
         };
-        let long = padded.into_iter().find(solving).unwrap();
+        let long = padded.find(solving).unwrap();
         assert!(!is_solved(8, "flow", "ana@acme.test", &long));
     }
 }

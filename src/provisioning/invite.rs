@@ -82,7 +82,7 @@ pub enum InviteError {
 }
 
 /// Makes an invitation, and leaves a mail with its link.
-pub async fn invite(workbench: &Workbench, invite: Invite<'_>) -> Result<Invited, InviteError> {
+pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invited, InviteError> {
     let (vault, dice) = (workbench.vault(), workbench.dice());
     let id = draw_id(dice);
     let token = OpaqueKind::Invitation.mint(&id, &vault, dice);

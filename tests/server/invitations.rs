@@ -33,13 +33,14 @@ async fn try_inviting(
 ) -> Result<String, InviteError> {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
     let dice = Arc::new(SystemDice);
-    let workbench = Workbench::open(&server.url, &folder, server.clock.clone(), dice).await.unwrap();
+    let workbench =
+        Workbench::open(&server.url, &folder, server.clock.clone(), dice).await.unwrap();
     let roles: Vec<String> = roles.iter().map(|&role| role.to_owned()).collect();
     let link = |token: &str| format!("https://id.example.com/sign-up?token={token}");
     let (link, mail) = (&link, Some(Locale::English));
     let invited = invite(
         &workbench,
-        Invite { email, organization, roles: &roles, administrator, link, mail },
+        &Invite { email, organization, roles: &roles, administrator, link, mail },
     )
     .await;
     workbench.close().await;

@@ -96,7 +96,8 @@ async fn mail_alone_takes_no_account_over_that_has_a_second_factor() {
     // However long one waits, and whatever one asks for.
     server.clock.advance(Duration::from_mins(14));
     for step in ["passkey/create_options", "passkey/create", "skip", "totp", "recovery_code"] {
-        let refused = server.step(&flow, step, json!({ "code": "123456" })).await;
+        let body = json!({ "code": "123456", "credential": {} });
+        let refused = server.step(&flow, step, body).await;
         assert!([404, 409].contains(&refused.status.as_u16()), "{step}: {refused:?}");
     }
     assert_eq!(choose(&server, &flow).await.json()["state"], "done");

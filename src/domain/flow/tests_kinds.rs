@@ -130,7 +130,7 @@ fn recovering(methods: &[Method]) -> (Flow, Seed) {
     take(&mut flow, &seed, held("ana")).outcome.unwrap();
     let proved = take(&mut flow, &seed, present("ana", Some(3), methods));
     assert_eq!(proved.effects.dispatches.len(), 1, "the address is told at once");
-    assert!(proved.effects.records.iter().any(|record| *record == started()));
+    assert!(proved.effects.records.contains(&started()));
     proved.outcome.unwrap();
     (flow, seed)
 }
