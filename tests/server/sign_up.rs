@@ -196,7 +196,7 @@ async fn a_proof_of_work_is_for_one_flow_and_one_address() {
         let challenge = text(&flow["proof_of_work"]["challenge"]).to_owned();
         let solved =
             |answer: &String| Sha256::digest(format!("{challenge}:{email}:{answer}"))[0] == 0;
-        (0..).map(|number: u32| number.to_string()).find(solved).unwrap()
+        (0..u32::MAX).map(|number| number.to_string()).find(solved).unwrap()
     };
     let email = "eva@acme.test";
     let missing = server.step(&flow, "profile", json!({ "email": email })).await;

@@ -108,6 +108,7 @@ fn an_account_says_which_names_are_its_persons() {
         email_verified: true,
         credentials: Credentials::default(),
         profile: serde_json::from_value(profile).unwrap(),
+        epoch: 0,
         created_at: Timestamp::NEVER,
         updated_at: Timestamp::NEVER,
     };
