@@ -10,6 +10,7 @@
 //! A flow's id holds, sealed, how it began ([`ticket`]), so that nothing is stored before its first
 //! step. It belongs to the channel that began it: a browser by its cookie, a program by the id.
 
+mod answering;
 mod begin;
 mod document;
 mod ending;

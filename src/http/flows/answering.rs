@@ -1,0 +1,160 @@
+//! What is drawn for a flow that may end now, and the answer when it has.
+
+use super::{
+    document::{Document, Outcome, Shown},
+    known_browser,
+    opened::Opened,
+};
+use crate::{
+    crypto::{Minted, OpaqueKind, draw_id},
+    domain::{
+        Context,
+        assurance::{Level, Method},
+        flow::{Channel, Flow, Fresh, Over, SessionChange, Stage},
+        grant::Person,
+        throttle,
+    },
+    http::{
+        answer::{error::Problem, redirect::redirect_with_code},
+        app::App,
+        extract::cookies::with_cookie,
+    },
+};
+use axum::response::{IntoResponse as _, Response};
+use zeroize::Zeroizing;
+
+/// An answer, and whether the person has proved enough by now.
+pub struct Answered {
+    pub response: Response,
+    pub authenticated: bool,
+}
+
+/// Tokens drawn for a flow that may end with this step.
+pub(super) struct Drawn {
+    pub(super) session: Minted,
+    pub(super) code: Minted,
+    pub(super) fresh: Fresh,
+}
+
+/// A flow in which a person acts.
+pub(super) struct Acting<'a> {
+    pub(super) opened: &'a Opened,
+    pub(super) context: Context,
+}
+
+pub(super) fn ended_by(over: &Over, drawn: &Drawn) -> bool {
+    over.finished.as_ref().is_some_and(|finished| finished.family_id == drawn.fresh.family_id)
+}
+
+pub(super) fn changes(over: &Over) -> Option<SessionChange> {
+    over.finished.as_ref()?.session.as_ref().map(|session| session.change)
+}
+
+pub(super) fn draw(
+    app: &App,
+    acting: &Acting<'_>,
+    present: Option<String>,
+    remembered: bool,
+) -> Drawn {
+    let (vault, dice) = (app.vault.now(), &*app.dice);
+    let (session_id, family_id) = (draw_id(dice), draw_id(dice));
+    // A flow that began in a session goes on in it, whatever session this request comes with.
+    let began_in = acting.opened.seed.signed_in.as_ref().map(|signed_in| &signed_in.session);
+    let owner = began_in.or(present.as_ref()).unwrap_or(&session_id);
+    let session = OpaqueKind::Session.mint(owner, &vault, dice);
+    let code = OpaqueKind::AuthorizationCode.mint(&family_id, &vault, dice);
+    let fresh = Fresh {
+        session_id,
+        session_token: session.fingerprint,
+        session_idle: app.lifetimes.session_idle,
+        session_ceiling: app.lifetimes.session_ceiling,
+        device: acting.context.device(),
+        remembered,
+        family_id,
+        code: code.fingerprint,
+        code_lives: app.lifetimes.authorization_code,
+        present,
+    };
+    Drawn { session, code, fresh }
+}
+
+/// Answers; nothing that could fail is awaited for its own sake any more.
+pub(super) async fn answer(
+    app: &App,
+    acting: &Acting<'_>,
+    flow: Flow,
+    (drawn, recovery_codes): (Drawn, Vec<Zeroizing<String>>),
+) -> Result<Answered, Problem> {
+    let Acting { opened, context } = acting;
+    let Opened { id, seed, source, .. } = opened;
+    let over = match &flow {
+        Flow::Over(over) if ended_by(over, &drawn) => over,
+        going_on => {
+            let authenticated = match going_on {
+                Flow::Open(open) => {
+                    matches!(open.stage, Stage::Organization | Stage::Consent | Stage::Confirm)
+                }
+                Flow::Over(_) | Flow::Unborn => false,
+            };
+            let outcome = Outcome { recovery_codes, ..Outcome::default() };
+            let outcome = (!outcome.recovery_codes.is_empty()).then_some(outcome);
+            let shown = Shown { id, seed, flow: going_on, outcome };
+            let response = Document::of(app, shown).await?.into_response();
+            return Ok(Answered { response, authenticated });
+        }
+    };
+    let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
+    let granted = over.finished.as_ref().is_some_and(|finished| finished.granted);
+    if let Some(request) = seed.request.as_ref().filter(|_| granted) {
+        let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
+        outcome.redirect_to = Some(to);
+        app.note_use(context, &request.client_id).await;
+    }
+    let mut cookies = Vec::new();
+    let change = changes(over);
+    if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
+        if let Some(person) = &over.person {
+            forgive(app, context, person).await;
+        }
+        let seconds = app.lifetimes.session_ceiling.as_secs();
+        if seed.channel != Channel::Program {
+            cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
+            if let Some(person) = &over.person {
+                cookies.push(known_browser::remember(app, source, person).await);
+            }
+        }
+        if !source.has_scripts {
+            outcome.session_token = Some(drawn.session.text);
+        }
+    }
+    if change == Some(SessionChange::Ended) && seed.channel != Channel::Program {
+        cookies.push(app.cookies.end_session());
+    }
+    let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
+    let document = Document::of(app, shown).await?;
+    let response = cookies
+        .into_iter()
+        .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
+    Ok(Answered { response, authenticated: true })
+}
+
+/// Ends the failures in a row of what the person did not use: another way in clears them. What was used
+/// is cleared where it was charged, which may be the allowance of a known browser. A second factor
+/// is cleared by two factors alone.
+async fn forgive(app: &App, context: &Context, person: &Person) {
+    // What cannot be read stays charged, which keeps no person out of the way they came in by.
+    let Ok(seen) = app.accounts.look(&person.account).await else { return };
+    let Some(known) = seen.machine.known() else { return };
+    let has_both = person.evidence.level(app.clock.now()) >= Some(Level::Aal2);
+    for (authenticator, charged_to) in throttle::charged_to(known) {
+        let cleared = match authenticator {
+            throttle::PASSWORD => !person.evidence.has(Method::Password),
+            throttle::TOTP => has_both && !person.evidence.has(Method::Totp),
+            throttle::RECOVERY_CODE => has_both && !person.evidence.has(Method::RecoveryCode),
+            _ => false,
+        };
+        if cleared {
+            app.attempts.clear(context, authenticator, &charged_to);
+        }
+    }
+}
