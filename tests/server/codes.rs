@@ -225,6 +225,12 @@ async fn mail_is_in_the_language_of_the_person() {
     let portuguese = sent(&server, &begin(&server, "rui@acme.test").await, "email_code/send").await;
     assert_ne!(english["subject"], portuguese["subject"]);
     assert!(text(&portuguese["subject"]).contains("código"), "{portuguese}");
+    // Ana has not said hers: her program says which she likes.
+    let flow = begin(&server, "ana@acme.test").await;
+    let path = format!("/flows/{}/email_code/send", text(&flow["id"]));
+    server.post_json(&path, &json!({}), &[("accept-language", "pt-PT, en;q=0.5")]).await;
+    eventually("a third mail", async || mails(&server).await.len() == 3).await;
+    assert_eq!(mails(&server).await[0]["subject"], portuguese["subject"]);
     server.stop().await;
 }
 

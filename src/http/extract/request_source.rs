@@ -4,7 +4,7 @@ use super::cookies::{CookieNames, cookie};
 use crate::http::{answer::error::Problem, app::App};
 use crate::{
     crypto::{Dice, draw_text},
-    domain::{Fingerprint, flow::Channel},
+    domain::{Fingerprint, Locale, flow::Channel},
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use zeroize::Zeroizing;
@@ -26,6 +26,8 @@ pub struct RequestSource {
     pub session_by_cookie: bool,
     /// Says that a person signed in here before; sealed.
     pub known_browser: Option<Zeroizing<String>>,
+    /// The language that the caller likes best of those that we have.
+    pub locale: Option<Locale>,
 }
 
 /// How long a browser keeps what tells it from others: longer than any flow.
@@ -48,6 +50,7 @@ impl RequestSource {
             session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
             known_browser: cookie(headers, names.known_browser)
                 .map(|statement| Zeroizing::new(statement.to_owned())),
+            locale: locale(headers),
         }
     }
 
@@ -117,6 +120,18 @@ fn thousandths(text: &str) -> Option<u16> {
     }
 }
 
+/// Returns the language that `Accept-Language` likes best of those that we have (RFC 9110 §12.5.4).
+fn locale(headers: &HeaderMap) -> Option<Locale> {
+    let lines = headers.get_all(header::ACCEPT_LANGUAGE).iter();
+    let ranges = lines.filter_map(|value| value.to_str().ok()).flat_map(|line| line.split(','));
+    let liked = ranges.filter_map(media_range).filter(|range| range.1 > 0);
+    let known = liked.filter_map(|(tag, quality)| Some((Locale::of_tag(&tag)?, quality)));
+    let mut known: Vec<(Locale, u16)> = known.collect();
+    // Stable: of two that are liked as well as each other, the one that was named first.
+    known.sort_by_key(|range| std::cmp::Reverse(range.1));
+    known.first().map(|range| range.0)
+}
+
 /// Tells whether a browser says that another site had it ask (Fetch Metadata).
 pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
     let cross_site = |site: &HeaderValue| site.as_bytes().eq_ignore_ascii_case(b"cross-site");
@@ -159,6 +174,20 @@ mod tests {
 
     fn source(pairs: &[(&'static str, &str)]) -> RequestSource {
         RequestSource::of(&headers(pairs), CookieNames::new("https://id.example"))
+    }
+
+    #[test]
+    fn the_language_is_the_one_that_is_liked_best_of_ours() {
+        let of = |text: &str| {
+            locale(&HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, text.parse().unwrap())]))
+        };
+        assert_eq!(of("de, pt-PT;q=0.8, en;q=0.7"), Some(Locale::Portuguese));
+        assert_eq!(of("en, pt"), Some(Locale::English));
+        assert_eq!(of("en;q=0, pt-BR;q=0.1"), Some(Locale::Portuguese));
+        for none in ["de", "*", "", ";;q", "en;q=0"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+        assert_eq!(locale(&HeaderMap::new()), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     domain::{
         Locale,
         account::{Account, Known, normalise_email},
-        flow::{Open, Proved},
+        flow::{Applicant, Open, Proved},
         message::MailContent,
     },
     http::{answer::error::Problem, flows::problems::NOT_NOW},
@@ -27,8 +27,8 @@ pub struct Recipient {
     pub charged_to: String,
     seen: Arc<Hydrated<Account>>,
     purpose: Purpose,
-    /// The id of the account that the person would make, where they ask for one.
-    applicant: Option<String>,
+    /// The account that the person would make, where they ask for one.
+    applicant: Option<Box<Applicant>>,
 }
 
 /// What a code or a link is for.
@@ -72,9 +72,9 @@ impl Recipient {
         match (self.purpose, self.account(), &self.applicant) {
             // The address is taken: the mail says so, and no code is right.
             (Purpose::SignUp, Some(_), _) | (_, None, None) => None,
-            (Purpose::SignUp, None, Some(account)) => Some(Proved {
+            (Purpose::SignUp, None, Some(applicant)) => Some(Proved {
                 step,
-                account: account.clone(),
+                account: applicant.account.clone(),
                 version: None,
                 methods: Vec::new(),
                 spends: None,
@@ -87,8 +87,11 @@ impl Recipient {
 
     /// Returns the language of the person, where they have said it.
     pub fn locale(&self) -> Option<Locale> {
-        let claim = self.account().and_then(|known| known.claim("locale"))?;
-        claim.as_str().and_then(Locale::of_tag)
+        match (self.account(), &self.applicant) {
+            (Some(known), _) => known.claim("locale")?.as_str().and_then(Locale::of_tag),
+            (None, Some(applicant)) => applicant.locale.as_deref().and_then(Locale::of_tag),
+            (None, None) => None,
+        }
     }
 
     /// Returns what the mail says.
@@ -130,7 +133,7 @@ impl StepRequest<'_> {
             Some(known) => known.email.clone(),
             None => written.trim().to_owned(),
         };
-        let applicant = applicant.map(|one| one.account.clone());
+        let applicant = applicant.cloned();
         Ok(Recipient { email, charged_to, seen, purpose, applicant })
     }
 }

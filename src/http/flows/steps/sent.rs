@@ -9,7 +9,7 @@ use super::{
 use crate::{
     crypto::{Dice, draw, draw_text},
     domain::{
-        Dispatch, Fingerprint, Timestamp, account,
+        Dispatch, Fingerprint, Locale, Timestamp, account,
         flow::{Held, HeldContent, Message, Open, Proved, Role, Step as Command},
         message::{Mail, Sms, SmsContent},
     },
@@ -79,6 +79,12 @@ impl StepRequest<'_> {
         Ok(())
     }
 
+    /// Returns the language to write in: the person's, else the caller's, else the installation's.
+    fn language(&self, recipient: &Recipient) -> Locale {
+        let asked = || self.opened.source.locale;
+        recipient.locale().or_else(asked).unwrap_or(self.app.locale)
+    }
+
     /// Sends a code or link by mail and shows the flow.
     pub(super) async fn send_mail(
         &self,
@@ -93,7 +99,7 @@ impl StepRequest<'_> {
         let content = self.held(&sending, &text, recipient.proved_by(sending.step));
         let mail = Mail {
             to: recipient.email.clone(),
-            locale: recipient.locale().unwrap_or(self.app.locale),
+            locale: self.language(&recipient),
             content: recipient.content(sent(text)),
         };
         let dispatch = mail.dispatch(content.expires_at);
@@ -120,7 +126,7 @@ impl StepRequest<'_> {
             },
             // As long as a number is.
             to: phone.unwrap_or_else(|| "+000000000000".to_owned()),
-            locale: recipient.locale().unwrap_or(self.app.locale),
+            locale: self.language(&recipient),
         };
         let dispatch = sms.dispatch(held.expires_at);
         self.hold(sending.by, held, Some(dispatch)).await
