@@ -3,7 +3,7 @@
 //! Case, spaces and `-_.,` do not count. A password is on the list if it is
 //!
 //! 1. a unit that is repeated, and is shorter than a password may be: `passwordpassword`, `abcabcabc`;
-//! 2. a walk over a keyboard, the alphabet or the digits ([`patterns`]);
+//! 2. a walk over a keyboard, the alphabet or the digits (`patterns`);
 //! 3. a line of `common.txt`, also with digits and signs that stand for letters: `p@ssw0rd`;
 //! 4. one of 2 and 3, a line that is repeated, or up to four letters that are, with digits and signs
 //!    around it, which are few, or themselves 1 or 2.
