@@ -56,7 +56,7 @@ impl fmt::Debug for Invited {
     }
 }
 
-/// Why nobody was invited.
+/// Why no person was invited.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
     #[error("`{0}` is no e-mail address")]

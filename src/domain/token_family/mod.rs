@@ -223,7 +223,7 @@ impl TokenFamily {
             .recording(grant.record("token_family.revoked"))
     }
 
-    /// Ends it because its account was recovered, whoever its client is.
+    /// Ends it because its account was recovered, for every client.
     fn end(&self) -> Decision<Self> {
         if let Self::Unborn = self {
             return Decision::refuse(Refusal::Unknown);

@@ -38,7 +38,7 @@ impl Goal for Invitation {
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         let Some(invited) = &open.seed.invited else { return Next::Fail(Denial::OtherPerson) };
         match &invited.account {
-            // Whoever else signs in here was not invited.
+            // Another person who signs in here was not invited.
             Some(account) if *account != case.person.account => {
                 return Next::Fail(Denial::OtherPerson);
             }
