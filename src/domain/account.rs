@@ -35,7 +35,7 @@ pub use profile::Profile;
 pub use shape::ADDRESS_MEMBERS;
 
 use super::{
-    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    Decision, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp,
     epoch::is_first,
     message::{Mail, NOTICE_LIFETIME},
 };
@@ -242,8 +242,13 @@ impl Known {
         }
     }
 
+    /// Returns the language of the person, where they have said one that we have.
+    pub fn locale(&self) -> Option<Locale> {
+        self.profile.claim("locale")?.as_str().and_then(Locale::of_tag)
+    }
+
     /// Returns the address under which the account is found.
-    fn normalised_email(&self) -> String {
+    pub fn normalised_email(&self) -> String {
         // What is stored was an address when it was taken; otherwise it is its own name.
         normalise_email(&self.email).unwrap_or_else(|| self.email.clone())
     }

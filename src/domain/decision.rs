@@ -139,6 +139,7 @@ impl Requirement {
 }
 
 /// A message for the outside world, delivered at least once after the commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// Which courier delivers it: `mail`, `sms`, `webhook` …
     pub topic: &'static str,

@@ -17,10 +17,7 @@
 //! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
 //! costs no writes. An exhausted throttle is recorded once.
 
-use super::{
-    Decision, Machine, Rate, Record, Timestamp,
-    account::{self, normalise_email},
-};
+use super::{Decision, Machine, Rate, Record, Timestamp, account};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -35,7 +32,7 @@ pub const RECOVERY_CODE: &str = "recovery_code";
 
 /// Lists what may be held against an account: each authenticator, and what it is charged to.
 pub fn charged_to(account: &account::Known) -> [(&'static str, String); 3] {
-    let address = normalise_email(&account.email).unwrap_or_else(|| account.email.clone());
+    let address = account.normalised_email();
     [(PASSWORD, address), (TOTP, account.id.clone()), (RECOVERY_CODE, account.id.clone())]
 }
 

@@ -46,6 +46,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use tokio::sync::watch;
+use url::Url;
 
 /// What handlers share; clones are the same.
 #[derive(Clone)]
@@ -196,6 +197,14 @@ impl App {
                 voice: Voice::Problem,
             },
         })))
+    }
+
+    /// Returns a page for people with these parameters: the one of `[links]`, or our own.
+    pub(super) fn page(&self, link: Option<&Url>, path: &str, query: &[(&str, &str)]) -> String {
+        let own = || Url::parse(&format!("{}{path}", self.issuer));
+        let mut page = link.cloned().map_or_else(own, Ok).expect("an issuer is an origin");
+        page.query_pairs_mut().extend_pairs(query);
+        page.into()
     }
 
     pub fn vitals(&self) -> Arc<Vitals> {

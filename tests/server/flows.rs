@@ -1,6 +1,8 @@
 //! Flows beside the first sign-in: other kinds, more assurance, browsers that are known.
 
 use crate::{
+    authenticator::Authenticator,
+    browser::Browser,
     http::Answer,
     person::{PASSWORD, claims, parameter, redirect, text},
     shared::eventually,
@@ -13,20 +15,13 @@ use porteiro::{
         password::{Memory, PasswordCost, hash},
     },
     domain::{
-        Clock as _, Timestamp,
+        Clock as _,
         account::{self, Account, EMAIL_ADDRESSES, PasswordHash},
     },
     system::Workbench,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
-
-/// The code of the authenticator application that Dora has enrolled.
-fn code(now: Timestamp) -> String {
-    let secret = totp_rs::Secret::new_stack(*b"12345678901234567890");
-    let application = totp_rs::Builder::new().with_secret(secret).build_noncompliant();
-    application.generate(now.seconds().cast_unsigned()).to_string()
-}
 
 /// Signs in Dora with both of her factors.
 async fn dora(server: &TestServer) -> String {
@@ -36,21 +31,11 @@ async fn dora(server: &TestServer) -> String {
         (&asked["state"], &asked["assurance"]["required"]),
         (&json!("second_factor"), &json!("aal2"))
     );
-    let done = server.step(&begun, "totp", json!({ "code": code(server.clock.now()) })).await;
+    let done = server
+        .step(&begun, "totp", json!({ "code": Authenticator::of_dora().code(server.clock.now()) }))
+        .await;
     assert_eq!(done.json()["assurance"]["reached"], "aal2", "{done:?}");
     text(&done.json()["result"]["session_token"]).to_owned()
-}
-
-/// Takes a step in a session, as a program does.
-async fn step_in(
-    server: &TestServer,
-    session: &str,
-    flow: &Value,
-    step: &str,
-    body: Value,
-) -> Answer {
-    let path = format!("/flows/{}/{step}", text(&flow["id"]));
-    server.post_json(&path, &body, &[("x-session-token", session)]).await
 }
 
 async fn level_of(server: &TestServer, answer: &Answer) -> String {
@@ -78,8 +63,8 @@ async fn two_factors_lapse_and_a_client_that_wants_them_has_the_second_asked_for
         ("second_factor", "aal2")
     );
     assert_eq!(asked["steps"][0]["name"], "totp");
-    let body = json!({ "code": code(server.clock.now()) });
-    let done = step_in(&server, &session, &asked, "totp", body).await;
+    let body = json!({ "code": Authenticator::of_dora().code(server.clock.now()) });
+    let done = server.step_in(&session, &asked, "totp", body).await;
     assert_eq!(level_of(&server, &done).await, "aal2");
     // More was proved: the session goes on under a new token.
     let renewed = text(&done.json()["result"]["session_token"]).to_owned();
@@ -116,50 +101,19 @@ async fn a_person_signs_out_once_they_have_confirmed_it() {
     let header = [("x-session-token", session.as_str())];
     let flow = server.post_json("/flows", &begin, &header).await.json();
     assert_eq!((text(&flow["state"]), text(&flow["steps"][0]["name"])), ("confirm", "confirm"));
-    let refused = step_in(&server, &session, &flow, "confirm", json!({ "decision": "deny" })).await;
+    let refused = server.step_in(&session, &flow, "confirm", json!({ "decision": "deny" })).await;
     assert_eq!(refused.json()["state"], "failed", "{refused:?}");
     assert_eq!(server.authorize_in(&session, "web", &[]).await.json()["state"], "done");
     let flow = server.post_json("/flows", &begin, &header).await.json();
     let consent = json!({ "decision": "allow" });
-    step_in(&server, &session, &flow, "consent", consent.clone())
+    server
+        .step_in(&session, &flow, "consent", consent.clone())
         .await
         .problem(409, "step_not_available");
-    let done = step_in(&server, &session, &flow, "confirm", consent).await;
+    let done = server.step_in(&session, &flow, "confirm", consent).await;
     assert_eq!(done.json()["state"], "done", "{done:?}");
     assert_eq!(server.authorize_in(&session, "web", &[]).await.json()["state"], "identify");
     server.stop().await;
-}
-
-/// A browser that goes through sign-in flows and keeps its cookies.
-struct Browser<'a> {
-    server: &'a TestServer,
-    cookies: Vec<String>,
-}
-
-impl Browser<'_> {
-    async fn post(&mut self, path: &str, body: &Value) -> Answer {
-        let cookies = self.cookies.join("; ");
-        let headers = [("sec-fetch-site", "same-origin"), ("cookie", cookies.as_str())];
-        let answer = self.server.post_json(path, body, &headers).await;
-        for cookie in answer.headers.get_all("set-cookie") {
-            let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
-            let name = pair.split('=').next().unwrap().to_owned();
-            self.cookies.retain(|held| held.split('=').next() != Some(&*name));
-            self.cookies.push(pair);
-        }
-        answer
-    }
-
-    async fn password(&mut self, email: &str, password: &str) -> Answer {
-        let flow = self.post("/flows", &json!({ "kind": "sign_in" })).await.json();
-        let path = |step: &str| format!("/flows/{}/{step}", text(&flow["id"]));
-        self.post(&path("identifier"), &json!({ "identifier": email })).await;
-        self.post(&path("password"), &json!({ "password": password })).await
-    }
-
-    fn forget_session(&mut self) {
-        self.cookies.retain(|cookie| !cookie.starts_with("porteiro="));
-    }
 }
 
 #[tokio::test]
@@ -201,7 +155,10 @@ async fn a_known_browser_is_no_factor() {
     let mut known = Browser { server: &server, cookies: Vec::new() };
     let first = known.password("dora@acme.test", PASSWORD).await.json();
     let totp = format!("/flows/{}/totp", text(&first["id"]));
-    let done = known.post(&totp, &json!({ "code": code(server.clock.now()) })).await.json();
+    let done = known
+        .post(&totp, &json!({ "code": Authenticator::of_dora().code(server.clock.now()) }))
+        .await
+        .json();
     assert_eq!(done["state"], "done", "{done}");
     known.forget_session();
     assert!(known.cookies.iter().any(|cookie| cookie.starts_with("porteiro-known=")));

@@ -14,6 +14,7 @@ mod authenticator;
 mod authorization;
 mod authorize_answers;
 mod binary;
+mod browser;
 mod changing;
 mod channels;
 mod chromium;

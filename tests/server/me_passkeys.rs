@@ -5,7 +5,7 @@ use crate::{
     mails::wait_for,
     me::{ask, delete_in, get_in, records},
     person::{PASSWORD, text},
-    step_up::{add_passkey, code, dora, reached, step_in, token},
+    step_up::{add_passkey, code, dora, reached, token},
     support::{TestOptions, TestServer},
 };
 use hyper::Method;
@@ -87,10 +87,10 @@ async fn a_change_of_passkeys_needs_a_fresh_proof_and_the_refusal_leads_to_it() 
     assert_eq!((text(&flow["kind"]), text(&flow["assurance"]["required"])), ("step_up", "aal2"));
     assert!(text(&flow["id"]).starts_with("flw_"));
     assert_eq!(get_in(&server, &session, "/me/passkeys").await.json()["items"][0]["name"], "Phone");
-    let once = step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+    let once = server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
     assert_eq!(once.json()["state"], "second_factor", "an old code does not count: {once:?}");
     let right = json!({ "code": code(server.clock.now()) });
-    let done = step_in(&server, &session, &flow, "totp", right).await;
+    let done = server.step_in(&session, &flow, "totp", right).await;
     let renewed = token(&done);
     delete_in(&server, &session, path).await.problem(401, "session_required");
     assert_eq!(delete_in(&server, &renewed, path).await.status, 204);
@@ -106,8 +106,7 @@ async fn where_two_factors_are_held_one_changes_nothing() {
     let refused = delete_in(&server, &session, "/me/passkeys/cGFzc2tleQ").await;
     refused.problem(403, "step_up_required");
     let flow = refused.json()["flow"].clone();
-    let again =
-        step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+    let again = server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
     assert_ne!(again.json()["state"], "done", "{again:?}");
     let cookie = format!("porteiro={session}");
     let browser = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];

@@ -251,14 +251,14 @@ async fn a_passkey_is_a_second_factor_and_a_step_up_of_its_own_account_alone() {
 }
 
 #[tokio::test]
-async fn one_passkey_signs_in_on_two_devices_at_once() {
+async fn one_passkey_signs_in_on_many_devices_at_once() {
     let (server, device) = open().await;
     let mut racers = JoinSet::new();
-    for _ in 0..8 {
+    for _ in 0..16 {
         let (outside, mut device) = (Outside { address: server.address }, device.copy());
         racers.spawn(async move { outside.sign_in_by_passkey(&mut device).await });
     }
-    assert_eq!(racers.join_all().await.len(), 8);
+    assert_eq!(racers.join_all().await.len(), 16);
     server.stop().await;
 }
 

@@ -1,63 +1,33 @@
 //! A browser that is not asked for the second factor again: a policy that is off by default.
 
 use crate::{
-    http::Answer,
+    authenticator::Authenticator,
+    browser::Browser,
     me::ask,
     person::{PASSWORD, text},
     support::{LIFETIMES, TestOptions, TestServer},
 };
 use hyper::Method;
-use porteiro::{
-    domain::{Clock as _, Timestamp},
-    http::Lifetimes,
-};
+use porteiro::{domain::Clock as _, http::Lifetimes};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_hours(24);
-
-fn code(now: Timestamp) -> String {
-    let secret = totp_rs::Secret::new_stack(*b"12345678901234567890");
-    let application = totp_rs::Builder::new().with_secret(secret).build_noncompliant();
-    application.generate(now.seconds().cast_unsigned()).to_string()
-}
 
 async fn open(remember_device: Option<Duration>) -> TestServer {
     let lifetimes = Lifetimes { remember_device, ..LIFETIMES };
     TestServer::open_in(TestOptions { lifetimes, ..TestOptions::default() }).await
 }
 
-/// A browser and its cookies.
-struct Browser<'a> {
-    server: &'a TestServer,
-    cookies: Vec<String>,
-}
-
 impl Browser<'_> {
-    async fn post(&mut self, path: &str, body: &Value) -> Answer {
-        let cookies = self.cookies.join("; ");
-        let headers = [("sec-fetch-site", "same-origin"), ("cookie", cookies.as_str())];
-        let answer = self.server.post_json(path, body, &headers).await;
-        for set in answer.headers.get_all("set-cookie") {
-            let pair = set.to_str().unwrap().split(';').next().unwrap();
-            let name = pair.split('=').next().unwrap();
-            self.cookies.retain(|cookie| cookie.split('=').next() != Some(name));
-            self.cookies.push(pair.to_owned());
-        }
-        answer
-    }
-
-    /// Goes as far as a password leads, and returns the flow's document.
-    async fn password(&mut self, email: &str) -> Value {
-        self.cookies.retain(|cookie| !cookie.starts_with("porteiro="));
-        let flow = self.post("/flows", &json!({ "kind": "sign_in" })).await.json();
-        let path = |step: &str| format!("/flows/{}/{step}", text(&flow["id"]));
-        self.post(&path("identifier"), &json!({ "identifier": email })).await;
-        self.post(&path("password"), &json!({ "password": PASSWORD })).await.json()
+    /// Goes as far as a password leads, without a session, and returns the flow's document.
+    async fn password_of(&mut self, email: &str) -> Value {
+        self.forget_session();
+        self.password(email, PASSWORD).await.json()
     }
 
     async fn totp(&mut self, flow: &Value) {
-        let body = json!({ "code": code(self.server.clock.now()) });
+        let body = json!({ "code": Authenticator::of_dora().code(self.server.clock.now()) });
         let path = format!("/flows/{}/totp", text(&flow["id"]));
         let done = self.post(&path, &body).await;
         assert_eq!(done.json()["state"], "done", "{done:?}");
@@ -78,9 +48,9 @@ fn is_asked(flow: &Value) -> bool {
 async fn by_default_every_sign_in_asks_for_the_second_factor() {
     let server = open(None).await;
     let mut browser = Browser { server: &server, cookies: Vec::new() };
-    let flow = browser.password("dora@acme.test").await;
+    let flow = browser.password_of("dora@acme.test").await;
     browser.totp(&flow).await;
-    assert!(is_asked(&browser.password("dora@acme.test").await));
+    assert!(is_asked(&browser.password_of("dora@acme.test").await));
     server.stop().await;
 }
 
@@ -88,22 +58,22 @@ async fn by_default_every_sign_in_asks_for_the_second_factor() {
 async fn a_remembered_browser_skips_the_question_and_the_session_stays_at_one_factor() {
     let server = open(Some(30 * DAY)).await;
     let mut browser = Browser { server: &server, cookies: Vec::new() };
-    let flow = browser.password("dora@acme.test").await;
+    let flow = browser.password_of("dora@acme.test").await;
     assert!(is_asked(&flow), "it is not remembered yet: {flow}");
     browser.totp(&flow).await;
     assert_eq!(browser.reached().await, "aal2");
     server.clock.advance(29 * DAY);
-    let done = browser.password("dora@acme.test").await;
+    let done = browser.password_of("dora@acme.test").await;
     assert_eq!((text(&done["state"]), text(&done["assurance"]["reached"])), ("done", "aal1"));
     assert_eq!(browser.reached().await, "aal1");
     // Another browser, a program and another account are asked.
     let mut other = Browser { server: &server, cookies: Vec::new() };
-    assert!(is_asked(&other.password("dora@acme.test").await));
+    assert!(is_asked(&other.password_of("dora@acme.test").await));
     let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
     assert!(is_asked(&server.prove(&flow, "dora@acme.test").await.json()));
     // What was skipped renews nothing.
     server.clock.advance(DAY);
-    assert!(is_asked(&browser.password("dora@acme.test").await), "thirty days are over");
+    assert!(is_asked(&browser.password_of("dora@acme.test").await), "thirty days are over");
     server.stop().await;
 }
 
@@ -111,7 +81,7 @@ async fn a_remembered_browser_skips_the_question_and_the_session_stays_at_one_fa
 async fn a_remembered_browser_is_asked_where_two_factors_are_wanted() {
     let server = open(Some(30 * DAY)).await;
     let mut browser = Browser { server: &server, cookies: Vec::new() };
-    let flow = browser.password("dora@acme.test").await;
+    let flow = browser.password_of("dora@acme.test").await;
     browser.totp(&flow).await;
     let cookies = browser.cookies.join("; ");
     let headers = [
@@ -127,7 +97,7 @@ async fn a_remembered_browser_is_asked_where_two_factors_are_wanted() {
     // The session that the browser holds has two factors; a new one has none of them.
     assert!(is_asked(&asked.json()), "{asked:?}");
     // Nor is a step-up spared: the session is as good as what was proved in it.
-    browser.password("dora@acme.test").await;
+    browser.password_of("dora@acme.test").await;
     assert_eq!(browser.reached().await, "aal1");
     let flow = browser.post("/flows", &json!({ "kind": "step_up" })).await.json();
     assert!(is_asked(&flow), "{flow}");

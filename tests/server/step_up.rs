@@ -1,6 +1,7 @@
 //! Proving more, or again, in a session: flows of kind `step_up`, and what demands them.
 
 use crate::{
+    authenticator::Authenticator,
     http::Answer,
     me::get_in,
     person::{PASSWORD, claims, parameter, redirect, text},
@@ -21,9 +22,7 @@ use std::time::Duration;
 
 /// The code of Dora's authenticator application.
 pub fn code(now: Timestamp) -> String {
-    let secret = totp_rs::Secret::new_stack(*b"12345678901234567890");
-    let application = totp_rs::Builder::new().with_secret(secret).build_noncompliant();
-    application.generate(now.seconds().cast_unsigned()).to_string()
+    Authenticator::of_dora().code(now)
 }
 
 fn names(document: &Value) -> Vec<&str> {
@@ -45,17 +44,6 @@ pub fn token(done: &Answer) -> String {
     let document = done.json();
     assert_eq!(document["state"], "done", "{document}");
     text(&document["result"]["session_token"]).to_owned()
-}
-
-pub async fn step_in(
-    server: &TestServer,
-    session: &str,
-    flow: &Value,
-    step: &str,
-    body: Value,
-) -> Answer {
-    let path = format!("/flows/{}/{step}", text(&flow["id"]));
-    server.post_json(&path, &body, &[("x-session-token", session)]).await
 }
 
 async fn begin(server: &TestServer, session: &str, body: Value) -> Answer {
@@ -101,7 +89,7 @@ async fn a_step_up_begins_in_a_session_and_ends_in_it_under_a_new_token() {
     let flow = begun.json();
     assert_eq!((text(&flow["kind"]), text(&flow["state"])), ("step_up", "second_factor"));
     assert_eq!((names(&flow)[0], text(&flow["assurance"]["required"])), ("totp", "aal2"));
-    let wrong = step_in(&server, &session, &flow, "totp", json!({ "code": "000000" })).await;
+    let wrong = server.step_in(&session, &flow, "totp", json!({ "code": "000000" })).await;
     wrong.problem(401, "invalid_credentials");
     // The flow is the channel's: it ends in the session that it began in, be it named again or not.
     let done = server.step(&flow, "totp", json!({ "code": code(server.clock.now()) })).await;
@@ -122,7 +110,7 @@ async fn a_step_up_never_ends_below_what_it_is_for() {
     assert!(names(&flow).contains(&"password") && !names(&flow).contains(&"identifier"), "{flow}");
     for _ in 0..2 {
         let again =
-            step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+            server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
         assert_eq!(again.json()["state"], "credential", "two proofs of one factor: {again:?}");
         assert!(again.json().get("result").is_none(), "{again:?}");
     }
@@ -132,7 +120,7 @@ async fn a_step_up_never_ends_below_what_it_is_for() {
     let body = json!({ "kind": "step_up", "acr": "aal1", "max_age": 0 });
     let flow = begin(&server, &session, body).await.json();
     assert_eq!(flow["assurance"]["required"], "aal1");
-    let done = step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+    let done = server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
     let renewed = token(&done);
     let auth_time = get_in(&server, &renewed, "/me").await.json()["assurance"]["auth_time"].clone();
     assert_eq!(auth_time, server.clock.now().seconds());
@@ -155,11 +143,11 @@ async fn what_is_wanted_fresh_is_not_met_by_what_was_proved_before() {
     let flow = begin(&server, &session, body).await.json();
     let one = json!({ "code": code(server.clock.now()) });
     let after_code = match text(&flow["state"]) {
-        "credential" => step_in(&server, &session, &flow, "totp", one).await,
+        "credential" => server.step_in(&session, &flow, "totp", one).await,
         other => panic!("{other}: nothing that counts was proved"),
     };
     assert_eq!(after_code.json()["state"], "credential", "one fresh factor: {after_code:?}");
-    let done = step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+    let done = server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
     assert_eq!(reached(&server, &token(&done)).await, "aal2");
     server.stop().await;
 }
@@ -170,14 +158,16 @@ async fn another_persons_proof_steps_nothing_up() {
     let (ana, dora) = (server.sign_in("ana@acme.test").await, dora(&server).await);
     let flow = begin(&server, &ana, json!({ "kind": "step_up" })).await.json();
     // Ana's flow asks for what Ana has, and names no other person.
-    step_in(&server, &ana, &flow, "totp", json!({ "code": code(server.clock.now()) }))
+    server
+        .step_in(&ana, &flow, "totp", json!({ "code": code(server.clock.now()) }))
         .await
         .problem(409, "step_not_available");
-    step_in(&server, &ana, &flow, "identifier", json!({ "identifier": "dora@acme.test" }))
+    server
+        .step_in(&ana, &flow, "identifier", json!({ "identifier": "dora@acme.test" }))
         .await
         .problem(409, "step_not_available");
     // Nor does a session of Dora's turn Ana's flow into one of hers.
-    let done = step_in(&server, &dora, &flow, "password", json!({ "password": PASSWORD })).await;
+    let done = server.step_in(&dora, &flow, "password", json!({ "password": PASSWORD })).await;
     assert_ne!(done.json()["state"], "done", "{done:?}");
     server.stop().await;
 }
@@ -203,11 +193,10 @@ async fn two_factors_lapse_after_a_day_and_both_are_asked_for_again() {
     assert_eq!(server.userinfo(token_of).await.status, 200);
     let flow = begin(&server, &session, json!({ "kind": "step_up" })).await.json();
     assert_eq!(flow["state"], "credential", "the password is a day old as well: {flow}");
-    let asked =
-        step_in(&server, &session, &flow, "password", json!({ "password": PASSWORD })).await;
+    let asked = server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
     assert_eq!(asked.json()["state"], "second_factor", "{asked:?}");
     let right = json!({ "code": code(server.clock.now()) });
-    let done = step_in(&server, &session, &flow, "totp", right).await;
+    let done = server.step_in(&session, &flow, "totp", right).await;
     let renewed = token(&done);
     assert_eq!(reached(&server, &renewed).await, "aal2");
     let fresh = server.code(&renewed, "web", "openid").await;
@@ -243,7 +232,7 @@ async fn a_client_that_wants_more_by_request_or_by_registration_steps_the_sessio
     assert_eq!(parameter(&redirect(&silent), "error").as_deref(), Some("login_required"));
     let flow = server.authorize_in(&session, "web", &[]).await.json();
     let right = json!({ "code": code(server.clock.now()) });
-    let done = step_in(&server, &session, &flow, "totp", right).await;
+    let done = server.step_in(&session, &flow, "totp", right).await;
     let code = parameter(&redirect(&done), "code").unwrap();
     let tokens = server.redeem("web", &code).await.json();
     assert_eq!(claims(&tokens["id_token"])["acr"], "aal2");
@@ -273,7 +262,7 @@ impl Step for ToyPasskey {
             let Word { word } = request.body()?;
             let named = request.named(self).await?;
             match named.proved(self).filter(|_| word == "open sesame") {
-                Some(proved) => request.prove(proved, named.attempt, None).await,
+                Some(proved) => request.prove(proved, named.attempt).await,
                 None => request.disprove(self, named).await,
             }
         })
@@ -296,12 +285,12 @@ async fn a_wish_for_a_passkey_is_put_to_accounts_that_have_one_alone() {
         assert_eq!((text(&asked["kind"]), text(&asked["state"])), ("step_up", "credential"));
         assert_eq!(asked["assurance"]["required"], "aal2");
         let again =
-            step_in(&server, &session, &asked, "password", json!({ "password": PASSWORD })).await;
+            server.step_in(&session, &asked, "password", json!({ "password": PASSWORD })).await;
         assert_ne!(again.json()["state"], "done", "a password does not resist phishing");
     }
     let asked = server.authorize_in(&session, "web", &[("acr_values", "phr")]).await.json();
     let word = json!({ "word": "open sesame" });
-    let done = step_in(&server, &session, &asked, "toy_passkey", word).await;
+    let done = server.step_in(&session, &asked, "toy_passkey", word).await;
     let code = parameter(&redirect(&done), "code").unwrap_or_else(|| panic!("{done:?}"));
     let id = claims(&server.redeem("web", &code).await.json()["id_token"]);
     assert_eq!((text(&id["acr"]), &id["amr"]), ("aal2", &json!(["pwd", "swk", "mfa"])));

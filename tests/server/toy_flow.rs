@@ -41,7 +41,7 @@ impl Step for Sesame {
             let Body { word } = request.body()?;
             let named = request.named(self).await?;
             match named.proved(self).filter(|_| word == "open sesame") {
-                Some(proved) => request.prove(proved, named.attempt, None).await,
+                Some(proved) => request.prove(proved, named.attempt).await,
                 None => request.disprove(self, named).await,
             }
         })

@@ -51,7 +51,7 @@ pub use rules::{ProofStep, Role, Rules};
 pub use seed::{Channel, Invited, Seed, SignedIn};
 pub use step::{
     Acceptance, AccountChange, AccountSeen, Command, Finished, FinishedSession, Fresh, Material,
-    Message, Moment, Notice, Proved, Reply, SessionChange, Step,
+    Moment, Notice, Proved, Reply, SessionChange, Step,
 };
 
 use super::{

@@ -1,8 +1,8 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Message, Over, Refusal, Reply, Role,
-    Rules, Seed, Step,
+    Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over, Refusal, Reply, Role, Rules, Seed,
+    Step,
 };
 use crate::domain::{
     Decision, Dispatch, Record, Timestamp,
@@ -267,16 +267,15 @@ impl Open {
     }
 
     /// Keeps what the second half of a step will need; the former, if there is one, is void.
-    fn hold(mut self, held: &Held, message: Option<&Message>) -> Decision<Flow> {
+    fn hold(mut self, held: &Held, message: Option<&Dispatch>) -> Decision<Flow> {
         self.held.retain(|former| former.step != held.step);
         self.held.push(held.clone());
-        let Some(Message { topic, payload, expires_at }) = message else { return self.moved() };
+        let Some(message) = message else { return self.moved() };
         if self.messages >= MOST_MESSAGES {
             return Decision::refuse(Refusal::TooManyMessages);
         }
         self.messages += 1;
-        let (payload, expires_at) = (payload.clone(), *expires_at);
-        self.moved().dispatching(Dispatch { topic, payload, expires_at })
+        self.moved().dispatching(message.clone())
     }
 
     pub(super) fn moved(self) -> Decision<Flow> {

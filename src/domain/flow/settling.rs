@@ -1,12 +1,12 @@
 //! What follows from all that is known: a question, or the end.
 
 use super::{
-    Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Message, Moment,
-    Notice, Open, Over, Refusal, Reply, Rules, SessionChange, Stage,
+    Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Moment, Notice,
+    Open, Over, Refusal, Reply, Rules, SessionChange, Stage,
     goal::{Case, Ending, Next, Question, SessionEnding},
 };
 use crate::domain::{
-    Decision, Dispatch, Record, Requirement, Timestamp,
+    Decision, Record, Requirement, Timestamp,
     account::Account,
     assurance::amr,
     grant::Person,
@@ -143,10 +143,7 @@ impl Material {
     /// Leaves the messages that belong to this moment.
     pub(super) fn tell(&self, when: Moment, decision: Decision<Flow>) -> Decision<Flow> {
         let due = self.notices.iter().filter(|notice| notice.when == when);
-        due.fold(decision, |decision, Notice { message, .. }| {
-            let Message { topic, payload, expires_at } = message.clone();
-            decision.dispatching(Dispatch { topic, payload, expires_at })
-        })
+        due.fold(decision, |decision, Notice { message, .. }| decision.dispatching(message.clone()))
     }
 }
 

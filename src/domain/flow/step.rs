@@ -2,7 +2,7 @@
 
 use super::{Applicant, Flow, Held, Open, Over, Rules, Seed};
 use crate::domain::{
-    Device, Fingerprint, Requirement, Secret, Timestamp,
+    Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
     assurance::{Method, Worth},
     authorization::AuthorizationFacts,
@@ -33,7 +33,7 @@ pub enum Step {
         /// The name of the step that is taken now.
         step: &'static str,
         held: Box<Held>,
-        message: Option<Message>,
+        message: Option<Dispatch>,
     },
     /// A code that was sent comes back. The flow itself compares it: requests may race, and no more
     /// wrong ones are borne than for one code.
@@ -135,14 +135,6 @@ impl Proved {
     }
 }
 
-/// A message that is left for the person in the same commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub topic: &'static str,
-    pub payload: Secret,
-    pub expires_at: Timestamp,
-}
-
 /// A change of an account that belongs into the commit of the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountChange {
@@ -176,7 +168,7 @@ pub struct AccountSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub when: Moment,
-    pub message: Message,
+    pub message: Dispatch,
 }
 
 /// How far a flow has come.

@@ -1,7 +1,7 @@
 //! Kinds that make an account, give one back, or let a person into an organization.
 
 use super::*;
-use crate::domain::{Secret, account, assurance::Method};
+use crate::domain::{Dispatch, Secret, account, assurance::Method};
 
 const PASSWORD: &str = "$argon2id$new";
 
@@ -53,7 +53,7 @@ fn held(account: &str) -> Step {
 fn telling(version: i64, epoch: u64) -> Box<Material> {
     let notice = |when, text: &str| {
         let payload = Secret::new(text);
-        Notice { when, message: Message { topic: "mail", payload, expires_at: LATER } }
+        Notice { when, message: Dispatch { topic: "mail", payload, expires_at: LATER } }
     };
     let notices = vec![notice(Moment::Proved, "started"), notice(Moment::Ended, "recovered")];
     let account = AccountSeen { version, epoch };

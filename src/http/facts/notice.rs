@@ -2,7 +2,6 @@
 
 use crate::{
     domain::{
-        Locale,
         account::{Command, Known},
         message::{Mail, MailContent},
     },
@@ -23,8 +22,6 @@ pub fn telling(app: &App, known: &Known, content: MailContent, command: Command)
 }
 
 fn mail(app: &App, known: &Known, content: MailContent) -> Option<Mail> {
-    let claim = known.claim("locale");
-    let locale = claim.as_ref().and_then(|claim| Locale::of_tag(claim.as_str()?));
-    let (to, locale) = (known.email.clone(), locale.unwrap_or(app.locale));
+    let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.locale));
     app.channels().mail.then_some(Mail { to, locale, content })
 }

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Dispatch, Locale,
         account::Known,
-        flow::{Command, Message, Moment, Notice, Step},
+        flow::{Command, Moment, Notice, Step},
         message::{Mail, MailContent, NOTICE_LIFETIME},
     },
     http::{
@@ -29,7 +28,6 @@ use crate::{
 use axum::{extract::State, http::StatusCode};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
-use url::Url;
 
 /// What tokens are sealed for.
 const PURPOSE: &str = "stop recovery";
@@ -71,31 +69,16 @@ fn open(app: &App, token: &str) -> Option<String> {
 pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notice> {
     // What is never sent is written as well: known and unknown accounts cost the same.
     let to = account.map_or("", |known| known.email.as_str());
-    let locale = account.and_then(|known| known.claim("locale"));
-    let locale =
-        locale.as_ref().and_then(|tag| Locale::of_tag(tag.as_str()?)).unwrap_or(app.locale);
+    let locale = account.and_then(Known::locale).unwrap_or(app.locale);
     let expires_at = app.clock.now() + NOTICE_LIFETIME;
     let notice = |when, content| {
         let mail = Mail { to: to.to_owned(), locale, content };
-        let Dispatch { topic, payload, expires_at } = mail.dispatch(expires_at);
-        Notice { when, message: Message { topic, payload, expires_at } }
+        Notice { when, message: mail.dispatch(expires_at) }
     };
-    let stop = page(app, &seal(app, &opened.id));
+    let page = app.links.recovery.as_ref();
+    let stop = app.page(page, "/reset-password", &[("stop", &seal(app, &opened.id))]);
     vec![
         notice(Moment::Proved, MailContent::RecoveryStarted { stop }),
         notice(Moment::Ended, MailContent::AccountRecovered),
     ]
-}
-
-/// The page that stops a recovery: the installation's own, or the one of `[links]`.
-fn page(app: &App, token: &str) -> String {
-    let own = Url::parse(&format!("{}/reset-password", app.issuer));
-    match app.links.recovery.clone().map_or(own, Ok) {
-        Ok(mut page) => {
-            page.query_pairs_mut().append_pair("stop", token);
-            page.into()
-        }
-        // An issuer is an origin, so this does not happen; the token alone is good for programs.
-        Err(_) => token.to_owned(),
-    }
 }

@@ -138,6 +138,11 @@ impl Attempt {
         self.judged = true;
     }
 
+    /// Says that it was right, and whether the person has proved enough by it.
+    pub fn was_right(self, authenticated: bool) {
+        if authenticated { self.succeeded() } else { self.give_back() }
+    }
+
     /// Says that it was right, and that the person is who they say they are: nothing is held against
     /// the identifier any more.
     pub fn succeeded(mut self) {

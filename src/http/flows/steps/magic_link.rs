@@ -14,7 +14,6 @@ use crate::{
     http::app::App,
 };
 use serde::Deserialize;
-use url::Url;
 
 const SEND: &str = "magic_link/send";
 const LINK: &str = "magic_link";
@@ -80,13 +79,5 @@ fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
         "invitation" => (&links.invitation, "/sign-up"),
         _ => (&links.sign_in, "/sign-in"),
     };
-    let own = || Url::parse(&format!("{}{path}", app.issuer));
-    match link.clone().map_or_else(own, Ok) {
-        Ok(mut page) => {
-            page.query_pairs_mut().append_pair("flow", flow).append_pair("token", token);
-            page.into()
-        }
-        // An issuer is an origin, so this does not happen; the token alone is good for programs.
-        Err(_) => token.to_owned(),
-    }
+    app.page(link.as_ref(), path, &[("flow", flow), ("token", token)])
 }

@@ -195,27 +195,12 @@ impl StepRequest<'_> {
 
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
-    ///
-    /// `first` is what an earlier proof of the same flow was charged to.
-    pub async fn prove(
-        &self,
-        proved: Proved,
-        attempt: Attempt,
-        first: Option<(&'static str, String)>,
-    ) -> Result<Response, Problem> {
+    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<Response, Problem> {
         let account = proved.account.clone();
         let answer = Said::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
-        if answered.authenticated {
-            attempt.succeeded();
-            if let Some((authenticator, identifier)) = first {
-                let context = &self.opened.context;
-                self.app.attempts.clear(context, authenticator, &identifier);
-            }
-        } else {
-            attempt.give_back();
-        }
+        attempt.was_right(answered.authenticated);
         Ok(answered.response)
     }
 

@@ -46,9 +46,8 @@ impl StepRequest<'_> {
         let open = self.offered(step).await?;
         if let Some(person) = &open.person {
             // They are signed in: nothing can be learnt from an answer.
-            let seen = find_by_id(self.app, &person.account).await?;
-            let email = seen.machine.known().ok_or(NOT_NOW)?.email.clone();
-            let email = normalise_email(&email).unwrap_or(email);
+            let seen = self.app.accounts.peek(&person.account).await?;
+            let email = seen.machine.known().ok_or(NOT_NOW)?.normalised_email();
             let attempt = self.charge_attempt(step.path(), &email).await?;
             return Ok(Named { seen, attempt });
         }
@@ -90,9 +89,4 @@ pub(super) async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.accounts.peek(&id).await?)
-}
-
-/// Reads an account as it is now.
-pub(super) async fn find_by_id(app: &App, id: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
-    Ok(app.accounts.peek(id).await?)
 }

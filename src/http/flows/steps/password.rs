@@ -76,7 +76,7 @@ impl Step for Password {
             {
                 proved.version = Some(version);
             }
-            request.prove(proved, named.attempt, None).await
+            request.prove(proved, named.attempt).await
         })
     }
 }

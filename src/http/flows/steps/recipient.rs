@@ -3,10 +3,7 @@
 //! An address that belongs to no account costs the same as one that does: a code that can never be
 //! right is kept, and a mail that is never sent is left in the outbox.
 
-use super::{
-    Step, StepRequest,
-    named::{find, find_by_id},
-};
+use super::{Step, StepRequest, named::find};
 use crate::{
     actors::Hydrated,
     domain::{
@@ -88,7 +85,7 @@ impl Recipient {
     /// Returns the language of the person, where they have said it.
     pub fn locale(&self) -> Option<Locale> {
         match (self.account(), &self.applicant) {
-            (Some(known), _) => known.claim("locale")?.as_str().and_then(Locale::of_tag),
+            (Some(known), _) => known.locale(),
             (None, Some(applicant)) => applicant.locale.as_deref().and_then(Locale::of_tag),
             (None, None) => None,
         }
@@ -118,9 +115,9 @@ impl StepRequest<'_> {
         let purpose = Purpose::of(&open.seed.kind);
         if let Some(person) = open.person.as_ref().filter(|_| open.applicant.is_none()) {
             // They are known: nothing can be learnt from an answer.
-            let seen = find_by_id(self.app, &person.account).await?;
-            let email = seen.machine.known().ok_or(NOT_NOW)?.email.clone();
-            let charged_to = normalise_email(&email).unwrap_or_else(|| email.clone());
+            let seen = self.app.accounts.peek(&person.account).await?;
+            let known = seen.machine.known().ok_or(NOT_NOW)?;
+            let (email, charged_to) = (known.email.clone(), known.normalised_email());
             return Ok(Recipient { email, charged_to, seen, purpose, applicant: None });
         }
         let applicant = open.applicant.as_ref();

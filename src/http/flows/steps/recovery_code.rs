@@ -2,13 +2,13 @@
 
 use super::{Step, StepRequest, Taking};
 use crate::{
-    actors::{Failure, hashing::HashingError},
+    actors::hashing::HashingError,
     crypto::RecoveryCode,
     domain::{
         Actor,
         account::{Command, Known},
         assurance::Worth,
-        flow::{ProofStep, Proved, Role},
+        flow::{ProofStep, Role},
         message::MailContent,
         throttle,
     },
@@ -45,26 +45,16 @@ impl Step for SavedCode {
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
-            let app = request.app;
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
             let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
-            let context = &request.opened.context;
-            let attempt = app.attempts.charge(context, throttle::RECOVERY_CODE, &account).await?;
-            let seen = app.accounts.look_anew(&account).await?;
-            let known = seen.machine.known().ok_or(UNAVAILABLE)?;
-            let Some(version) = spend(&request, known, &code).await? else {
-                return request.disprove_of(self, Some(account), attempt).await;
-            };
-            request.prove_second(Proved::of(self.path(), known, version), attempt, known).await
+            let spend = async |known: &Known| spend(&request, known, &code).await;
+            request.take_second(self, account, spend).await
         })
     }
 }
 
 /// Spends a code that is right, and returns the version of the account in which it is spent.
-///
-/// The account takes the hash out of its list, or refuses: of requests that race one is first,
-/// whichever nodes they come to.
 async fn spend(
     request: &StepRequest<'_>,
     account: &Known,
@@ -85,9 +75,5 @@ async fn spend(
     let context = request.opened.context.clone().by(Actor::Person(account.id.clone()));
     let command = Command::UseRecoveryCode(hash);
     let command = telling(app, account, MailContent::RecoveryCodeUsed, command);
-    match app.account_entities.ask(&context, &account.id, command).await {
-        Ok(used) => Ok(Some(used.version)),
-        Err(Failure::Refused(_)) => Ok(None),
-        Err(_) => Err(UNAVAILABLE),
-    }
+    request.spend(&context, account, command).await
 }

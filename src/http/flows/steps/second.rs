@@ -1,21 +1,64 @@
-//! A proof that was right, and that clears what is held against the account.
+//! Proofs of a person who is known: judged on their account, and what a right one clears.
 
-use super::StepRequest;
+use super::{Step, StepRequest};
 use crate::{
-    domain::{account::Known, flow::Proved, throttle::charged_to},
+    actors::Failure,
+    domain::{
+        Context,
+        account::{Command, Known},
+        flow::Proved,
+        throttle::charged_to,
+    },
     http::{
         answer::error::Problem,
-        flows::ending::{self, Asking, Said},
+        flows::{
+            ending::{self, Asking, Said},
+            problems::UNAVAILABLE,
+        },
         limits::attempts::Attempt,
     },
 };
 use axum::response::Response;
 
 impl StepRequest<'_> {
+    /// Takes a code of the account, at most as often as its allowance says.
+    ///
+    /// `spend` returns the version of the account in which the code is spent, if it is right.
+    pub(super) async fn take_second(
+        &self,
+        step: &dyn Step,
+        account: String,
+        spend: impl AsyncFnOnce(&Known) -> Result<Option<i64>, Problem>,
+    ) -> Result<Response, Problem> {
+        let (app, context) = (self.app, &self.opened.context);
+        let attempt = app.attempts.charge(context, step.path(), &account).await?;
+        let seen = app.accounts.look_anew(&account).await?;
+        let known = seen.machine.known().ok_or(UNAVAILABLE)?;
+        let Some(version) = spend(known).await? else {
+            return self.disprove_of(step, Some(account), attempt).await;
+        };
+        self.prove_second(Proved::of(step.path(), known, version), attempt, known).await
+    }
+
+    /// Has the account spend a code, and returns the version in which it is spent; none where it was
+    /// spent before. Of requests that race one is first, whichever nodes they come to.
+    pub(super) async fn spend(
+        &self,
+        context: &Context,
+        account: &Known,
+        command: Command,
+    ) -> Result<Option<i64>, Problem> {
+        match self.app.account_entities.ask(context, &account.id, command).await {
+            Ok(used) => Ok(Some(used.version)),
+            Err(Failure::Refused(_)) => Ok(None),
+            Err(_) => Err(UNAVAILABLE),
+        }
+    }
+
     /// Says that a proof was right which is guarded by an allowance of its own, or cannot be guessed:
-    /// then no attempt was charged. When the person has
-    /// proved enough, nothing is held any more against any authenticator of their account: a person
-    /// who was guessed against comes in by another one, and that clears it.
+    /// then no attempt was charged. When the person has proved enough, nothing is held any more
+    /// against any authenticator of their account: a person who was guessed against comes in by
+    /// another one, and that clears it.
     pub async fn prove_second(
         &self,
         proved: Proved,
@@ -25,15 +68,13 @@ impl StepRequest<'_> {
         let attempt = attempt.into();
         let asking = Asking { account: &account.id, chosen: None, answer: Said::Proved(proved) };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
+        if let Some(attempt) = attempt {
+            attempt.was_right(answered.authenticated);
+        }
         if answered.authenticated {
-            if let Some(attempt) = attempt {
-                attempt.succeeded();
-            }
             for (authenticator, identifier) in charged_to(account) {
                 self.app.attempts.clear(&self.opened.context, authenticator, &identifier);
             }
-        } else if let Some(attempt) = attempt {
-            attempt.give_back();
         }
         Ok(answered.response)
     }

@@ -10,7 +10,7 @@ use crate::{
     crypto::{Dice, draw, draw_text},
     domain::{
         Dispatch, Fingerprint, Locale, Timestamp, account,
-        flow::{Held, HeldContent, Message, Open, Proved, Role, Step as Command},
+        flow::{Held, HeldContent, Open, Proved, Role, Step as Command},
         message::{Mail, Sms, SmsContent},
     },
     http::{
@@ -152,13 +152,8 @@ impl StepRequest<'_> {
         &self,
         step: &'static str,
         held: Held,
-        dispatch: Option<Dispatch>,
+        message: Option<Dispatch>,
     ) -> Result<Response, Problem> {
-        let message = dispatch.map(|Dispatch { topic, payload, expires_at }| Message {
-            topic,
-            payload,
-            expires_at,
-        });
         self.ask(Command::Hold { step, held: Box::new(held), message }).await
     }
 
@@ -176,11 +171,7 @@ impl StepRequest<'_> {
         let asking = Asking { account: &account, chosen: None, answer };
         match ending::proceed_noting(self.app, self.opened, asking).await {
             Ok(answered) => {
-                if answered.authenticated {
-                    attempt.succeeded();
-                } else {
-                    attempt.give_back();
-                }
+                attempt.was_right(answered.authenticated);
                 Ok(answered.response)
             }
             Err(problem) => {

@@ -2,12 +2,11 @@
 
 use super::{Step, StepRequest, Taking, totp_enrolment};
 use crate::{
-    actors::Failure,
     crypto::matching_step,
     domain::{
         account::{Command, Known},
         assurance::Worth,
-        flow::{ProofStep, Proved, Role, Stage},
+        flow::{ProofStep, Role, Stage},
         throttle,
     },
     http::{
@@ -30,7 +29,7 @@ struct Body {
 
 impl Step for Totp {
     fn path(&self) -> &'static str {
-        "totp"
+        throttle::TOTP
     }
 
     fn proof(&self) -> Option<ProofStep> {
@@ -44,7 +43,6 @@ impl Step for Totp {
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
-            let app = request.app;
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
             let open = request.offered(self).await?;
@@ -52,14 +50,8 @@ impl Step for Totp {
                 return totp_enrolment::enrol(request, open, &code).await;
             }
             let account = open.person.ok_or(NOT_NOW)?.account;
-            let context = &request.opened.context;
-            let attempt = app.attempts.charge(context, throttle::TOTP, &account).await?;
-            let seen = app.accounts.look_anew(&account).await?;
-            let known = seen.machine.known().ok_or(UNAVAILABLE)?;
-            let Some(version) = spend(&request, known, &code).await? else {
-                return request.disprove_of(self, Some(account), attempt).await;
-            };
-            request.prove_second(Proved::of(self.path(), known, version), attempt, known).await
+            let spend = async |known: &Known| spend(&request, known, &code).await;
+            request.take_second(self, account, spend).await
         })
     }
 }
@@ -78,9 +70,5 @@ async fn spend(
         UNAVAILABLE
     })?;
     let Some(step) = matching_step(&secret, code, app.clock.now()) else { return Ok(None) };
-    match app.account_entities.ask(context, &account.id, Command::UseTotp { step }).await {
-        Ok(used) => Ok(Some(used.version)),
-        Err(Failure::Refused(_)) => Ok(None),
-        Err(_) => Err(UNAVAILABLE),
-    }
+    request.spend(context, account, Command::UseTotp { step }).await
 }
