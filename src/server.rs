@@ -2,6 +2,7 @@
 
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    client_documents::Fetcher,
     clock::SystemClock,
     crypto::{SystemDice, passkeys::Passkeys},
     domain::{
@@ -69,6 +70,8 @@ pub struct RuntimeOptions {
     pub drain: DrainLimits,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// What fetches the documents of clients.
+    pub client_documents: Fetcher,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -93,6 +96,7 @@ impl Default for RuntimeOptions {
             drain: DrainLimits::default(),
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            client_documents: Fetcher::default(),
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -154,6 +158,7 @@ impl Running {
             drain,
             flows,
             passwords,
+            client_documents,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -203,6 +208,7 @@ impl Running {
             flow_rules,
             rates: plan.rates,
             passwords,
+            client_documents,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

@@ -3,6 +3,7 @@
 use super::{Failure, chain};
 use crate::{
     breach::{BreachCheck, FileFault, HashFile, RangeServer},
+    client_documents::Fetcher,
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
@@ -233,6 +234,12 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
         }
     };
     Ok(PasswordOptions { policy: Policy::new(config.password.min_length), breach_check })
+}
+
+/// What fetches the documents of clients; says why that cannot be.
+pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
+    let fetcher = Fetcher::new(outbound(config)?, Arc::new(SystemResolver));
+    fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
 /// Which hosts may be called, and which authorities are trusted there.

@@ -5,6 +5,8 @@
 //! draws by itself: randomness is given as [`Dice`].
 
 mod base32;
+mod client_keys;
+mod jws;
 pub mod keys;
 mod mac;
 mod opaque;
@@ -21,6 +23,8 @@ mod vault;
 mod verifier;
 
 pub use base32::{decode_base32, encode_base32};
+pub use client_keys::{ClientKeys, Unverified};
+pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
 pub use pseudonym::Pseudonyms;

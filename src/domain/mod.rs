@@ -17,6 +17,7 @@ pub mod assurance;
 pub mod authority;
 pub mod authorization;
 pub mod client;
+pub mod client_assertion;
 pub mod consent;
 mod context;
 mod decision;

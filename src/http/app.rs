@@ -17,12 +17,14 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
+    client_documents::KeySets,
     crypto::{Dice, SharedVault, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
+        client_assertion::ClientAssertion,
         consent::Consent,
         flow::{Flow, Rules},
         id_token::IdToken,
@@ -61,6 +63,9 @@ pub struct Inner {
     pub(super) keys: watch::Receiver<KeySnapshot>,
     pub(super) clients: View<Client>,
     pub(super) registry: Entities<Client>,
+    pub(super) client_assertions: Entities<ClientAssertion>,
+    /// The keys of clients that have a `jwks_uri`.
+    pub(super) key_sets: KeySets,
     pub(super) organizations: View<Organization>,
     pub(super) resources: View<Resource>,
     pub(super) scope_owners: NameView,
@@ -141,6 +146,7 @@ impl App {
             dice: system.dice(),
             vitals: vitals.clone(),
         };
+        let key_sets = KeySets::new(Arc::new(options.client_documents), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -151,6 +157,8 @@ impl App {
             keys: system.keys(),
             clients: system.view(),
             registry: system.host().await?,
+            client_assertions: system.host().await?,
+            key_sets,
             organizations: system.view(),
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),

@@ -3,6 +3,7 @@
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
+    client_documents::Fetcher,
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
@@ -90,6 +91,8 @@ pub struct AppOptions {
     /// bounded all the same.
     pub rates: Option<Rates>,
     pub passwords: PasswordOptions,
+    /// What fetches the documents that clients keep at addresses of their own.
+    pub client_documents: Fetcher,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.

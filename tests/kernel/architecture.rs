@@ -116,6 +116,22 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/client_documents",
+        &[
+            "crate::actors",
+            "crate::cli",
+            "crate::config",
+            "crate::http",
+            "crate::server",
+            "crate::store",
+            "crate::system",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
         "src/transport",
         &[
             "crate::actors",

@@ -216,7 +216,7 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("response_types", json!(["code id_token"])),
         ("token_endpoint_auth_method", json!("client_secret_jwt")),
         ("token_endpoint_auth_method", json!("unheard_of")),
-        ("token_endpoint_auth_method", json!("private_key_jwt")),
+        ("token_endpoint_auth_method", json!("self_signed_tls_client_auth")),
         ("token_endpoint_auth_method", json!(7)),
         ("client_name", json!({})),
         ("client_name", json!("x".repeat(2_001))),

@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
+    client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
         SystemDice,
@@ -174,6 +175,8 @@ pub struct TestOptions {
     pub janitor: JanitorOptions,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// What fetches the documents of clients.
+    pub client_documents: Fetcher,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -204,6 +207,7 @@ impl Default for TestOptions {
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            client_documents: Fetcher::default(),
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -239,48 +243,14 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
-        let mut tree = TreeOptions::default();
-        (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
-        tree.janitor = options.janitor;
-        let plan = Plan {
-            issuer: options.issuer,
-            store: url.clone(),
-            read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
-            listen: vec![loopback()],
-            tls: None,
-            operator: OperatorAddress::At(loopback()),
-            lifetimes: options.lifetimes,
-            links: options.links,
-            locale: porteiro::domain::Locale::English,
-            hosts: options.hosts,
-            proxies: options.proxies,
-            registration: options.registration,
-            sign_up: options.sign_up,
-            rates: options.rates,
-            runtime_options: RuntimeOptions {
-                clock: clock.clone(),
-                tree,
-                hashing: HashingOptions {
-                    workers: 1,
-                    cost: PasswordCost::CHEAP,
-                    ..Default::default()
-                },
-                limits: options.limits,
-                connections: options.connections,
-                flows: options.flows,
-                drain: options.drain,
-                passwords: options.passwords,
-                messages: if options.mailbox {
-                    Messages::in_mailbox(clock.clone())
-                } else {
-                    Messages::default()
-                },
-                fault_injection: options.fault_injection,
-            },
-        };
-        let running = Running::start(plan).await.unwrap();
+        let running = start(options, url.clone(), keys, clock.clone()).await;
         let (address, operator) = (running.address, running.operator.unwrap());
         Self { url, clock, outside: Outside { address }, operator, running, folder }
+    }
+
+    /// Starts another node of the same installation.
+    pub async fn another_node(&self, options: TestOptions) -> Running {
+        start(options, self.url.clone(), self.keys(), self.clock.clone()).await
     }
 
     /// Waits until nothing is committed any more that no caller waits for.
@@ -323,6 +293,47 @@ impl TestServer {
     pub async fn stop(self) {
         assert!(self.running.stop().await, "it came down in order");
     }
+}
+
+/// Starts a node of an installation.
+async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<TestClock>) -> Running {
+    let mut tree = TreeOptions::default();
+    (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
+    tree.janitor = options.janitor;
+    let plan = Plan {
+        issuer: options.issuer,
+        store: url,
+        read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
+        listen: vec![loopback()],
+        tls: None,
+        operator: OperatorAddress::At(loopback()),
+        lifetimes: options.lifetimes,
+        links: options.links,
+        locale: porteiro::domain::Locale::English,
+        hosts: options.hosts,
+        proxies: options.proxies,
+        registration: options.registration,
+        sign_up: options.sign_up,
+        rates: options.rates,
+        runtime_options: RuntimeOptions {
+            clock: clock.clone(),
+            tree,
+            hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
+            limits: options.limits,
+            connections: options.connections,
+            flows: options.flows,
+            drain: options.drain,
+            passwords: options.passwords,
+            client_documents: options.client_documents,
+            messages: if options.mailbox {
+                Messages::in_mailbox(clock.clone())
+            } else {
+                Messages::default()
+            },
+            fault_injection: options.fault_injection,
+        },
+    };
+    Running::start(plan).await.unwrap()
 }
 
 fn loopback() -> SocketAddr {

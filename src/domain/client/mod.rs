@@ -16,7 +16,7 @@ mod whole;
 
 pub use authority::NotForCodes;
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
-pub use jwks::KeySetFault;
+pub use jwks::{KeySetFault, check_public_key};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,

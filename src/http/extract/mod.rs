@@ -3,6 +3,7 @@
 pub mod address;
 pub mod bearer;
 pub mod body;
+pub mod client_assertion;
 pub mod client_auth;
 pub mod context;
 pub mod cookies;
@@ -10,3 +11,4 @@ pub mod form;
 pub mod json;
 pub mod origin;
 pub mod request_source;
+pub mod signed_claims;

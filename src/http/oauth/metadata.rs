@@ -21,8 +21,8 @@ use axum::{
 use serde::Serialize;
 
 /// The ways in which a client may authenticate that are served.
-pub const AUTH_METHODS: [AuthMethod; 2] =
-    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
+pub const AUTH_METHODS: [AuthMethod; 3] =
+    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
 
 /// The algorithms for which every installation has a key.
 const SIGNED: [SigningAlgorithm; 3] =
@@ -61,14 +61,19 @@ struct Metadata<'a> {
     request_parameter_supported: bool,
     request_uri_parameter_supported: bool,
     token_endpoint_auth_methods_supported: Vec<&'static str>,
+    token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     introspection_endpoint_auth_methods_supported: Vec<&'static str>,
+    introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
+    revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
 }
 
 /// Writes the document of an issuer, at which clients may register or not.
 fn document(issuer: &str, registration: bool) -> String {
     let at = |path: &str| format!("{issuer}{path}");
     let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
+    // What clients sign is verified with keys of theirs.
+    let theirs = || SigningAlgorithm::ALL.map(SigningAlgorithm::name).to_vec();
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
     let metadata = Metadata {
         issuer,
@@ -99,9 +104,12 @@ fn document(issuer: &str, registration: bool) -> String {
         request_uri_parameter_supported: false,
         // A public client names itself and proves nothing (OAuth 2.1 §2.1).
         token_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
+        token_endpoint_auth_signing_alg_values_supported: theirs(),
         introspection_endpoint_auth_methods_supported: confidential(),
+        introspection_endpoint_auth_signing_alg_values_supported: theirs(),
         // A public client may take back its own tokens (RFC 7009 §2.1).
         revocation_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
+        revocation_endpoint_auth_signing_alg_values_supported: theirs(),
     };
     serde_json::to_string(&metadata).expect("text and lists of it are JSON")
 }
