@@ -27,7 +27,7 @@ fn is_published(server: &TestServer, kid: &str) -> bool {
 }
 
 /// Puts a new key of each algorithm into the folder and waits until they sign.
-async fn rotate(server: &TestServer) {
+pub async fn rotate(server: &TestServer) {
     let algorithms = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
     server.clock.advance(Duration::from_secs(1));
     let next = algorithms.map(|algorithm| (algorithm, server.add_key(algorithm)));

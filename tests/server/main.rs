@@ -23,6 +23,8 @@ mod client_failures;
 mod client_key_sets;
 mod codes;
 mod commands;
+#[path = "../conformance/mod.rs"]
+mod conformance;
 mod consents;
 mod contexts;
 mod dev;

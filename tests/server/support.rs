@@ -232,6 +232,11 @@ impl TestServer {
     }
 
     pub async fn open_in(options: TestOptions) -> Self {
+        // Boxed once for all tests, which would each carry it.
+        Box::pin(Self::start(options)).await
+    }
+
+    async fn start(options: TestOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
         let clock = Arc::new(TestClock::new());
