@@ -242,6 +242,15 @@ impl Known {
         }
     }
 
+    /// Tells these claims, as far as they are known, in all their languages (OIDC Core §5.2).
+    pub fn tell(&self, names: &[&str]) -> Map<String, Value> {
+        let said = names.iter().filter_map(|name| Some(((*name).to_owned(), self.claim(name)?)));
+        let is_asked =
+            |name: &str| name.split_once('#').is_some_and(|(base, _)| names.contains(&base));
+        let tagged = self.profile.claims().filter(|(name, _)| is_asked(name));
+        said.chain(tagged.map(|(name, value)| (name.to_owned(), value.clone()))).collect()
+    }
+
     /// Returns the language of the person, where they have said one that we have.
     pub fn locale(&self) -> Option<Locale> {
         self.profile.claim("locale")?.as_str().and_then(Locale::of_tag)

@@ -7,6 +7,7 @@ use super::{
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     client::GrantType,
     epoch::is_first,
+    requested_claims::RequestedClaims,
     session::Session,
     token_family::TokenFamily,
 };
@@ -49,6 +50,9 @@ pub struct Grant {
     pub membership: Option<MembershipRef>,
     pub audience: Audience,
     pub scopes: Scopes,
+    /// Claims that were granted one by one, beside those of the scopes.
+    #[serde(default, skip_serializing_if = "RequestedClaims::is_empty")]
+    pub claims: RequestedClaims,
     /// When the person last proved who they are.
     pub authenticated_at: Timestamp,
     pub level: Level,

@@ -26,9 +26,9 @@ fn every_clause_names_a_file_and_a_test_that_exist() {
     let mut named = 0;
     let documents = ["docs/standards.md", "docs/rfc9700.md"];
     let documents = documents.map(|name| fs::read_to_string(name).unwrap());
-    let rows = documents.iter().flat_map(|document| {
-        document.lines().filter(|line| line.starts_with("| ")).skip(1)
-    });
+    let rows = documents
+        .iter()
+        .flat_map(|document| document.lines().filter(|line| line.starts_with("| ")).skip(1));
     for row in rows {
         let columns: Vec<&str> = row.trim_matches('|').split(" | ").collect();
         assert_eq!(columns.len(), 4, "{row}");

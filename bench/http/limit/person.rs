@@ -75,6 +75,7 @@ impl Person {
             sid: grant.session.clone().map(Into::into),
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),
+            userinfo_claims: None,
         };
         Ok(Self {
             families: Families::open(database, scene).await?,

@@ -40,6 +40,9 @@ pub struct Claims<'a> {
     pub acr: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_time: Option<i64>,
+    /// The claims that userinfo tells beside those of the scopes, joined by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub userinfo_claims: Option<String>,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
@@ -90,6 +93,9 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
             acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
             auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
+            userinfo_claims: grant
+                .map(|grant| grant.claims.userinfo.join(" "))
+                .filter(|claims| !claims.is_empty()),
         }
     }
 }
@@ -135,6 +141,7 @@ mod tests {
         assurance::{Level, Method},
         authority::{Asked, Audience, Bound, Permission, Scopes, narrow},
         grant::MembershipRef,
+        requested_claims::RequestedClaims,
     };
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -150,6 +157,7 @@ mod tests {
             membership: Some(membership),
             audience: Audience::Resource("api".to_owned()),
             scopes: Scopes::parse("openid invoices:read").unwrap(),
+            claims: RequestedClaims::default(),
             authenticated_at: NOW,
             level: Level::Aal1,
             methods: vec![Method::Password],

@@ -1,9 +1,9 @@
 //! What is true of a person and a client at the moment of a request.
 
-use super::{Denial, Settled};
+use super::{Denial, RequestedGrant, Settled};
 use crate::domain::{
     Requirement,
-    authority::{Audience, Permissions, Scopes},
+    authority::{Permissions, Scopes},
     consent::Terms,
     grant::Held,
 };
@@ -72,6 +72,9 @@ pub struct ConsentQuestion {
     /// The role names that tokens would carry: none where no scope of an API is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// The claims that the client would learn beside those of the scopes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
 }
 
 /// When a person is asked whether a client may act for them.
@@ -86,11 +89,11 @@ pub enum ConsentRule {
 }
 
 impl ConsentRule {
-    pub(super) fn asks_for(&self, scopes: &Scopes, audience: &Audience) -> bool {
+    pub(super) fn asks_for(&self, wanted: &RequestedGrant) -> bool {
         match self {
             Self::FirstParty => false,
             Self::Remembered(None) | Self::Always => true,
-            Self::Remembered(Some(given)) => !given.cover(scopes, audience),
+            Self::Remembered(Some(given)) => !given.cover(&wanted.to_consent()),
         }
     }
 }
@@ -121,14 +124,15 @@ impl AuthorizationFacts {
     pub(super) fn question(
         &self,
         membership: Option<&MembershipChoice>,
-        scopes: &Scopes,
+        wanted: &RequestedGrant,
     ) -> ConsentQuestion {
-        let has_api_scope = scopes.of_apis().next().is_some();
+        let has_api_scope = wanted.scopes.of_apis().next().is_some();
         let roles = membership.filter(|_| has_api_scope).map(|one| one.roles.clone());
         ConsentQuestion {
             organization: membership.map(MembershipChoice::choice),
             resource: self.resource.clone(),
             roles: roles.unwrap_or_default(),
+            claims: wanted.claims.beyond(&wanted.scopes),
         }
     }
 

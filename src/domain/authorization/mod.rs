@@ -97,8 +97,7 @@ impl RequestedGrant {
         }
         let wanted = self.organization.as_deref().or(said.organization);
         let third_party = facts.consent != ConsentRule::FirstParty;
-        let ask =
-            |membership| Settled::AskConsent(Box::new(facts.question(membership, &self.scopes)));
+        let ask = |membership| Settled::AskConsent(Box::new(facts.question(membership, self)));
         let membership = match facts.membership(wanted) {
             Ok(membership) => membership,
             // Before consent a client does not learn in silence where a person belongs, nor that there
@@ -106,7 +105,7 @@ impl RequestedGrant {
             Err(_) if self.prompt.none && third_party => return ask(None),
             Err(settled) => return settled,
         };
-        let unknown = third_party && facts.consent.asks_for(&self.scopes, &self.audience);
+        let unknown = third_party && facts.consent.asks_for(self);
         if self.prompt.none && unknown {
             return ask(membership);
         }
@@ -142,6 +141,7 @@ impl RequestedGrant {
             }),
             audience: self.audience.clone(),
             scopes: self.scopes.clone(),
+            claims: self.claims.clone(),
             authenticated_at,
             level,
             methods: person.evidence.methods(),

@@ -4,8 +4,10 @@ use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
+    consent::Given,
     grant::Person,
     pushed_request::Pushed,
+    requested_claims::RequestedClaims,
 };
 use serde::{Deserialize, Serialize};
 use std::{ops::Not, time::Duration};
@@ -56,6 +58,9 @@ pub struct RequestedGrant {
     /// What the client would like, what it would like most first (`acr_values`, OIDC Core §3.1.2.1).
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub acr_values: Vec<Acr>,
+    /// Claims that were asked for one by one.
+    #[serde(rename = "k", default, skip_serializing_if = "RequestedClaims::is_empty")]
+    pub claims: RequestedClaims,
 }
 
 /// Where the answer to a request goes, and how.
@@ -118,6 +123,12 @@ impl Prompt {
 }
 
 impl RequestedGrant {
+    /// Returns what a person consents to who grants it.
+    pub fn to_consent(&self) -> Given {
+        let claims = self.claims.beyond(&self.scopes);
+        Given { scopes: self.scopes.clone(), audience: self.audience.clone(), claims }
+    }
+
     /// Tells whether another account is meant.
     pub fn is_about_another_person(&self, person: &Person) -> bool {
         self.hint.as_ref().is_some_and(|account| *account != person.account)

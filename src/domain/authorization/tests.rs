@@ -4,6 +4,7 @@ use crate::domain::{
     assurance::{Evidence, Worth},
     authority::{Audience, Permission, Scopes},
     consent::Terms,
+    requested_claims::RequestedClaims,
 };
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ fn request(scope: &str) -> RequestedGrant {
         max_age: None,
         hint: None,
         acr_values: Vec::new(),
+        claims: RequestedClaims::default(),
     }
 }
 
@@ -125,7 +127,7 @@ fn what_roles_or_registration_do_not_cover_is_refused_whole() {
 fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
     let given = |scope| {
         let (scopes, audiences) = (Scopes::parse(scope).unwrap(), vec![Audience::Issuer]);
-        ConsentRule::Remembered(Some(Terms { scopes, audiences }))
+        ConsentRule::Remembered(Some(Terms { scopes, audiences, claims: Vec::new() }))
     };
     let with = |consent| AuthorizationFacts { consent, ..facts(vec![]) };
     let asked = request("openid email");
@@ -183,7 +185,7 @@ fn consent_is_asked_before_a_choice_of_organization_is_told_to_a_silent_client()
     let silent = RequestedGrant { prompt, ..request("openid") };
     let third_party = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..several };
     let settled = settle(&silent, &third_party, Said::default());
-    assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent.scopes))));
+    assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent))));
     let own = AuthorizationFacts { consent: ConsentRule::FirstParty, ..third_party };
     let settled = settle(&silent, &own, Said::default());
     assert!(matches!(settled, Settled::ChooseOrganization(_)), "{settled:?}");

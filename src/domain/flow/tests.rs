@@ -8,6 +8,7 @@ use crate::domain::{
         AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, ReplyTo, Request,
         RequestedGrant, ResponseMode,
     },
+    requested_claims::RequestedClaims,
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -26,6 +27,7 @@ fn request() -> Request {
             max_age: None,
             hint: None,
             acr_values: Vec::new(),
+            claims: RequestedClaims::default(),
         },
         reply_to: ReplyTo {
             redirect_uri: "https://app.example/cb".to_owned(),

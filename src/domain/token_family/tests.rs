@@ -5,6 +5,7 @@ use crate::domain::{
     assurance::{Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},
     grant::{Held, Limits, MembershipRef},
+    requested_claims::RequestedClaims,
     session::Session,
 };
 use std::time::Duration;
@@ -33,6 +34,7 @@ fn grant(scope: &str) -> Grant {
         }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: scopes(scope),
+        claims: RequestedClaims::default(),
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],

@@ -70,17 +70,20 @@ struct Consent {
     organization: Option<String>,
     /// The names of the roles that they would carry.
     roles: Vec<String>,
+    /// The claims that the client would learn beside those of the scopes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<String>,
 }
 
 impl From<ConsentQuestion> for Consent {
     fn from(question: ConsentQuestion) -> Self {
-        let ConsentQuestion { organization, resource, roles } = question;
+        let ConsentQuestion { organization, resource, roles, claims } = question;
         let (resource, resource_name) = match resource {
             Some(resource) => (Some(resource.identifier), resource.name),
             None => (None, None),
         };
         let organization = organization.map(|choice| choice.slug);
-        Self { resource, resource_name, organization, roles }
+        Self { resource, resource_name, organization, roles, claims }
     }
 }
 

@@ -366,8 +366,12 @@ fn consent_to(grant: &Grant) -> (String, consent::Command) {
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };
-    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
-    (parties.id(), consent::Command::Give { parties, scopes, audience })
+    let given = consent::Given {
+        scopes: grant.scopes.clone(),
+        audience: grant.audience.clone(),
+        claims: grant.claims.beyond(&grant.scopes),
+    };
+    (parties.id(), consent::Command::Give { parties, given })
 }
 
 /// Looks up what decides about the client's request, if there is one.

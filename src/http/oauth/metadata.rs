@@ -3,13 +3,14 @@
 //! It tells the truth: what is not served is not listed, and a list without entries is left out
 //! (RFC 8414 §3.2).
 
-use super::{token, userinfo};
+use super::token;
 use crate::{
     domain::{
         assurance::Acr,
         authority::OIDC_SCOPES,
         authorization::ResponseMode,
         client::{AuthMethod, GrantType},
+        requested_claims,
         signing_keys::SigningAlgorithm,
     },
     http::{app::App, routes},
@@ -100,8 +101,8 @@ fn document(issuer: &str, registration: bool) -> String {
         acr_values_supported: Acr::ALL.map(Acr::name).to_vec(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],
-        claims_supported: TOKEN_CLAIMS.into_iter().chain(userinfo::claims_supported()).collect(),
-        claims_parameter_supported: false,
+        claims_supported: TOKEN_CLAIMS.into_iter().chain(requested_claims::all()).collect(),
+        claims_parameter_supported: true,
         request_parameter_supported: false,
         // Said, because its absence would mean that it is (OIDC Discovery §3).
         request_uri_parameter_supported: false,

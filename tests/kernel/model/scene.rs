@@ -5,6 +5,7 @@ use porteiro::domain::{
     assurance::{Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, MembershipRef, Person},
+    requested_claims::RequestedClaims,
     session::{self, Session},
     token_family::{
         Begin, Command, Issuing, Lifetimes, Narrowing, Redeem, Refresh, Reply, TokenFamily,
@@ -150,6 +151,7 @@ pub fn begin(offline: bool) -> Begin {
         }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: Scopes::parse(scopes).unwrap(),
+        claims: RequestedClaims::default(),
         authenticated_at: INSTANTS[0],
         level: Level::Aal1,
         methods: vec![Method::Password],

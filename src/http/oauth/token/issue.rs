@@ -34,6 +34,7 @@ use crate::{
         },
     },
 };
+use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 pub const INVALID_GRANT: OAuthError =
@@ -67,6 +68,8 @@ pub struct Under<'a> {
     pub grant: &'a Grant,
     pub family: &'a str,
     pub nonce: Option<&'a str>,
+    /// The claims of the person that the ID token tells.
+    pub profile: &'a Map<String, Value>,
 }
 
 /// Reads what a client asks of its grant; the family judges it.
@@ -148,10 +151,21 @@ pub async fn issue(
         }
     };
     let nonce = shown.nonce.as_deref();
-    let under = Some(Under { grant: &issue.grant, family, nonce });
+    let profile = profile(app, &issue.grant).await?;
+    let under = Some(Under { grant: &issue.grant, family, nonce, profile: &profile });
     let epoch = issue.grant.membership.as_ref().map_or(0, |one| one.epoch);
     let signing = Signing { client, granted: &issue.granted, roles: &roles, epoch, under };
     sign(app, signing, refreshable.then_some(next.text))
+}
+
+/// Returns the claims that the ID token tells of the person: those alone that were asked for.
+async fn profile(app: &App, grant: &Grant) -> Result<Map<String, Value>, OAuthError> {
+    if grant.claims.id_token.is_empty() {
+        return Ok(Map::new());
+    }
+    let seen = app.accounts.look(&grant.account).await?;
+    let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
+    Ok(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default())
 }
 
 fn lifetimes(app: &App) -> Lifetimes {
@@ -190,7 +204,7 @@ pub fn sign(
     let scope = claims.scope;
     let id_token = match under.filter(|_| granted.scopes().contains("openid")) {
         None => None,
-        Some(Under { grant, nonce, .. }) => {
+        Some(Under { grant, nonce, profile, .. }) => {
             let algorithm = signing_algorithm(client);
             let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
             let claims = IdToken::from(id_token::Mint {
@@ -198,6 +212,7 @@ pub fn sign(
                 grant,
                 nonce,
                 access_token: hashed,
+                profile: profile.clone(),
                 now,
                 lifetime: app.lifetimes.id_token,
             });

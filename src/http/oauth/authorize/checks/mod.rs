@@ -5,6 +5,7 @@
 //! refused here can be told to the client by a redirect; at the others it is told in JSON.
 
 mod acr_values;
+mod claims;
 mod client;
 mod hint;
 mod login_hint;
@@ -32,6 +33,7 @@ use crate::{
         authority::{Audience, MalformedScope, Scopes},
         authorization::{Prompt, Request, RequestedGrant},
         client::KnownClient,
+        requested_claims::RequestedClaims,
     },
     http::{
         answer::{
@@ -77,6 +79,7 @@ pub struct Draft {
     max_age: Option<u32>,
     hint: Option<String>,
     acr_values: Vec<Acr>,
+    claims: RequestedClaims,
 }
 
 /// Where a request comes in.
@@ -98,7 +101,7 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 17] = [
+const CHECKS: [(&[Endpoint], Check); 18] = [
     (EVERYWHERE, repeated::check),
     (CODE, client::check),
     (&[Authorize], pushed::check),
@@ -115,6 +118,7 @@ const CHECKS: [(&[Endpoint], Check); 17] = [
     (CODE, max_age::check),
     (EVERYWHERE, acr_values::check),
     (CODE, hint::check),
+    (CODE, claims::check),
     (CODE, login_hint::check),
 ];
 
@@ -174,6 +178,7 @@ impl Draft {
             max_age: self.max_age,
             hint: self.hint,
             acr_values: self.acr_values,
+            claims: self.claims,
         })
     }
 }

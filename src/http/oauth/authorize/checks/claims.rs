@@ -1,0 +1,26 @@
+//! Claims that are asked for one by one (OIDC Core §5.5). It comes after `acr_values` and the hint,
+//! which it can say as well.
+
+use super::{Asked, Draft};
+use crate::{
+    domain::requested_claims::ClaimsParameter,
+    http::answer::authorization_error::AuthorizationError,
+};
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    let Some(text) = asked.form.get("claims") else { return Ok(()) };
+    let parameter = ClaimsParameter::parse(text).map_err(|_| {
+        AuthorizationError::invalid("the parameter claims is no JSON object of requests for claims")
+    })?;
+    if !parameter.acr_values.is_empty() {
+        draft.acr_values = parameter.acr_values;
+    }
+    if let Some(subject) = parameter.subject {
+        if draft.hint.as_ref().is_some_and(|hint| *hint != subject) {
+            return Err(AuthorizationError::invalid("two different subjects are asked for"));
+        }
+        draft.hint = Some(subject);
+    }
+    draft.claims = parameter.claims;
+    Ok(())
+}
