@@ -3,7 +3,10 @@
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::{SystemDice, passkeys::Passkeys},
+    crypto::{
+        SystemDice,
+        passkeys::{AttestationPolicy, Passkeys},
+    },
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
@@ -69,6 +72,8 @@ pub struct RuntimeOptions {
     pub drain: DrainLimits,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -93,6 +98,7 @@ impl Default for RuntimeOptions {
             drain: DrainLimits::default(),
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            attestation: None,
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -154,6 +160,7 @@ impl Running {
             drain,
             flows,
             passwords,
+            attestation,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -189,7 +196,8 @@ impl Running {
         };
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
-        let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
+        let rules = steps.rules().attesting(attestation.is_some());
+        let flow_rules = Arc::new(goals.into_iter().fold(rules, Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
@@ -203,6 +211,7 @@ impl Running {
             flow_rules,
             rates: plan.rates,
             passwords,
+            attestation,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

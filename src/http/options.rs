@@ -3,6 +3,7 @@
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
+    crypto::passkeys::AttestationPolicy,
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
@@ -90,6 +91,8 @@ pub struct AppOptions {
     /// bounded all the same.
     pub rates: Option<Rates>,
     pub passwords: PasswordOptions,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.

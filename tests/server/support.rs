@@ -16,6 +16,7 @@ use porteiro::{
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        passkeys::AttestationPolicy,
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
@@ -174,6 +175,7 @@ pub struct TestOptions {
     pub janitor: JanitorOptions,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    pub attestation: Option<AttestationPolicy>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -204,6 +206,7 @@ impl Default for TestOptions {
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            attestation: None,
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -270,6 +273,7 @@ impl TestServer {
                 flows: options.flows,
                 drain: options.drain,
                 passwords: options.passwords,
+                attestation: options.attestation,
                 messages: if options.mailbox {
                     Messages::in_mailbox(clock.clone())
                 } else {
