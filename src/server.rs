@@ -4,7 +4,10 @@ use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     client_documents::Fetcher,
     clock::SystemClock,
-    crypto::{SystemDice, passkeys::Passkeys},
+    crypto::{
+        SystemDice,
+        passkeys::{AttestationPolicy, Passkeys},
+    },
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
@@ -72,6 +75,8 @@ pub struct RuntimeOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents of clients.
     pub client_documents: Fetcher,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
     pub messages: Messages,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -97,6 +102,7 @@ impl Default for RuntimeOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             client_documents: Fetcher::default(),
+            attestation: None,
             messages: Messages::default(),
             fault_injection: Arc::new(NothingFails),
         }
@@ -159,6 +165,7 @@ impl Running {
             flows,
             passwords,
             client_documents,
+            attestation,
             messages,
             fault_injection,
         } = plan.runtime_options;
@@ -194,7 +201,8 @@ impl Running {
         };
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
-        let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
+        let rules = steps.rules().attesting(attestation.is_some());
+        let flow_rules = Arc::new(goals.into_iter().fold(rules, Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
@@ -209,6 +217,7 @@ impl Running {
             rates: plan.rates,
             passwords,
             client_documents,
+            attestation,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),

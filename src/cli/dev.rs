@@ -3,8 +3,9 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, client_documents, dev_store, lifetimes, links, password_options,
-        password_policy, rates, read_folder, runtime_options, sign_up, workbench_at,
+        DEV_FOLDER, Given, attestation, client_documents, dev_store, lifetimes, links,
+        password_options, password_policy, rates, read_folder, runtime_options, sign_up,
+        workbench_at,
     },
 };
 use crate::{
@@ -68,6 +69,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     runtime_options.client_documents =
         client_documents(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.attestation =
+        attestation(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");

@@ -5,8 +5,8 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        Given, cannot_start, client_documents, lifetimes, links, no_store, password_options, rates,
-        runtime_options, sign_up,
+        Given, attestation, cannot_start, client_documents, lifetimes, links, no_store,
+        password_options, rates, runtime_options, sign_up,
     },
     unsupported_settings,
 };
@@ -91,6 +91,11 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     }
     match client_documents(&config) {
         Ok(fetcher) => runtime_options.client_documents = fetcher,
+        Err(reason) if reasons.contains(&reason) => {}
+        Err(reason) => reasons.push(reason),
+    }
+    match attestation(&config) {
+        Ok(attestation) => runtime_options.attestation = attestation,
         Err(reason) if reasons.contains(&reason) => {}
         Err(reason) => reasons.push(reason),
     }

@@ -9,6 +9,7 @@ use crate::{
     crypto::{
         SharedVault, SystemDice,
         keys::{DevKeys, Fault, Folder},
+        passkeys::AttestationPolicy,
     },
     domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
     http::{
@@ -240,6 +241,17 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
 pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
     let fetcher = Fetcher::new(outbound(config)?, Arc::new(SystemResolver));
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
+/// Whose attestation of passkeys counts; says why the certificates cannot be used.
+pub(super) fn attestation(config: &Config) -> Result<Option<AttestationPolicy>, String> {
+    const SETTING: &str = "passkeys.attestation";
+    let config::PasskeyRules { attestation, attestation_aaguids } = &config.passkeys;
+    let config::Attestation::File(path) = attestation else { return Ok(None) };
+    let pem = std::fs::read(path)
+        .map_err(|error| format!("{SETTING}: {}", config::unreadable(path, &error)))?;
+    let policy = AttestationPolicy::read(&pem, attestation_aaguids.clone());
+    policy.map(Some).map_err(|fault| format!("{SETTING}: {}: {fault}", path.display()))
 }
 
 /// Which hosts may be called, and which authorities are trusted there.

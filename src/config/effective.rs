@@ -1,6 +1,8 @@
 //! The configuration in effect, typed, a struct for each of a file's tables.
 
-use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed};
+use super::{
+    Attestation, BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed,
+};
 use crate::domain::{Locale, Secret};
 use ipnet::IpNet;
 use std::{
@@ -9,6 +11,7 @@ use std::{
     time::Duration,
 };
 use url::Url;
+use uuid::Uuid;
 
 /// Stands for an address until the table's default is put there.
 const UNSET: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
@@ -34,6 +37,7 @@ pub struct Config {
     pub registration: Registration,
     pub password: PasswordRules,
     pub assurance: Assurance,
+    pub passkeys: PasskeyRules,
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
     pub geo: Geo,
@@ -132,6 +136,14 @@ pub struct Assurance {
     pub remember_device: Option<Duration>,
 }
 
+/// What passkeys are asked for beside a signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PasskeyRules {
+    pub attestation: Attestation,
+    /// The models whose attestation counts; all where there is none.
+    pub attestation_aaguids: Vec<Uuid>,
+}
+
 /// How long things live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
@@ -216,6 +228,7 @@ impl Config {
             registration: Registration::default(),
             password: PasswordRules::default(),
             assurance: Assurance::default(),
+            passkeys: PasskeyRules::default(),
             lifetimes: Lifetimes::default(),
             outbound: Outbound::default(),
             geo: Geo::default(),

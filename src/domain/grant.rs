@@ -3,7 +3,7 @@
 use super::{
     Requirement, Timestamp,
     account::Account,
-    assurance::{Evidence, Level, Method},
+    assurance::{Acr, Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     client::GrantType,
     epoch::is_first,
@@ -69,6 +69,8 @@ pub struct Limits {
     pub held: Option<Held>,
     /// Every scope of the API that the grant is for.
     pub offered: Vec<String>,
+    /// What the organization requires of a person now, for grants that people give.
+    pub required: Acr,
 }
 
 /// What roles confer in one organization.
@@ -129,6 +131,11 @@ impl Grant {
             return Err(Widening::BeyondGrant { scope: beyond.to_owned() });
         }
         limits.narrow(self.organization(), &self.audience, scopes)
+    }
+
+    /// Tells whether the person had proved as much as the organization requires now.
+    pub fn is_sure_enough(&self, limits: &Limits) -> bool {
+        limits.required.is_met_at(self.level, &self.methods)
     }
 
     /// Returns the session that it ends with.

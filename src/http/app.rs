@@ -142,7 +142,8 @@ impl App {
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let related = origins.iter().filter_map(|origin| origin.to_str().ok());
-        let passkeys = Passkeys::new(&options.issuer, related);
+        let passkeys = Passkeys::new(&options.issuer, related)
+            .map(|passkeys| passkeys.believing(options.attestation));
         let means = Means {
             hashing: system.hashing().clone(),
             dice: system.dice(),

@@ -4,6 +4,7 @@ use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
     client_documents::Fetcher,
+    crypto::passkeys::AttestationPolicy,
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
@@ -95,6 +96,8 @@ pub struct AppOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents that clients keep at addresses of their own.
     pub client_documents: Fetcher,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.

@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod attestation;
 mod authenticator;
 mod authorization;
 mod authorize_answers;
@@ -66,7 +67,10 @@ mod refusals;
 mod registered;
 mod registration;
 mod remembered;
+mod required_assurance;
 mod rotation;
+#[path = "../shared/security_key.rs"]
+mod security_key;
 mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;

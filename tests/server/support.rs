@@ -17,6 +17,7 @@ use porteiro::{
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        passkeys::AttestationPolicy,
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
@@ -178,6 +179,7 @@ pub struct TestOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents of clients.
     pub client_documents: Fetcher,
+    pub attestation: Option<AttestationPolicy>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -209,6 +211,7 @@ impl Default for TestOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             client_documents: Fetcher::default(),
+            attestation: None,
             mailbox: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -330,6 +333,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             flows: options.flows,
             drain: options.drain,
             passwords: options.passwords,
+            attestation: options.attestation,
             client_documents: options.client_documents,
             messages: if options.mailbox {
                 Messages::in_mailbox(clock.clone())

@@ -109,6 +109,7 @@ impl Person {
             grant: &self.grant,
             nonce,
             access_token: Some(access_token),
+            profile: serde_json::Map::new(),
             now,
             lifetime: Duration::from_secs(self.lifetime.into()),
         });

@@ -183,6 +183,7 @@ impl Credentials {
         let held = [
             (Method::Password, self.password().is_some()),
             (Method::Passkey, self.passkeys().next().is_some()),
+            (Method::AttestedPasskey, self.passkeys().any(|(passkey, _)| passkey.attested)),
             (Method::Totp, self.totp().is_some()),
             (Method::RecoveryCode, self.has_recovery_codes()),
         ];

@@ -3,6 +3,7 @@
 use super::{Denial, RequestedGrant, Settled};
 use crate::domain::{
     Requirement,
+    assurance::Acr,
     authority::{Permissions, Scopes},
     consent::Terms,
     grant::Held,
@@ -41,6 +42,8 @@ pub struct MembershipChoice {
     /// The names of the roles that it gives there.
     pub roles: Vec<String>,
     pub permissions: Permissions,
+    /// What the organization requires a person to have proved.
+    pub required: Acr,
     /// Membership and organization as they were read.
     pub requirements: Vec<Requirement>,
 }

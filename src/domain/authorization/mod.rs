@@ -7,8 +7,9 @@
 //!
 //! 1. the one organization: the one asked for, else the only one, else the person chooses;
 //! 2. authority: what is asked is within the registration and what the person's roles confer there;
-//! 3. consent: given before or now, unless the client is first party;
-//! 4. then there is a grant.
+//! 3. assurance: the person has proved as much as the organization requires;
+//! 4. consent: given before or now, unless the client is first party;
+//! 5. then there is a grant.
 
 mod facts;
 mod request;
@@ -21,6 +22,7 @@ pub use request::{Prompt, ReplyTo, Request, RequestedGrant, ResponseMode};
 
 use super::{
     Requirement, Timestamp,
+    assurance::Acr,
     authority::Widening,
     grant::{Grant, Limits, MembershipRef, Person},
 };
@@ -35,6 +37,8 @@ pub enum Settled {
     },
     /// The person belongs to several organizations, and tokens speak for one.
     ChooseOrganization(Vec<Choice>),
+    /// The organization requires more than the person has proved.
+    ProveMore(Acr),
     AskConsent(Box<ConsentQuestion>),
     Denied(Denial),
 }
@@ -55,6 +59,8 @@ pub enum Denial {
     OtherPerson,
     /// The holder of the account's address has stopped it.
     Stopped,
+    /// The organization requires more than the person's account can prove.
+    NotSureEnough,
 }
 
 /// Who is asked, and when.
@@ -113,10 +119,15 @@ impl RequestedGrant {
             ceiling: facts.ceiling.clone(),
             held: membership.map(MembershipChoice::held),
             offered: facts.offered.clone(),
+            required: Acr::default(),
         };
         let organization = membership.map(|one| one.organization.as_str());
         if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
             return Settled::Denied(denial(&widening));
+        }
+        let required = membership.map(|one| one.required).unwrap_or_default();
+        if !required.is_least() && !required.is_met_by(&person.evidence, now) {
+            return Settled::ProveMore(required);
         }
         let forced = self.prompt.consent && third_party;
         // What was said of one organization says nothing of another.

@@ -147,9 +147,9 @@ impl RequestedGrant {
     /// Returns what a person who can prove themselves by these methods is asked for: the first wish
     /// that is in their reach, unless it is met.
     pub fn step_up(&self, person: &Person, methods: &[Method], now: Timestamp) -> Option<Acr> {
-        let met = |acr: &Acr| acr.is_met_by(&person.evidence, now);
-        let reached = |acr: &&Acr| met(acr) || acr.is_reachable_by(methods);
-        self.acr_values.iter().find(reached).copied().filter(|acr| !met(acr))
+        let met = |acr: Acr| acr.is_met_by(&person.evidence, now);
+        let reached = |acr: &Acr| if met(*acr) { Some(*acr) } else { acr.within(methods) };
+        self.acr_values.iter().find_map(reached).filter(|acr| !met(*acr))
     }
 
     /// Tells whether a person who signed in before must do so again.

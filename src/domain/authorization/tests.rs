@@ -36,6 +36,7 @@ fn member(slug: &str, enabled: bool) -> MembershipChoice {
         epoch: 3,
         roles: vec!["reader".to_owned()],
         permissions: [&read].into_iter().collect(),
+        required: Acr::Aal1,
         requirements: vec![],
     }
 }
@@ -223,4 +224,39 @@ fn a_sign_in_that_is_too_old_is_asked_for_again() {
     assert!(
         RequestedGrant { prompt: login, ..request("openid") }.wants_fresh_sign_in(&person(), NOW)
     );
+}
+
+#[test]
+fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked() {
+    let strict = |required| {
+        let acme = MembershipChoice { required, ..member("acme", true) };
+        facts(vec![acme, member("other", true)])
+    };
+    let acme = Said { organization: Some("acme"), ..Said::default() };
+    let other = Said { organization: Some("other"), ..Said::default() };
+    let asked = request("openid invoices:read");
+    for required in [Acr::Aal2, Acr::Aal3, Acr::Phr, Acr::Phrh] {
+        let facts = strict(required);
+        assert_eq!(settle(&asked, &facts, acme), Settled::ProveMore(required));
+        // Of another organization nothing more is required.
+        assert_eq!(organization(settle(&asked, &facts, other)).as_deref(), Some("other"));
+        let third = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..facts.clone() };
+        assert_eq!(settle(&asked, &third, acme), Settled::ProveMore(required));
+        // In silence a client that has no consent hears that, and nothing of the organization.
+        let prompt = Prompt { none: true, ..Prompt::default() };
+        let silent =
+            RequestedGrant { prompt, organization: Some("acme".to_owned()), ..asked.clone() };
+        let settled = settle(&silent, &third, Said::default());
+        assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
+        // More than is held there is refused, whatever would be proved.
+        let wide = settle(&request("openid invoices:write"), &facts, acme);
+        assert!(matches!(wide, Settled::Denied(Denial::TooMuch { .. })), "{wide:?}");
+        let key = Evidence::of(Worth::ATTESTED_PASSKEY.given(NOW));
+        let person = Person { evidence: key, ..person() };
+        let subject = Subject { person: &person, session: "session", now: NOW };
+        let granted = asked.settle(subject, &facts, acme);
+        assert_eq!(organization(granted).as_deref(), Some("acme"));
+    }
+    let settled = settle(&asked, &strict(Acr::Aal1), acme);
+    assert_eq!(organization(settled).as_deref(), Some("acme"));
 }

@@ -111,6 +111,7 @@ impl Seed {
             proved_here: false,
             methods,
             chosen: None,
+            required: None,
             question,
             held: Vec::new(),
             messages: 0,

@@ -2,8 +2,8 @@
 
 use super::{
     Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Moment, Notice,
-    Open, Over, Refusal, Reply, Rules, SessionChange, Stage,
-    goal::{Case, Ending, Next, Question, SessionEnding},
+    Open, Over, Refusal, Reply, Rules, SessionChange, Stage, Wanted,
+    goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
     Decision, Record, Requirement, Timestamp,
@@ -36,11 +36,24 @@ impl Open {
         }
         let (session, change) = self.session(material);
         let facts = material.facts.as_ref();
-        let case = Case { person: &person, session: &session, facts, allowed, now };
+        // A person who was signed in when the flow began may have given no proof here.
+        if self.methods.is_empty() {
+            self.methods.clone_from(&material.methods);
+        }
+        let served = rules.served(&self.methods);
+        let case =
+            Case { person: &person, session: &session, facts, served: &served, allowed, now };
         match goal.next(&self, &case) {
             Next::Fail(denial) => self.fail(denial),
             Next::Ask(question) => {
+                if let Question::More(acr) = question {
+                    self.required = Some(acr);
+                }
                 (self.stage, self.question) = match question {
+                    Question::More(acr) => {
+                        let present = InSession { person: &person, methods: &self.methods, now };
+                        (Wanted { acr, since: None }.asks(&present), None)
+                    }
                     Question::Credential => (Stage::Credential, None),
                     Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),

@@ -151,6 +151,8 @@ pub struct Material {
     pub fresh: Fresh,
     /// The account of the person, read for this very step.
     pub account: AccountSeen,
+    /// What that account can prove itself by.
+    pub methods: Vec<Method>,
     /// What people are told when the flow comes so far.
     pub notices: Vec<Notice>,
 }

@@ -61,6 +61,7 @@ fn place(slug: &str) -> MembershipChoice {
         epoch: 0,
         roles: vec![],
         permissions: [].into_iter().collect(),
+        required: Acr::Aal1,
         requirements: vec![Requirement::unchanged::<crate::domain::organization::Organization>(
             slug, 7,
         )],
@@ -105,7 +106,8 @@ fn fresh() -> Fresh {
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = AccountSeen { version: 3, epoch: 0 };
-    Box::new(Material { facts, fresh: fresh(), account, notices: Vec::new() })
+    let (methods, notices) = (Vec::new(), Vec::new());
+    Box::new(Material { facts, fresh: fresh(), account, methods, notices })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
@@ -447,3 +449,6 @@ mod held;
 
 #[path = "tests_kinds.rs"]
 mod kinds;
+
+#[path = "tests_required.rs"]
+mod required;

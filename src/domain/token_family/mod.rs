@@ -285,6 +285,10 @@ impl Grant {
         if organization.is_some() && organization.as_deref() != self.organization() {
             return Err(Refusal::OtherOrganization);
         }
+        // The organization may require more by now than when this was granted (adr/0060).
+        if !self.is_sure_enough(&issuing.limits) {
+            return Err(Refusal::NotSureEnough);
+        }
         Ok(self.narrow(scopes.as_ref(), &issuing.limits)?)
     }
 

@@ -65,6 +65,8 @@ pub enum Refusal {
     OtherAudience,
     #[error("the grant is for another organization")]
     OtherOrganization,
+    #[error("the organization requires more than the person had proved")]
+    NotSureEnough,
     #[error("a scope is malformed")]
     MalformedScope,
     #[error(transparent)]

@@ -68,6 +68,9 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         Denial::OtherPerson => (Code::LoginRequired, "another person has signed in"),
         Denial::Stopped => (Code::AccessDenied, "it was stopped"),
         Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
+        Denial::NotSureEnough => {
+            (Code::AccessDenied, "the organization requires more than the account can prove")
+        }
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")
         }

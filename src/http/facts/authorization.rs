@@ -99,6 +99,7 @@ impl FactsReader<'_> {
                 epoch: known.epoch_at(organization),
                 roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
                 permissions: organization.confers(&known.roles),
+                required: organization.required_acr,
                 requirements: vec![
                     Requirement::unchanged::<Membership>(&*entry.id, entry.version),
                     Requirement::unchanged::<Organization>(&**slug, home.version),

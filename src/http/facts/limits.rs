@@ -5,6 +5,7 @@ use crate::{
     actors::HydrateError,
     domain::{
         Requirement,
+        assurance::Acr,
         client::KnownClient,
         grant::{Grant, Held, Limits},
         membership::Membership,
@@ -31,7 +32,7 @@ pub async fn gather(
     let resource = target::resource(app, &grant.audience, anew).await?;
     let offered = target::offered(resource.as_deref());
     let mut limited = Limited {
-        limits: Limits { ceiling: client.ceiling(), held: None, offered },
+        limits: Limits { ceiling: client.ceiling(), held: None, offered, required: Acr::Aal1 },
         roles: Vec::new(),
         requirements: Vec::new(),
     };
@@ -47,6 +48,7 @@ pub async fn gather(
     let enabled = member.enabled && organization.enabled;
     if enabled && same_epoch && member.organization == organization.slug {
         limited.roles = member.roles_at(organization).into_iter().map(str::to_owned).collect();
+        limited.limits.required = organization.required_acr;
         limited.limits.held = Some(Held {
             organization: organization.slug.clone(),
             permissions: organization.confers(&member.roles),

@@ -11,6 +11,7 @@ use crate::{
         Machine as _,
         access_token::{AccessToken, Claims},
         account::{self, Account},
+        assurance::Acr,
         authority::{Asked, Audience, Scopes},
         client::{Client, GrantType, KnownClient},
         grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits},
@@ -244,7 +245,9 @@ impl Read<'_> {
             }
             _ => return Ok(None),
         };
-        let limits = Limits { ceiling: client.ceiling(), held, offered: asked.offered };
+        // What an organization requires acts on grants and refreshes: a token lives for minutes.
+        let (ceiling, required) = (client.ceiling(), Acr::default());
+        let limits = Limits { ceiling, held, offered: asked.offered, required };
         let organization = asked.organization.as_deref();
         let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes);
         let may_hold = GRANTS_OF_PEOPLE.into_iter().any(|grant| client.may_use(grant));

@@ -156,6 +156,9 @@ fn in_session(
     (goal, wanted): (&dyn Goal, Option<Wanted>),
 ) -> SignedIn {
     let methods = account.credentials.methods();
+    let served = app.flow_rules.served(&methods);
+    let reachable = |acr: Acr| acr.within(&served).unwrap_or(acr);
+    let wanted = wanted.map(|wanted| Wanted { acr: reachable(wanted.acr), ..wanted });
     let asked = InSession { person: &present.person, methods: &methods, now: app.clock.now() };
     let stage = match wanted {
         Some(wanted) => wanted.asks(&asked),

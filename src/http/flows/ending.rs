@@ -149,7 +149,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let epoch = known.map_or(0, |known| known.epoch);
         let account = AccountSeen { version: seen.version, epoch };
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
-        let material = Material { facts, fresh: drawn.fresh.clone(), account, notices };
+        let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
+        let fresh = drawn.fresh.clone();
+        let material = Material { facts, fresh, account, methods, notices };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
             Ok(flow) => {
@@ -386,6 +388,14 @@ async fn facts(
     let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
     let client_version = seen.version;
     let Asking { account, chosen, .. } = *asking;
+    // It may have been chosen in a step before: consent is looked up for that very organization.
+    let before = match chosen {
+        None if request.wanted.organization.is_none() => {
+            opened.look(app).await.ok().and_then(|open| open.chosen)
+        }
+        _ => None,
+    };
+    let chosen = chosen.or(before.as_deref());
     let (wanted, redirect_uri) = (&request.wanted, Some(&*request.reply_to.redirect_uri));
     let reader =
         FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };

@@ -5,6 +5,7 @@
 
 use super::token;
 use crate::{
+    crypto::passkeys::Passkeys,
     domain::{
         assurance::Acr,
         authority::OIDC_SCOPES,
@@ -71,8 +72,10 @@ struct Metadata<'a> {
     revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
 }
 
-/// Writes the document of an issuer, at which clients may register or not.
-fn document(issuer: &str, registration: bool) -> String {
+/// Writes the document of an issuer, at which clients may register or not, and which vouches for
+/// hardware or does not.
+fn document(issuer: &str, registration: bool, attests: bool) -> String {
+    let reachable = |acr: &Acr| attests || *acr != Acr::Aal3;
     let at = |path: &str| format!("{issuer}{path}");
     let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
     // What clients sign is verified with keys of theirs.
@@ -98,7 +101,7 @@ fn document(issuer: &str, registration: bool) -> String {
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
-        acr_values_supported: Acr::ALL.map(Acr::name).to_vec(),
+        acr_values_supported: Acr::ALL.into_iter().filter(reachable).map(Acr::name).collect(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],
         claims_supported: TOKEN_CLAIMS.into_iter().chain(requested_claims::all()).collect(),
@@ -123,6 +126,7 @@ pub async fn get(State(app): State<App>) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
-    let document = || document(&app.issuer, app.registration).into();
+    let attests = app.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
+    let document = || document(&app.issuer, app.registration, attests).into();
     (headers, app.fixed.metadata.get_or_init(document).clone()).into_response()
 }

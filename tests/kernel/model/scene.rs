@@ -2,7 +2,7 @@
 
 use porteiro::domain::{
     Birth, Device, Fingerprint, Machine as _, Requirement, Timestamp,
-    assurance::{Evidence, Level, Method, Worth},
+    assurance::{Acr, Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, MembershipRef, Person},
     requested_claims::RequestedClaims,
@@ -201,7 +201,8 @@ fn limits(limit: Limit) -> Limits {
         Limit::Shrunk => Vec::new(),
     };
     let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
-    Limits { ceiling: None, held: Some(held), offered: vec!["invoices:read".to_owned()] }
+    let offered = vec!["invoices:read".to_owned()];
+    Limits { ceiling: None, held: Some(held), offered, required: Acr::Aal1 }
 }
 
 /// The fact that the limits have not changed since they were read.
