@@ -152,7 +152,7 @@ pub struct TestServer {
     outside: Outside,
     pub operator: SocketAddr,
     pub running: Running,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
 }
 
 /// What a test may want to be otherwise.
@@ -239,6 +239,21 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
+        Self::start(Arc::new(folder), url, clock, options).await
+    }
+
+    /// Starts another node of this installation.
+    pub async fn beside(&self, options: TestOptions) -> Self {
+        Self::start(self.folder.clone(), self.url.clone(), self.clock.clone(), options).await
+    }
+
+    async fn start(
+        folder: Arc<tempfile::TempDir>,
+        url: String,
+        clock: Arc<TestClock>,
+        options: TestOptions,
+    ) -> Self {
+        let keys = folder.path().join("keys");
         let mut tree = TreeOptions::default();
         (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
         tree.janitor = options.janitor;
