@@ -22,8 +22,9 @@ mod verifier;
 
 pub use base32::{decode_base32, encode_base32};
 pub use mac::MacKey;
-pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
+pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, id_of_uuid, uuid_of_id};
 pub use pseudonym::Pseudonyms;
+use random::uuid_text;
 pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use recovery_codes::{RecoveryCode, draw_recovery_codes, hash_recovery_codes};
 pub use secret_key::SecretKey;

@@ -47,6 +47,7 @@ mod metadata;
 mod moving;
 mod new_credentials;
 mod operator;
+mod operator_recovery;
 #[cfg(feature = "otel")]
 mod otel;
 mod outcomes;

@@ -6,6 +6,7 @@ use crate::{
     passkey_device::{Device, altered},
     passkeys::kept,
     person::{PASSWORD, text},
+    security_log::records,
     support::{TestOptions, TestServer},
 };
 use serde_json::{Value, json};
@@ -35,6 +36,10 @@ async fn make(server: &TestServer, flow: &Value, device: &mut Device) -> Value {
     let wrong = altered(&made, "/response/clientDataJSON", |bytes| bytes[0] ^= 1);
     let refused = server.step(flow, "passkey/create", json!({ "credential": wrong })).await;
     assert!([400, 401].contains(&refused.status.as_u16()), "{refused:?}");
+    let failed = records(server, "enrolment.failed").await;
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0].contains("passkey/create"), "{failed:?}");
+    assert!(records(server, "sign_in.failed").await.is_empty(), "it proved nothing");
     let late = server.step(flow, "passkey/create", json!({ "credential": made })).await;
     assert_ne!(late.status, 200, "{late:?}");
     let options = server.step(flow, "passkey/create_options", json!({})).await.json();

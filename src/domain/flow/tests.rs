@@ -32,7 +32,16 @@ fn request() -> Request {
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     let stage = Stage::Identify;
-    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None, invited: None }
+    Seed {
+        kind,
+        channel,
+        expires_at: LATER,
+        request,
+        stage,
+        signed_in: None,
+        invited: None,
+        operator_link: None,
+    }
 }
 
 fn person() -> Person {
