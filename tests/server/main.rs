@@ -52,6 +52,7 @@ mod operator_recovery;
 mod otel;
 mod outcomes;
 mod outside;
+mod par;
 mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]
