@@ -240,12 +240,13 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
-        Self::start(Arc::new(folder), url, clock, options).await
+        Box::pin(Self::start(Arc::new(folder), url, clock, options)).await
     }
 
     /// Starts another node of this installation.
     pub async fn beside(&self, options: TestOptions) -> Self {
-        Self::start(self.folder.clone(), self.url.clone(), self.clock.clone(), options).await
+        let (folder, url) = (self.folder.clone(), self.url.clone());
+        Box::pin(Self::start(folder, url, self.clock.clone(), options)).await
     }
 
     async fn start(

@@ -49,7 +49,9 @@ impl Known {
                 }
             }
             Command::Recover { by, password_only } => self.recover(*by, *password_only, now),
-            Command::IssueRecoveryLink { token, stop } => Self::issue_link(*token, *stop, now),
+            Command::IssueRecoveryLink { token, stop } => {
+                Ok(Some(Self::issue_link(*token, *stop, now)))
+            }
             Command::StopRecoveryLink { stop } => self.stop_link(*stop, now),
             Command::AddPasskey(_)
             | Command::UsePasskey(_)

@@ -54,14 +54,10 @@ impl Known {
     }
 
     /// Keeps a link; the former, if there is one, is void.
-    pub(super) fn issue_link(
-        token: Fingerprint,
-        stop: Fingerprint,
-        now: Timestamp,
-    ) -> Result<Option<News>, Refusal> {
+    pub(super) fn issue_link(token: Fingerprint, stop: Fingerprint, now: Timestamp) -> News {
         let link = RecoveryLink { token, stop, expires_at: now + RECOVERY_LINK_LIFETIME };
         let record = Record::new("account.recovery_issued");
-        Ok(Some((Event::RecoveryLinkIssued(link), Some(record))))
+        (Event::RecoveryLinkIssued(link), Some(record))
     }
 
     /// Voids the link whose stopping token this is.
