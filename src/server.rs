@@ -194,11 +194,7 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels {
-            mail: messages.has_mail(),
-            sms: messages.has_sms(),
-            passkeys: Passkeys::new(&issuer, []).is_some(),
-        };
+        let channels = channels(&messages, &issuer);
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let rules = steps.rules().attesting(attestation.is_some());
@@ -311,6 +307,15 @@ async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerErro
         }
     }
     Ok(listeners)
+}
+
+/// By what people can be written to, and whether they can use passkeys.
+fn channels(messages: &Messages, issuer: &str) -> Channels {
+    Channels {
+        mail: messages.has_mail(),
+        sms: messages.has_sms(),
+        passkeys: Passkeys::new(issuer, []).is_some(),
+    }
 }
 
 async fn operators_listener(wanted: OperatorAddress) -> Result<Option<TcpListener>, ServerError> {

@@ -20,6 +20,8 @@ pub const MAILBOX: &str = "/mailbox";
 
 /// The screen on which people make an account, or accept an invitation.
 pub const SIGN_UP: &str = "/sign-up";
+/// The page on which an account is recovered.
+pub const RESET_PASSWORD: &str = "/reset-password";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";

@@ -79,7 +79,7 @@ async fn an_account_that_cannot_prove_as_much_is_refused_with_the_reason() {
             let denied = server.authorize_in(&session, "web", otherwise).await;
             let (code, why) = error(&denied);
             assert_eq!(code, "access_denied", "{acr}: {denied:?}");
-            assert_eq!(why, "the organization requires more than the account can prove");
+            assert_eq!(why, "more is required than the account of the person can prove");
         }
         let flow = server.authorize("web", &[]).await.json();
         let failed = server.prove(&flow, "ana@acme.test").await;

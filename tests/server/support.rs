@@ -155,7 +155,7 @@ pub struct TestServer {
     outside: Outside,
     pub operator: SocketAddr,
     pub running: Running,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
 }
 
 /// What a test may want to be otherwise.
@@ -235,11 +235,6 @@ impl TestServer {
     }
 
     pub async fn open_in(options: TestOptions) -> Self {
-        // Boxed once for all tests, which would each carry it.
-        Box::pin(Self::start(options)).await
-    }
-
-    async fn start(options: TestOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
         let clock = Arc::new(TestClock::new());
@@ -252,14 +247,26 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
-        let running = start(options, url.clone(), keys, clock.clone()).await;
-        let (address, operator) = (running.address, running.operator.unwrap());
-        Self { url, clock, outside: Outside { address }, operator, running, folder }
+        Self::start(Arc::new(folder), url, clock, options).await
     }
 
-    /// Starts another node of the same installation.
-    pub async fn another_node(&self, options: TestOptions) -> Running {
-        start(options, self.url.clone(), self.keys(), self.clock.clone()).await
+    /// Starts another node of this installation.
+    pub async fn beside(&self, options: TestOptions) -> Self {
+        let (folder, url) = (self.folder.clone(), self.url.clone());
+        Self::start(folder, url, self.clock.clone(), options).await
+    }
+
+    async fn start(
+        folder: Arc<tempfile::TempDir>,
+        url: String,
+        clock: Arc<TestClock>,
+        options: TestOptions,
+    ) -> Self {
+        let keys = folder.path().join("keys");
+        // Boxed once for all tests, which would each carry it.
+        let running = Box::pin(start(options, url.clone(), keys, clock.clone())).await;
+        let (address, operator) = (running.address, running.operator.unwrap());
+        Self { url, clock, outside: Outside { address }, operator, running, folder }
     }
 
     /// Waits until nothing is committed any more that no caller waits for.

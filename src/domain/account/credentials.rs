@@ -271,6 +271,11 @@ impl Credentials {
         self.add(CredentialKind::RecoveryCodes { salt, unused }, now);
     }
 
+    /// Drops all of them.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Drops what a recovery replaces; saved recovery codes stay.
     pub(super) fn replace(&mut self) {
         self.drop_all(|kind| !matches!(kind, CredentialKind::RecoveryCodes { .. }));

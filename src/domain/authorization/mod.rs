@@ -129,6 +129,9 @@ impl RequestedGrant {
         if !required.is_least() && !required.is_met_by(&person.evidence, now) {
             return Settled::ProveMore(required);
         }
+        if let Some(unmet) = self.unmet(person, now) {
+            return Settled::ProveMore(unmet);
+        }
         let forced = self.prompt.consent && third_party;
         // What was said of one organization says nothing of another.
         let allowed = said.allowed == Allowed::For(organization);

@@ -58,6 +58,9 @@ pub struct RequestedGrant {
     /// What the client would like, what it would like most first (`acr_values`, OIDC Core §3.1.2.1).
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub acr_values: Vec<Acr>,
+    /// One of them must be reached, or nothing is granted (OIDC Core §5.5.1.1).
+    #[serde(rename = "w", default, skip_serializing_if = "Not::not")]
+    pub acr_is_essential: bool,
     /// Claims that were asked for one by one.
     #[serde(rename = "k", default, skip_serializing_if = "RequestedClaims::is_empty")]
     pub claims: RequestedClaims,
@@ -123,6 +126,13 @@ impl Prompt {
 }
 
 impl RequestedGrant {
+    /// Returns what the person must still prove, if one of the wishes must be met: the least of them.
+    pub fn unmet(&self, person: &Person, now: Timestamp) -> Option<Acr> {
+        let met = |acr: &Acr| acr.is_met_by(&person.evidence, now);
+        let essential = self.acr_is_essential && !self.acr_values.iter().any(met);
+        self.acr_values.iter().copied().min_by_key(|acr| acr.level()).filter(|_| essential)
+    }
+
     /// Returns what a person consents to who grants it.
     pub fn to_consent(&self) -> Given {
         let claims = self.claims.beyond(&self.scopes);

@@ -22,6 +22,7 @@ fn request(scope: &str) -> RequestedGrant {
         max_age: None,
         hint: None,
         acr_values: Vec::new(),
+        acr_is_essential: false,
         claims: RequestedClaims::default(),
     }
 }

@@ -27,6 +27,7 @@ fn request() -> Request {
             max_age: None,
             hint: None,
             acr_values: Vec::new(),
+            acr_is_essential: false,
             claims: RequestedClaims::default(),
         },
         reply_to: ReplyTo {
@@ -45,7 +46,16 @@ fn request() -> Request {
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     let stage = Stage::Identify;
-    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None, invited: None }
+    Seed {
+        kind,
+        channel,
+        expires_at: LATER,
+        request,
+        stage,
+        signed_in: None,
+        invited: None,
+        operator_link: None,
+    }
 }
 
 fn person() -> Person {

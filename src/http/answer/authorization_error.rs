@@ -69,7 +69,7 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         Denial::Stopped => (Code::AccessDenied, "it was stopped"),
         Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
         Denial::NotSureEnough => {
-            (Code::AccessDenied, "the organization requires more than the account can prove")
+            (Code::AccessDenied, "more is required than the account of the person can prove")
         }
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")

@@ -28,6 +28,8 @@ pub enum Code {
     RequestUriNotSupported,
     RegistrationNotSupported,
     InvalidRequestUri,
+    // OIDC Core Error Code unmet_authentication_requirements 1.0
+    UnmetAuthenticationRequirements,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -39,7 +41,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,6 +60,7 @@ impl Code {
         Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
+        Self::UnmetAuthenticationRequirements,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidToken,
@@ -85,6 +88,7 @@ impl Code {
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidToken => "invalid_token",

@@ -2,7 +2,7 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    invited,
+    invited, operator_link,
     problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
     ticket::Ticket,
 };
@@ -12,8 +12,8 @@ use crate::{
         account::Known,
         assurance::Acr,
         flow::{
-            Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
-            Wanted,
+            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_UP, STEP_UP,
+            Seed, SignedIn, Stage, Wanted,
         },
     },
     http::{
@@ -47,7 +47,7 @@ pub struct Body {
     /// How many seconds ago it may have been proved.
     #[serde(default)]
     max_age: Option<u32>,
-    /// Of an invitation.
+    /// Of an invitation, or of the link of an operator.
     #[serde(default)]
     token: Option<String>,
 }
@@ -66,11 +66,7 @@ pub async fn post(
     if kind == SIGN_UP && !app.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
-    let invited = match token {
-        _ if kind != INVITATION => None,
-        None => return Err(Problem::wrong_member("#/token", "is missing")),
-        Some(token) => Some(invited::find(&app, &token).await?),
-    };
+    let presented = presented(&app, &kind, token.as_deref()).await?;
     let mut source = RequestSource::of(&headers, app.cookies);
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
@@ -81,9 +77,29 @@ pub async fn post(
     } else {
         None
     };
-    let seed = seed(&app, &mut source, goal, (signed_in, invited));
+    let seed = seed(&app, &mut source, goal, (signed_in, presented));
     let (document, cookie) = begun(&app, seed).await?;
     Ok(with_cookie((StatusCode::CREATED, document), cookie))
+}
+
+/// What a token stands for that a flow begins with.
+#[derive(Default)]
+struct Presented {
+    invited: Option<Invited>,
+    operator_link: Option<OperatorLink>,
+}
+
+async fn presented(app: &App, kind: &str, token: Option<&str>) -> Result<Presented, Problem> {
+    let mut presented = Presented::default();
+    match (kind, token) {
+        (INVITATION, None) => return Err(Problem::wrong_member("#/token", "is missing")),
+        (INVITATION, Some(token)) => presented.invited = Some(invited::find(app, token).await?),
+        (RECOVERY, Some(token)) => {
+            presented.operator_link = Some(operator_link::find(app, token).await?);
+        }
+        _ => {}
+    }
+    Ok(presented)
 }
 
 /// A step-up that a caller of another endpoint is led to.
@@ -102,7 +118,7 @@ pub async fn step_up(
     let StepUp { present, account, wanted } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let seed = seed(app, source, goal, (Some(signed_in), None));
+    let seed = seed(app, source, goal, (Some(signed_in), Presented::default()));
     begun(app, seed).await
 }
 
@@ -113,18 +129,23 @@ fn seed(
     app: &App,
     source: &mut RequestSource,
     goal: &dyn Goal,
-    (signed_in, invited): (Option<SignedIn>, Option<Invited>),
+    (signed_in, presented): (Option<SignedIn>, Presented),
 ) -> Sown {
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let Presented { invited, operator_link } = presented;
     let stage = match &invited {
+        // The link is the proof.
+        None if operator_link.is_some() => Stage::Enrol,
         None => goal.first(),
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
     let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
-    (Seed { kind, channel, expires_at, request, stage, signed_in, invited }, cookie)
+    let seed =
+        Seed { kind, channel, expires_at, request, stage, signed_in, invited, operator_link };
+    (seed, cookie)
 }
 
 async fn begun(

@@ -12,6 +12,7 @@ use super::{
     document::{Document, Shown},
     invited, known_browser,
     opened::Opened,
+    operator_link,
     problems::{
         ACCOUNT_CHANGED, CLIENT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER,
         UNAVAILABLE,
@@ -137,6 +138,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     if recovers && matches!(asking.answer, Said::Enrolled(_)) {
+        if let Some(link) = &opened.seed.operator_link {
+            operator_link::insist(app, link).await?;
+        }
         // Before the commit that ends what is left: a client that refreshes without a pause would
         // else make that commit lose for ever.
         sign_out::everywhere(app, &acting.context, asking.account).await?;

@@ -17,6 +17,7 @@ mod ending;
 mod invited;
 mod known_browser;
 mod opened;
+mod operator_link;
 mod problems;
 mod show;
 mod sign_out;

@@ -91,6 +91,7 @@ mod tests {
             stage: crate::domain::flow::Stage::Identify,
             signed_in: None,
             invited: None,
+            operator_link: None,
         }))
     }
 

@@ -96,7 +96,16 @@ async fn begin(
     let kind = if steps_up { STEP_UP } else { SIGN_IN };
     let (kind, expires_at) = (kind.to_owned(), expiry(app));
     let (request, stage) = (Some(request), Stage::Identify);
-    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited: None };
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request,
+        stage,
+        signed_in,
+        invited: None,
+        operator_link: None,
+    };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };

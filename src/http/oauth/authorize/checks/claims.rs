@@ -4,7 +4,7 @@
 use super::{Asked, Draft};
 use crate::{
     domain::requested_claims::ClaimsParameter,
-    http::answer::authorization_error::AuthorizationError,
+    http::answer::{authorization_error::AuthorizationError, error::Code},
 };
 
 pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
@@ -12,8 +12,13 @@ pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationEr
     let parameter = ClaimsParameter::parse(text).map_err(|_| {
         AuthorizationError::invalid("the parameter claims is no JSON object of requests for claims")
     })?;
+    if parameter.acr_is_essential && parameter.acr_values.is_empty() {
+        let why = "none of the values of acr that are asked for is offered";
+        return Err(AuthorizationError::new(Code::UnmetAuthenticationRequirements, why));
+    }
     if !parameter.acr_values.is_empty() {
-        draft.acr_values = parameter.acr_values;
+        (draft.acr_values, draft.acr_is_essential) =
+            (parameter.acr_values, parameter.acr_is_essential);
     }
     if let Some(subject) = parameter.subject {
         if draft.hint.as_ref().is_some_and(|hint| *hint != subject) {

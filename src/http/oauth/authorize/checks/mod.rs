@@ -79,6 +79,7 @@ pub struct Draft {
     max_age: Option<u32>,
     hint: Option<String>,
     acr_values: Vec<Acr>,
+    acr_is_essential: bool,
     claims: RequestedClaims,
 }
 
@@ -178,6 +179,7 @@ impl Draft {
             max_age: self.max_age,
             hint: self.hint,
             acr_values: self.acr_values,
+            acr_is_essential: self.acr_is_essential,
             claims: self.claims,
         })
     }
