@@ -7,6 +7,7 @@ use aws_lc_rs::signature::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The published keys, ready to verify.
@@ -42,6 +43,26 @@ impl<'a> FromIterator<&'a PublicKey> for Verifiers {
 }
 
 impl Verifiers {
+    /// Reads the public keys of another party: each has a `kid`, and tells its algorithm by `alg` or by
+    /// its type. One that cannot be used refuses all of them.
+    pub fn of_others(keys: &[Value]) -> Option<Self> {
+        let read = |jwk: &Value| {
+            let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+            let algorithm = match (text("alg"), text("kty")?, text("crv")) {
+                (Some(name), _, _) => SigningAlgorithm::by_name(name)?,
+                (None, "EC", Some("P-256")) => SigningAlgorithm::Es256,
+                (None, "OKP", Some("Ed25519")) => SigningAlgorithm::EdDsa,
+                _ => return None,
+            };
+            Some((text("kid")?.to_owned(), (algorithm, Key::of_jwk(algorithm, jwk)?)))
+        };
+        keys.iter().map(read).collect::<Option<_>>().map(Self)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the claims of a token of this type that one of these keys signed.
     ///
     /// Says nothing of time, issuer or revocation.
@@ -62,8 +83,12 @@ impl Verifiers {
 
 impl Key {
     fn read(key: &PublicKey) -> Option<Self> {
-        let member = |name: &str| decode(key.public_jwk.get(name)?.as_str()?).ok();
-        Some(match key.algorithm {
+        Self::of_jwk(key.algorithm, &key.public_jwk)
+    }
+
+    fn of_jwk(algorithm: SigningAlgorithm, jwk: &Value) -> Option<Self> {
+        let member = |name: &str| decode(jwk.get(name)?.as_str()?).ok();
+        Some(match algorithm {
             SigningAlgorithm::Rs256 => Self::Rsa {
                 n: member("n")?,
                 e: member("e")?,
@@ -107,7 +132,7 @@ mod tests {
     use super::*;
     use crate::crypto::signer::tests::signers;
     use crate::domain::{Timestamp, signing_keys::KeyState};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn published(signer: &crate::crypto::Signer) -> PublicKey {
         let observed = signer.observed();
