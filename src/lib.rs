@@ -14,7 +14,7 @@
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
-//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, the mailbox of `messages`, addresses of `transport` |
+//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `outbound`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
 //! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans, and

@@ -3,7 +3,7 @@
 use crate::{
     actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
-    crypto::{SystemDice, passkeys::Passkeys},
+    crypto::{StatementIssuers, SystemDice, passkeys::Passkeys},
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
@@ -16,6 +16,7 @@ use crate::{
         router,
     },
     messages::Messages,
+    outbound::Outbound,
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -71,6 +72,10 @@ pub struct RuntimeOptions {
     pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
+    /// What calls the addresses that clients register.
+    pub outbound: Arc<Outbound>,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -94,6 +99,8 @@ impl Default for RuntimeOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             messages: Messages::default(),
+            outbound: Arc::new(Outbound::usual()),
+            statement_issuers: None,
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -155,6 +162,8 @@ impl Running {
             flows,
             passwords,
             messages,
+            outbound,
+            statement_issuers,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -182,11 +191,7 @@ impl Running {
         };
         messages.speak_for(&issuer);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels {
-            mail: messages.has_mail(),
-            sms: messages.has_sms(),
-            passkeys: Passkeys::new(&issuer, []).is_some(),
-        };
+        let channels = channels(&messages, &issuer);
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
@@ -199,12 +204,14 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            statement_issuers,
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
             passwords,
             channels,
             locale: plan.locale,
+            outbound,
             mailbox: messages.mailbox(),
         };
         let vitals = Arc::new(router::vitals());
@@ -276,6 +283,15 @@ impl Running {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
         orderly && drained == Drained::InOrder
+    }
+}
+
+/// By what people can be written to, and whether they can have passkeys.
+fn channels(messages: &Messages, issuer: &str) -> Channels {
+    Channels {
+        mail: messages.has_mail(),
+        sms: messages.has_sms(),
+        passkeys: Passkeys::new(issuer, []).is_some(),
     }
 }
 

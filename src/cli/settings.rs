@@ -6,7 +6,7 @@ use crate::{
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
-        SharedVault, SystemDice,
+        SharedVault, StatementIssuers, SystemDice,
         keys::{DevKeys, Fault, Folder},
     },
     domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
@@ -14,7 +14,7 @@ use crate::{
         self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
     },
-    outbound::{self, SystemResolver},
+    outbound::{Outbound, Policy as OutboundPolicy, SystemResolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -218,7 +218,7 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     let breach_check = match &config.password.breach_check {
         config::BreachCheck::Off => BreachCheck::Off,
         config::BreachCheck::Range(url) => {
-            let server = RangeServer::new(url.clone(), outbound(config)?, Arc::new(SystemResolver));
+            let server = RangeServer::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
             let server = server.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))?;
             BreachCheck::Range(Box::new(server))
         }
@@ -235,8 +235,25 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     Ok(PasswordOptions { policy: Policy::new(config.password.min_length), breach_check })
 }
 
+/// What calls the addresses that clients register.
+pub(super) fn outbound(config: &Config) -> Result<Arc<Outbound>, String> {
+    let outbound = Outbound::new(policy(config)?, Arc::new(SystemResolver));
+    outbound.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
+/// Whose software statements count; says why their keys cannot be read.
+pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, String> {
+    const SETTING: &str = "registration.software_statement_keys";
+    let Some(path) = &config.registration.software_statement_keys else { return Ok(None) };
+    let file = std::fs::read(path)
+        .map_err(|error| format!("{SETTING}: {}", config::unreadable(path, &error)))?;
+    let issuers = StatementIssuers::parse(&file)
+        .map_err(|fault| format!("{SETTING}: {} {fault}", path.display()))?;
+    Ok(Some(Arc::new(issuers)))
+}
+
 /// Which hosts may be called, and which authorities are trusted there.
-fn outbound(config: &Config) -> Result<outbound::Policy, String> {
+fn policy(config: &Config) -> Result<OutboundPolicy, String> {
     let config::Outbound { allow_private_networks, extra_ca } = &config.outbound;
     let read = |path: &PathBuf| {
         std::fs::read(path)
@@ -244,7 +261,7 @@ fn outbound(config: &Config) -> Result<outbound::Policy, String> {
     };
     let extra_ca = extra_ca.as_ref().map(read).transpose()?;
     let allow_private_networks = *allow_private_networks;
-    Ok(outbound::Policy { allow_private_networks, extra_ca, ..outbound::Policy::default() })
+    Ok(OutboundPolicy { allow_private_networks, extra_ca, ..OutboundPolicy::default() })
 }
 
 /// Lifetimes, as the endpoints take them.

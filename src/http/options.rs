@@ -3,8 +3,10 @@
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
+    crypto::StatementIssuers,
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
+    outbound::Outbound,
     transport::AddressRules,
 };
 use axum::http::HeaderValue;
@@ -80,6 +82,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whose software statements count; without them none is looked at.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether people may make accounts for themselves, and how.
     pub sign_up: SignUp,
     /// The language of people who have not said theirs.
@@ -92,6 +96,8 @@ pub struct AppOptions {
     pub passwords: PasswordOptions,
     /// By what people can be written to.
     pub channels: Channels,
+    /// Calls what clients have registered.
+    pub outbound: Arc<Outbound>,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
 }

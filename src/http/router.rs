@@ -55,7 +55,12 @@ const ROUTES: [Route; 22] = {
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
-        route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
+        route(
+            routes::REGISTERED,
+            || get(register::read).put(register::replace).delete(register::delete),
+            AnySite,
+            OAuth,
+        ),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),

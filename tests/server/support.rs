@@ -14,13 +14,14 @@ use porteiro::{
     actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     crypto::{
-        SystemDice,
+        StatementIssuers, SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
+    outbound::Outbound,
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -176,6 +177,9 @@ pub struct TestOptions {
     pub passwords: PasswordOptions,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    pub outbound: Arc<Outbound>,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -205,6 +209,8 @@ impl Default for TestOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             mailbox: false,
+            outbound: Arc::new(Outbound::usual()),
+            statement_issuers: None,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -275,6 +281,8 @@ impl TestServer {
                 } else {
                     Messages::default()
                 },
+                outbound: options.outbound,
+                statement_issuers: options.statement_issuers,
                 fault_injection: options.fault_injection,
             },
         };

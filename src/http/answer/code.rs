@@ -30,6 +30,8 @@ pub enum Code {
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
+    InvalidSoftwareStatement,
+    UnapprovedSoftwareStatement,
     // RFC 6750 §3.1
     InvalidToken,
     InsufficientScope,
@@ -38,7 +40,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,6 +60,8 @@ impl Code {
         Self::RegistrationNotSupported,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
+        Self::InvalidSoftwareStatement,
+        Self::UnapprovedSoftwareStatement,
         Self::InvalidToken,
         Self::InsufficientScope,
         Self::InsufficientUserAuthentication,
@@ -84,6 +88,8 @@ impl Code {
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
+            Self::InvalidSoftwareStatement => "invalid_software_statement",
+            Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
             Self::InsufficientUserAuthentication => "insufficient_user_authentication",

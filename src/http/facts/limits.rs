@@ -5,7 +5,7 @@ use crate::{
     actors::HydrateError,
     domain::{
         Requirement,
-        client::KnownClient,
+        client::{Client, KnownClient},
         grant::{Grant, Held, Limits},
         membership::Membership,
         organization::Organization,
@@ -35,6 +35,10 @@ pub async fn gather(
         roles: Vec::new(),
         requirements: Vec::new(),
     };
+    // The others cannot delete themselves, and what is seen of a client may be a second old.
+    if client.is_self_registered() {
+        limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
+    }
     let Some(of) = &grant.membership else { return Ok(limited) };
     let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
@@ -51,10 +55,10 @@ pub async fn gather(
             organization: organization.slug.clone(),
             permissions: organization.confers(&member.roles),
         });
-        limited.requirements = vec![
+        limited.requirements.extend([
             Requirement::unchanged::<Membership>(&*of.id, membership.version),
             Requirement::unchanged::<Organization>(&*of.organization, home.version),
-        ];
+        ]);
     }
     Ok(limited)
 }
