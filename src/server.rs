@@ -5,7 +5,7 @@ use crate::{
     client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
-        SystemDice,
+        StatementIssuers, SystemDice,
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
@@ -79,6 +79,8 @@ pub struct RuntimeOptions {
     pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
     pub messages: Messages,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -104,6 +106,7 @@ impl Default for RuntimeOptions {
             client_documents: Fetcher::default(),
             attestation: None,
             messages: Messages::default(),
+            statement_issuers: None,
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -167,6 +170,7 @@ impl Running {
             client_documents,
             attestation,
             messages,
+            statement_issuers,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -208,6 +212,7 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            statement_issuers,
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,

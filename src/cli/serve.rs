@@ -6,7 +6,7 @@ use super::{
     chain,
     settings::{
         Given, attestation, cannot_start, client_documents, lifetimes, links, no_store,
-        password_options, rates, runtime_options, sign_up,
+        password_options, rates, runtime_options, sign_up, statement_issuers,
     },
     unsupported_settings,
 };
@@ -96,6 +96,11 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     }
     match attestation(&config) {
         Ok(attestation) => runtime_options.attestation = attestation,
+        Err(reason) if reasons.contains(&reason) => {}
+        Err(reason) => reasons.push(reason),
+    }
+    match statement_issuers(&config) {
+        Ok(issuers) => runtime_options.statement_issuers = issuers,
         Err(reason) if reasons.contains(&reason) => {}
         Err(reason) => reasons.push(reason),
     }

@@ -7,7 +7,7 @@ use crate::{
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
-        SharedVault, SystemDice,
+        SharedVault, StatementIssuers, SystemDice,
         keys::{DevKeys, Fault, Folder},
         passkeys::AttestationPolicy,
     },
@@ -16,7 +16,7 @@ use crate::{
         self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
     },
-    outbound::{self, SystemResolver},
+    outbound::{Policy as OutboundPolicy, SystemResolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -220,7 +220,7 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     let breach_check = match &config.password.breach_check {
         config::BreachCheck::Off => BreachCheck::Off,
         config::BreachCheck::Range(url) => {
-            let server = RangeServer::new(url.clone(), outbound(config)?, Arc::new(SystemResolver));
+            let server = RangeServer::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
             let server = server.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))?;
             BreachCheck::Range(Box::new(server))
         }
@@ -239,7 +239,7 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
 
 /// What fetches the documents of clients; says why that cannot be.
 pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
-    let fetcher = Fetcher::new(outbound(config)?, Arc::new(SystemResolver));
+    let fetcher = Fetcher::new(policy(config)?, Arc::new(SystemResolver));
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
@@ -254,8 +254,19 @@ pub(super) fn attestation(config: &Config) -> Result<Option<AttestationPolicy>, 
     policy.map(Some).map_err(|fault| format!("{SETTING}: {}: {fault}", path.display()))
 }
 
+/// Whose software statements count; says why their keys cannot be read.
+pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, String> {
+    const SETTING: &str = "registration.software_statement_keys";
+    let Some(path) = &config.registration.software_statement_keys else { return Ok(None) };
+    let file = std::fs::read(path)
+        .map_err(|error| format!("{SETTING}: {}", config::unreadable(path, &error)))?;
+    let issuers = StatementIssuers::parse(&file)
+        .map_err(|fault| format!("{SETTING}: {} {fault}", path.display()))?;
+    Ok(Some(Arc::new(issuers)))
+}
+
 /// Which hosts may be called, and which authorities are trusted there.
-fn outbound(config: &Config) -> Result<outbound::Policy, String> {
+fn policy(config: &Config) -> Result<OutboundPolicy, String> {
     let config::Outbound { allow_private_networks, extra_ca } = &config.outbound;
     let read = |path: &PathBuf| {
         std::fs::read(path)
@@ -263,7 +274,7 @@ fn outbound(config: &Config) -> Result<outbound::Policy, String> {
     };
     let extra_ca = extra_ca.as_ref().map(read).transpose()?;
     let allow_private_networks = *allow_private_networks;
-    Ok(outbound::Policy { allow_private_networks, extra_ca, ..outbound::Policy::default() })
+    Ok(OutboundPolicy { allow_private_networks, extra_ca, ..OutboundPolicy::default() })
 }
 
 /// Lifetimes, as the endpoints take them.

@@ -120,6 +120,8 @@ pub struct SignUp {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     pub open: bool,
+    /// A file of trusted issuers of software statements and their keys.
+    pub software_statement_keys: Option<PathBuf>,
 }
 
 /// What a new password must satisfy.

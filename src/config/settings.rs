@@ -236,6 +236,8 @@ pub const SETTINGS: &[Setting] = &[
         "how hard a sign-up is for a program: bits of a hash, 0 to 24; 20 takes about a second"),
     row("registration.open", Flag(|c| &mut c.registration.open), "true",
         "clients may register without credentials (RFC 7591)"),
+    unset("registration.software_statement_keys", Path(|c| &mut c.registration.software_statement_keys),
+        "a file of issuers whose software statements count, {issuer: {\"keys\": […]}}"),
     row("password.min_length", Number(|c| &mut c.password.min_length), "15",
         "characters a password has at least, 8 to 128"),
     row("password.breach_check",

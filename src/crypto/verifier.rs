@@ -47,6 +47,26 @@ impl<'a> FromIterator<&'a PublicKey> for Verifiers {
 }
 
 impl Verifiers {
+    /// Reads the public keys of another party: each has a `kid`, and tells its algorithm by `alg` or by
+    /// its type. One that cannot be used refuses all of them.
+    pub fn of_others(keys: &[Value]) -> Option<Self> {
+        let read = |jwk: &Value| {
+            let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+            let algorithm = match (text("alg"), text("kty")?, text("crv")) {
+                (Some(name), _, _) => SigningAlgorithm::by_name(name)?,
+                (None, "EC", Some("P-256")) => SigningAlgorithm::Es256,
+                (None, "OKP", Some("Ed25519")) => SigningAlgorithm::EdDsa,
+                _ => return None,
+            };
+            Some((text("kid")?.to_owned(), (algorithm, Key::read(algorithm, jwk)?)))
+        };
+        keys.iter().map(read).collect::<Option<_>>().map(Self)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the claims of a token of this type that one of these keys signed.
     ///
     /// Says nothing of time, issuer or revocation.

@@ -36,6 +36,8 @@ pub struct IdToken<'a> {
 /// What one is made of.
 pub struct Mint<'a> {
     pub issuer: &'a str,
+    /// How the client knows the person.
+    pub subject: &'a str,
     pub grant: &'a Grant,
     pub nonce: Option<&'a str>,
     /// The access token it comes with, where its hash is told.
@@ -52,7 +54,7 @@ impl<'a> From<Mint<'a>> for IdToken<'a> {
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
         Self {
             iss: mint.issuer.into(),
-            sub: (&*grant.account).into(),
+            sub: mint.subject.into(),
             aud: (&*grant.client_id).into(),
             exp: iat.saturating_add(lifetime),
             iat,

@@ -17,8 +17,8 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    client_documents::KeySets,
-    crypto::{Dice, SharedVault, passkeys::Passkeys},
+    client_documents::{Fetcher, KeySets},
+    crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
@@ -88,6 +88,9 @@ pub struct Inner {
     pub(super) hashing: Arc<HashingPool>,
     pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
+    pairwise: PairwiseSubjects,
+    /// Calls what clients have registered, and nothing inside our network.
+    pub(super) client_documents: Arc<Fetcher>,
     /// `None` where the issuer's host is an IP address.
     pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
@@ -96,6 +99,8 @@ pub struct Inner {
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    /// Whose software statements count.
+    pub(super) statement_issuers: Option<Arc<StatementIssuers>>,
     pub(super) sign_up: SignUp,
     channels: Channels,
     pub(super) mailbox: Option<Arc<Mailbox>>,
@@ -149,7 +154,8 @@ impl App {
             dice: system.dice(),
             vitals: vitals.clone(),
         };
-        let key_sets = KeySets::new(Arc::new(options.client_documents), system.clock());
+        let fetcher = Arc::new(options.client_documents);
+        let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -183,12 +189,15 @@ impl App {
             hashing: system.hashing().clone(),
             new_passwords,
             vault: system.vault(),
+            pairwise: PairwiseSubjects::new(system.vault()),
+            client_documents: fetcher,
             passkeys,
             cookies,
             links: options.links,
             locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
+            statement_issuers: options.statement_issuers,
             sign_up: options.sign_up,
             channels: options.channels,
             mailbox: options.mailbox,
@@ -266,13 +275,26 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client and returns whom it names, though it has expired or
+    /// Reads an ID token of ours for this client and returns the account it names, though it has expired or
     /// its key was retired; one that a revoked key signed is not ours (adr/0035).
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
         let verifiers = self.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
-        let ours = claims.iss == self.issuer && claims.aud == client.client_id;
-        ours.then(|| claims.sub.into_owned())
+        if claims.iss != self.issuer || claims.aud != client.client_id {
+            return None;
+        }
+        if !PairwiseSubjects::is_one(&claims.sub) {
+            return Some(claims.sub.into_owned());
+        }
+        self.pairwise.account(&client.pairwise_sector()?, &claims.sub)
+    }
+
+    /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
+    pub(super) fn subject(&self, client: &KnownClient, account: &str) -> String {
+        match client.pairwise_sector() {
+            None => account.to_owned(),
+            Some(sector) => self.pairwise.subject(&sector, account),
+        }
     }
 
     /// Notes that a person has used a client, so that one which registered itself is not forgotten.

@@ -4,7 +4,7 @@ use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
     client_documents::Fetcher,
-    crypto::passkeys::AttestationPolicy,
+    crypto::{StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
@@ -84,6 +84,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whose software statements count; without them none is looked at.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether people may make accounts for themselves, and how.
     pub sign_up: SignUp,
     /// The language of people who have not said theirs.

@@ -57,7 +57,12 @@ const ROUTES: [Route; 24] = {
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
-        route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
+        route(
+            routes::REGISTERED,
+            || get(register::read).put(register::replace).delete(register::delete),
+            AnySite,
+            OAuth,
+        ),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
         route(routes::PAR, || post(par::post), NoPage, OAuth),
         route(routes::FORM_POST, || get(form_post::get), NoPage, OAuth),

@@ -39,7 +39,7 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
     assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
     assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
-    assert_eq!(document["subject_types_supported"], serde_json::json!(["public"]));
+    assert_eq!(document["subject_types_supported"], serde_json::json!(["public", "pairwise"]));
     let algorithms = &document["id_token_signing_alg_values_supported"];
     assert_eq!(algorithms, &serde_json::json!(["RS256", "ES256", "EdDSA"]));
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);

@@ -15,7 +15,7 @@ use porteiro::{
     client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
-        SystemDice,
+        StatementIssuers, SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
         passkeys::AttestationPolicy,
         password::PasswordCost,
@@ -182,6 +182,8 @@ pub struct TestOptions {
     pub attestation: Option<AttestationPolicy>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -213,6 +215,7 @@ impl Default for TestOptions {
             client_documents: Fetcher::default(),
             attestation: None,
             mailbox: false,
+            statement_issuers: None,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -341,6 +344,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             drain: options.drain,
             passwords: options.passwords,
             attestation: options.attestation,
+            statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
             messages: if options.mailbox {
                 Messages::in_mailbox(clock.clone())

@@ -106,6 +106,7 @@ impl Person {
         let access_token = &*self.access.sign("at+jwt", &claims).unwrap();
         let identity = IdToken::from(Mint {
             issuer: &self.issuer,
+            subject: &self.grant.account,
             grant: &self.grant,
             nonce,
             access_token: Some(access_token),

@@ -49,6 +49,8 @@ pub struct Claims<'a> {
 pub struct Mint<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
+    /// How the client knows the person, or the client itself where there is none.
+    pub subject: &'a str,
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
     pub roles: &'a [String],
@@ -76,7 +78,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
         let membership = grant.and_then(|grant| grant.membership.as_ref());
         Self {
             iss: mint.issuer.into(),
-            sub: grant.map_or(mint.client_id, |grant| &grant.account).into(),
+            sub: mint.subject.into(),
             aud: mint.granted.audience().claim(mint.issuer).into(),
             exp: iat.saturating_add(lifetime),
             iat,
@@ -178,6 +180,7 @@ mod tests {
         let claims = Claims::from(Mint {
             issuer: "https://id.example",
             client_id: "app",
+            subject: &grant.account,
             granted: &granted,
             roles: &roles,
             epoch: 0,

@@ -48,13 +48,19 @@ impl KnownClient {
         if self.demands_bound_tokens() {
             return Err(NotForCodes::BoundTokens);
         }
-        if metadata.subject_type == Some(SubjectType::Pairwise) {
-            return Err(NotForCodes::PairwiseSubjects);
-        }
         if metadata.require_signed_request_object {
             return Err(NotForCodes::SignedRequests);
         }
         Ok(())
+    }
+
+    /// Returns the sector in which it knows people by subjects of their own, if it does (OIDC Core
+    /// §8.1).
+    pub fn pairwise_sector(&self) -> Option<String> {
+        let pairwise = self.metadata.subject_type == Some(SubjectType::Pairwise);
+        // One without a sector is refused; if there ever is one, it is a sector by itself.
+        let alone = || format!("client {}", self.client_id);
+        pairwise.then(|| self.metadata.sector_identifier().unwrap_or_else(alone))
     }
 
     /// Tells whether another program on the person's machine could pose as this client
@@ -85,6 +91,5 @@ pub enum NotForCodes {
     NotRegistered,
     /// These and the rest are not offered yet.
     BoundTokens,
-    PairwiseSubjects,
     SignedRequests,
 }

@@ -144,12 +144,14 @@ impl TokenFamily {
                 born_at: pending.born_at,
                 refresh: None,
                 nonce: pending.nonce.clone(),
+                redirect_uri: Some(pending.redirect_uri.clone()),
             },
             Self::Alive(alive) => Shown {
                 grant: alive.grant.clone(),
                 born_at: alive.born_at,
                 refresh: alive.refresh,
                 nonce: None,
+                redirect_uri: None,
             },
         };
         Decision::accept(Vec::new(), Reply::Shown(Box::new(shown)))

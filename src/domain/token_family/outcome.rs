@@ -41,6 +41,8 @@ pub struct Shown {
     pub refresh: Option<RefreshToken>,
     /// While its code is out: only the tokens it is redeemed for repeat it (OIDC Core §12.2).
     pub nonce: Option<String>,
+    /// Where its code was sent, while that is out.
+    pub redirect_uri: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -33,6 +33,8 @@ pub enum Code {
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
+    InvalidSoftwareStatement,
+    UnapprovedSoftwareStatement,
     // RFC 6750 §3.1
     InvalidToken,
     InsufficientScope,
@@ -41,7 +43,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -63,6 +65,8 @@ impl Code {
         Self::UnmetAuthenticationRequirements,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
+        Self::InvalidSoftwareStatement,
+        Self::UnapprovedSoftwareStatement,
         Self::InvalidToken,
         Self::InsufficientScope,
         Self::InsufficientUserAuthentication,
@@ -91,6 +95,8 @@ impl Code {
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
+            Self::InvalidSoftwareStatement => "invalid_software_statement",
+            Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
             Self::InsufficientUserAuthentication => "insufficient_user_authentication",

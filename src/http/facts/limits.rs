@@ -6,7 +6,7 @@ use crate::{
     domain::{
         Requirement,
         assurance::Acr,
-        client::KnownClient,
+        client::{Client, KnownClient},
         grant::{Grant, Held, Limits},
         membership::Membership,
         organization::Organization,
@@ -36,6 +36,10 @@ pub async fn gather(
         roles: Vec::new(),
         requirements: Vec::new(),
     };
+    // The others cannot delete themselves, and what is seen of a client may be a second old.
+    if client.is_self_registered() {
+        limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
+    }
     let Some(of) = &grant.membership else { return Ok(limited) };
     let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
@@ -53,10 +57,10 @@ pub async fn gather(
             organization: organization.slug.clone(),
             permissions: organization.confers(&member.roles),
         });
-        limited.requirements = vec![
+        limited.requirements.extend([
             Requirement::unchanged::<Membership>(&*of.id, membership.version),
             Requirement::unchanged::<Organization>(&*of.organization, home.version),
-        ];
+        ]);
     }
     Ok(limited)
 }

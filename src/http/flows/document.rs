@@ -115,9 +115,8 @@ struct Client {
     policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tos_uri: Option<String>,
-    /// In a consent document: it registered itself, and the operator does not vouch for what it says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    self_registered: Option<bool>,
+    /// It registered itself, and the operator does not vouch for what it says.
+    self_registered: bool,
     /// In a consent document: the host that it leads to, or its private scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirect_host: Option<String>,
@@ -186,7 +185,6 @@ impl Document {
         };
         if let (Some(client), Some(request)) = (&mut client, request) {
             let asks = consent.is_some();
-            client.self_registered = client.self_registered.filter(|_| asks);
             client.redirect_host =
                 redirect_uri::host(&request.reply_to.redirect_uri).filter(|_| asks);
         }
@@ -235,7 +233,7 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: Some(Client { self_registered: None, ..client(app, &over.client_id).await }),
+            client: Some(client(app, &over.client_id).await),
             scopes: over
                 .scope
                 .split(' ')
@@ -297,7 +295,7 @@ async fn client(app: &App, client_id: &str) -> Client {
         logo_uri: told(|metadata| &metadata.logo_uri),
         policy_uri: told(|metadata| &metadata.policy_uri),
         tos_uri: told(|metadata| &metadata.tos_uri),
-        self_registered: Some(known.is_none_or(KnownClient::is_self_registered)),
+        self_registered: known.is_none_or(KnownClient::is_self_registered),
         redirect_host: None,
     }
 }

@@ -126,7 +126,7 @@ async fn refresh_token(
         active: true,
         iss: app.issuer.clone(),
         client_id: grant.client_id.clone(),
-        sub: grant.account.clone(),
+        sub: app.subject(client, &grant.account),
         scope: grant.scopes.to_string(),
         exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),

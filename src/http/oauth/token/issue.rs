@@ -15,7 +15,7 @@ use crate::{
         access_token::{Claims, Mint},
         account::Account,
         authority::{Audience, Granted, Scopes, Widening},
-        client::KnownClient,
+        client::{Client, KnownClient},
         grant::Grant,
         id_token::{self, IdToken},
         session::Session,
@@ -125,6 +125,10 @@ pub async fn issue(
     let Reply::Shown(shown) = shown.reply else {
         return Err(OAuthError::unavailable());
     };
+    // The client may have changed since the code was sent there.
+    if shown.redirect_uri.as_ref().is_some_and(|uri| !client.has_redirect_uri(uri)) {
+        return Err(INVALID_GRANT.because("its redirect URI is no longer the client's"));
+    }
     // Drawn once for all tries: by it the family knows a command that it has carried out.
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
@@ -143,7 +147,7 @@ pub async fn issue(
             Ok(Replied { reply: Reply::Issue(issue), .. }) => break (issue, roles),
             Ok(_) => return Err(OAuthError::unavailable()),
             Err(Failure::Unmet {
-                kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND),
+                kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND | Client::KIND),
             }) => {
                 return Err(INVALID_GRANT.because(format!("its {kind} is over")));
             }
@@ -189,9 +193,12 @@ pub fn sign(
 ) -> Result<Issued, OAuthError> {
     let Signing { client, granted, roles, epoch, under } = signing;
     let now = app.clock.now();
+    let subject = under.map(|under| app.subject(client, &under.grant.account));
+    let subject = subject.as_deref().unwrap_or(&client.client_id);
     let claims = Claims::from(Mint {
         issuer: &app.issuer,
         client_id: &client.client_id,
+        subject,
         granted,
         roles,
         epoch,
@@ -209,6 +216,7 @@ pub fn sign(
             let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
             let claims = IdToken::from(id_token::Mint {
                 issuer: &app.issuer,
+                subject,
                 grant,
                 nonce,
                 access_token: hashed,
