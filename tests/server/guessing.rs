@@ -12,12 +12,12 @@ use crate::{
 };
 use porteiro::http::limits::pace::Rates;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 use tokio::task::JoinSet;
 
 const ANA: &str = "ana@acme.test";
-/// How many guesses are made in one flow, each from an address of its own.
-const GUESSES: usize = 20;
+/// How many flows guesses are made in: enough for a hundred that are judged.
+const FLOWS: usize = 14;
 
 fn address(number: usize) -> String {
     format!("198.{}.{}.{}", 18 + number / 65_536, number / 256 % 256, number % 256)
@@ -34,10 +34,10 @@ async fn asked(server: &TestServer, from: &str) -> (Value, String) {
 }
 
 /// Tries wrong codes in one flow at once, each from another address.
-async fn guess(server: Outside, flow: &Value, right: &str, first: usize) -> Vec<Answer> {
+async fn guess(server: Outside, flow: &Value, right: &str, addresses: Range<usize>) -> Vec<Answer> {
     let (right, path) = (right.parse::<usize>().unwrap(), text(&flow["id"]));
     let mut racers = JoinSet::new();
-    for number in first..first + GUESSES {
+    for number in addresses {
         let path = format!("/flows/{path}/email_code");
         let guess = format!("{:06}", (right + 1 + number) % 1_000_000);
         racers.spawn(async move {
@@ -49,16 +49,22 @@ async fn guess(server: Outside, flow: &Value, right: &str, first: usize) -> Vec<
     racers.join_all().await
 }
 
-/// Guesses in so many flows, with time between them; returns how many guesses were judged.
-async fn attack(server: &TestServer, flows: usize) -> usize {
+/// Makes so many guesses in each flow, with time between the flows, each guess from an address of its
+/// own; returns how many were judged.
+async fn attack(server: &TestServer, guesses: usize) -> usize {
     let mut judged = 0;
-    for number in 0..flows {
-        let (flow, right) = asked(server, &address(number * GUESSES)).await;
-        let answers = guess(**server, &flow, &right, number * GUESSES).await;
+    for number in 0..3 * FLOWS {
+        let first = number * guesses;
+        let (flow, right) = asked(server, &address(first)).await;
+        let answers = guess(**server, &flow, &right, first..first + guesses).await;
         assert!(answers.iter().all(|answer| answer.status != 200), "{answers:?}");
         let of_this = answers.iter().filter(|answer| answer.status == 401).count();
         assert!(of_this <= 10, "{of_this} were judged for one code");
         judged += of_this;
+        // Under load some are told to come back later, and are not judged.
+        if number + 1 >= FLOWS && (judged >= 100 || of_this == 0) {
+            break;
+        }
         // Time gives the guesses back that a pace allows, and never those that failed.
         server.clock.advance(Duration::from_mins(5));
     }
@@ -66,7 +72,7 @@ async fn attack(server: &TestServer, flows: usize) -> usize {
 }
 
 /// A server that has been attacked, as the victim finds it.
-async fn attacked(rates: Option<Rates>, flows: usize) {
+async fn attacked(rates: Option<Rates>, guesses: usize) {
     let proxies = vec!["127.0.0.1/32".parse().unwrap()];
     let options = TestOptions { rates, proxies, mailbox: true, ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
@@ -76,8 +82,8 @@ async fn attacked(rates: Option<Rates>, flows: usize) {
     known.forget_session();
     server.quiet().await;
 
-    let judged = attack(&server, flows).await;
-    assert!(judged <= 100, "{judged} were judged for one authenticator");
+    let judged = attack(&server, guesses).await;
+    assert!((1..=100).contains(&judged), "{judged} were judged for one authenticator");
     // The one who guesses does not get in by the right one either.
     let (flow, right) = asked(&server, "203.0.113.7").await;
     let refused = server.step(&flow, "email_code", json!({ "code": right })).await;
@@ -102,10 +108,10 @@ async fn attacked(rates: Option<Rates>, flows: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_addresses_get_no_more_guesses_than_one() {
-    attacked(Some(Rates::default()), 1_000 / GUESSES).await;
+    attacked(Some(Rates::default()), 1_000_usize.div_ceil(FLOWS)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_limits_a_code_bears_ten_guesses_and_an_authenticator_a_hundred() {
-    attacked(None, 16).await;
+    attacked(None, 20).await;
 }
