@@ -64,6 +64,7 @@ mod refusals;
 mod registered;
 mod registration;
 mod remembered;
+mod request_objects;
 mod rotation;
 mod security_log;
 #[path = "../shared/world.rs"]

@@ -51,9 +51,6 @@ impl KnownClient {
         if metadata.subject_type == Some(SubjectType::Pairwise) {
             return Err(NotForCodes::PairwiseSubjects);
         }
-        if metadata.require_signed_request_object {
-            return Err(NotForCodes::SignedRequests);
-        }
         Ok(())
     }
 
@@ -86,5 +83,4 @@ pub enum NotForCodes {
     /// These and the rest are not offered yet.
     BoundTokens,
     PairwiseSubjects,
-    SignedRequests,
 }

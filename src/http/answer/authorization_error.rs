@@ -33,9 +33,6 @@ impl From<NotForCodes> for AuthorizationError {
             NotForCodes::PairwiseSubjects => {
                 "the client wants pairwise subjects, which are not offered yet"
             }
-            NotForCodes::SignedRequests => {
-                "the client wants its requests signed, which is not offered yet"
-            }
         };
         Self::new(Code::UnauthorizedClient, description)
     }

@@ -24,10 +24,9 @@ pub enum Code {
     InteractionRequired,
     LoginRequired,
     ConsentRequired,
-    RequestNotSupported,
-    RequestUriNotSupported,
     RegistrationNotSupported,
     InvalidRequestUri,
+    InvalidRequestObject,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -39,7 +38,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 22] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -54,10 +53,9 @@ impl Code {
         Self::InteractionRequired,
         Self::LoginRequired,
         Self::ConsentRequired,
-        Self::RequestNotSupported,
-        Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
+        Self::InvalidRequestObject,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidToken,
@@ -81,10 +79,9 @@ impl Code {
             Self::InteractionRequired => "interaction_required",
             Self::LoginRequired => "login_required",
             Self::ConsentRequired => "consent_required",
-            Self::RequestNotSupported => "request_not_supported",
-            Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",
+            Self::InvalidRequestObject => "invalid_request_object",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidToken => "invalid_token",
