@@ -6,6 +6,8 @@
 
 mod fetcher;
 mod key_sets;
+mod request_objects;
 
 pub use fetcher::{FetchFault, Fetcher};
 pub use key_sets::KeySets;
+pub use request_objects::RequestObjects;

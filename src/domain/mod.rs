@@ -39,6 +39,7 @@ mod provisioned;
 pub mod pushed_request;
 mod rate;
 mod record;
+pub mod request_object;
 pub mod requested_claims;
 pub mod resource;
 mod secret;

@@ -17,7 +17,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    client_documents::{Fetcher, KeySets},
+    client_documents::{Fetcher, KeySets, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
@@ -67,6 +67,8 @@ pub struct Inner {
     pub(super) client_assertions: Entities<ClientAssertion>,
     /// The keys of clients that have a `jwks_uri`.
     pub(super) key_sets: KeySets,
+    /// At the `request_uris` of clients.
+    pub(super) request_objects: RequestObjects,
     pub(super) organizations: View<Organization>,
     pub(super) resources: View<Resource>,
     pub(super) scope_owners: NameView,
@@ -156,6 +158,7 @@ impl App {
         };
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
+        let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -168,6 +171,7 @@ impl App {
             registry: system.host().await?,
             client_assertions: system.host().await?,
             key_sets,
+            request_objects,
             organizations: system.view(),
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),

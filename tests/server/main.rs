@@ -75,6 +75,7 @@ mod refusals;
 mod registered;
 mod registration;
 mod remembered;
+mod request_objects;
 mod required_assurance;
 mod rotation;
 mod sector_host;

@@ -44,7 +44,13 @@ impl ClientKey {
 
     /// Signs by ES256, whatever the header says.
     pub fn sign_under(&self, header: &Value, claims: &Value) -> String {
-        let message = message(header, claims);
+        self.sign_text(header, &claims.to_string())
+    }
+
+    /// Signs a payload as it is written.
+    pub fn sign_text(&self, header: &Value, payload: &str) -> String {
+        let parts = [header.to_string(), payload.to_owned()];
+        let message = parts.map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
         let signature = crypto::sign(message.as_bytes(), &self.key, Algorithm::ES256).unwrap();
         format!("{message}.{signature}")
     }

@@ -48,9 +48,6 @@ impl KnownClient {
         if self.demands_bound_tokens() {
             return Err(NotForCodes::BoundTokens);
         }
-        if metadata.require_signed_request_object {
-            return Err(NotForCodes::SignedRequests);
-        }
         Ok(())
     }
 
@@ -91,5 +88,4 @@ pub enum NotForCodes {
     NotRegistered,
     /// These and the rest are not offered yet.
     BoundTokens,
-    SignedRequests,
 }

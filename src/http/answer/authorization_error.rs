@@ -30,9 +30,6 @@ impl From<NotForCodes> for AuthorizationError {
         let description = match why {
             NotForCodes::NotRegistered => "the client is not registered for authorization codes",
             NotForCodes::BoundTokens => "the client wants bound tokens, which are not offered yet",
-            NotForCodes::SignedRequests => {
-                "the client wants its requests signed, which is not offered yet"
-            }
         };
         Self::new(Code::UnauthorizedClient, description)
     }

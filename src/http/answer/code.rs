@@ -24,12 +24,11 @@ pub enum Code {
     InteractionRequired,
     LoginRequired,
     ConsentRequired,
-    RequestNotSupported,
-    RequestUriNotSupported,
     RegistrationNotSupported,
     InvalidRequestUri,
     // OIDC Core Error Code unmet_authentication_requirements 1.0
     UnmetAuthenticationRequirements,
+    InvalidRequestObject,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -43,7 +42,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 25] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,11 +57,10 @@ impl Code {
         Self::InteractionRequired,
         Self::LoginRequired,
         Self::ConsentRequired,
-        Self::RequestNotSupported,
-        Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
         Self::UnmetAuthenticationRequirements,
+        Self::InvalidRequestObject,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidSoftwareStatement,
@@ -88,11 +86,10 @@ impl Code {
             Self::InteractionRequired => "interaction_required",
             Self::LoginRequired => "login_required",
             Self::ConsentRequired => "consent_required",
-            Self::RequestNotSupported => "request_not_supported",
-            Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
+            Self::InvalidRequestObject => "invalid_request_object",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidSoftwareStatement => "invalid_software_statement",

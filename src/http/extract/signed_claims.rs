@@ -3,7 +3,10 @@
 use super::json;
 use crate::{
     crypto::{JwsFault, Unverified},
-    domain::client_assertion::{Audience, Fault},
+    domain::{
+        client_assertion::{Audience, Fault},
+        request_object,
+    },
 };
 use serde_json::{Map, Value};
 
@@ -23,6 +26,8 @@ pub enum Disbelieved {
     Claim(&'static str),
     #[error(transparent)]
     Claims(#[from] Fault),
+    #[error(transparent)]
+    Object(#[from] request_object::Fault),
     #[error("its algorithm is not the one that the client registered")]
     OtherAlgorithm,
     #[error(transparent)]

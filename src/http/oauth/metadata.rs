@@ -64,6 +64,8 @@ struct Metadata<'a> {
     claims_parameter_supported: bool,
     request_parameter_supported: bool,
     request_uri_parameter_supported: bool,
+    require_request_uri_registration: bool,
+    request_object_signing_alg_values_supported: Vec<&'static str>,
     token_endpoint_auth_methods_supported: Vec<&'static str>,
     token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     introspection_endpoint_auth_methods_supported: Vec<&'static str>,
@@ -106,9 +108,10 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         claim_types_supported: ["normal"],
         claims_supported: TOKEN_CLAIMS.into_iter().chain(requested_claims::all()).collect(),
         claims_parameter_supported: true,
-        request_parameter_supported: false,
-        // Said, because its absence would mean that it is (OIDC Discovery §3).
-        request_uri_parameter_supported: false,
+        request_parameter_supported: true,
+        request_uri_parameter_supported: true,
+        require_request_uri_registration: true,
+        request_object_signing_alg_values_supported: theirs(),
         // A public client names itself and proves nothing (OAuth 2.1 §2.1).
         token_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
         token_endpoint_auth_signing_alg_values_supported: theirs(),

@@ -200,10 +200,6 @@ fn check_served(
             metadata.tls_client_certificate_bound_access_tokens,
             "tls_client_certificate_bound_access_tokens is not offered yet",
         ),
-        (
-            metadata.require_signed_request_object,
-            "require_signed_request_object is not offered yet",
-        ),
     ];
     if let Some((_, description)) = more.into_iter().find(|(wanted, _)| *wanted) {
         return Err(unfit(description));

@@ -14,6 +14,7 @@ mod answer;
 pub mod checks;
 pub mod proof;
 pub mod pushed;
+mod request_object;
 mod silent;
 pub mod source;
 
@@ -96,7 +97,9 @@ async fn prove<'a>(app: &App, form: &'a Form) -> Result<(Source<'a>, Proven), OA
     let seen = proof::client(app, form).await?;
     let client = seen.machine.known().ok_or_else(OAuthError::unavailable)?;
     let parameters = source::resolve(app, client, form).await?;
-    let proven = proof::prove(seen, parameters.form())?;
+    let proven = proof::prove(seen, parameters.form());
+    // An object that is not taken says nothing of where the answer goes; nor is that its mistake.
+    let proven = proven.map_err(|error| parameters.flaw.clone().unwrap_or(error))?;
     Ok((parameters, proven))
 }
 

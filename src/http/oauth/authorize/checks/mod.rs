@@ -15,12 +15,13 @@ mod organization;
 mod pkce;
 mod prompt;
 mod pushed;
+mod registration;
 mod repeated;
-mod request_object;
 mod resource;
 mod response_mode;
 mod response_type;
 mod scope;
+mod signed;
 mod state;
 
 pub use state::LONGEST as LONGEST_STATE;
@@ -51,6 +52,9 @@ pub struct Asked<'a> {
     form: &'a Form,
     client: &'a KnownClient,
     is_pushed: bool,
+    is_signed: bool,
+    /// Why a signed request was not taken.
+    flaw: Option<&'a OAuthError>,
     scopes: Result<Scopes, MalformedScope>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
@@ -102,13 +106,15 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 18] = [
+const CHECKS: [(&[Endpoint], Check); 19] = [
+    // What stands beside a request object is not the request: nothing else is said of it.
+    (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
     (CODE, client::check),
     (&[Authorize], pushed::check),
     (CODE, response_type::check),
     (CODE, response_mode::check),
-    (EVERYWHERE, request_object::check),
+    (EVERYWHERE, registration::check),
     (CODE, pkce::check),
     (CODE, state::check),
     (EVERYWHERE, scope::check),
@@ -159,7 +165,8 @@ async fn draft(
         }
     };
     let is_pushed = source.pushed.is_some();
-    let asked = Asked { form, client, is_pushed, scopes, target, hinted };
+    let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
+    let asked = Asked { form, client, is_pushed, is_signed, flaw, scopes, target, hinted };
     let mut draft = Draft::default();
     for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;
