@@ -1,12 +1,14 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    backchannel::{LogoutCourier, Means},
     clock::SystemClock,
     crypto::{SystemDice, passkeys::Passkeys},
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
+        logout::BACKCHANNEL_LOGOUT,
     },
     http::{
         App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
@@ -16,6 +18,7 @@ use crate::{
         router,
     },
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -71,6 +74,8 @@ pub struct RuntimeOptions {
     pub passwords: PasswordOptions,
     /// What carries mails and SMS.
     pub messages: Messages,
+    /// What calls servers whose URLs clients have registered.
+    pub outbound: Arc<Outbound>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -94,6 +99,10 @@ impl Default for RuntimeOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             messages: Messages::default(),
+            outbound: Arc::new(
+                Outbound::new(Policy::default(), Arc::new(SystemResolver))
+                    .expect("only additional authorities can be unusable"),
+            ),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -155,6 +164,7 @@ impl Running {
             flows,
             passwords,
             messages,
+            outbound,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -162,6 +172,7 @@ impl Running {
             messages.speak_for(issuer);
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
+        let logouts = Arc::new(LogoutCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -169,7 +180,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: messages.couriers(),
+            couriers: couriers(&messages, &logouts),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -181,12 +192,9 @@ impl Running {
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
         messages.speak_for(&issuer);
+        logouts.start(means_of_logout(&system, &issuer));
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels {
-            mail: messages.has_mail(),
-            sms: messages.has_sms(),
-            passkeys: Passkeys::new(&issuer, []).is_some(),
-        };
+        let channels = channels(&messages, &issuer);
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
         let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
@@ -276,6 +284,27 @@ impl Running {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
         orderly && drained == Drained::InOrder
+    }
+}
+
+/// Everything that carries messages from the outbox.
+fn couriers(messages: &Messages, logouts: &Arc<LogoutCourier>) -> Couriers {
+    let mut couriers = messages.couriers();
+    couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
+    couriers
+}
+
+fn means_of_logout(system: &System, issuer: &str) -> Means {
+    let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
+    Means { issuer: issuer.to_owned(), keys, clients, clock }
+}
+
+/// How people can be reached, and prove who they are.
+fn channels(messages: &Messages, issuer: &str) -> Channels {
+    Channels {
+        mail: messages.has_mail(),
+        sms: messages.has_sms(),
+        passkeys: Passkeys::new(issuer, []).is_some(),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, dev_store, lifetimes, links, password_options, password_policy, rates,
-        read_folder, runtime_options, sign_up, workbench_at,
+        DEV_FOLDER, Given, dev_store, lifetimes, links, outbound_client, password_options,
+        password_policy, rates, read_folder, runtime_options, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -66,6 +66,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     let mut runtime_options = runtime_options(config);
     runtime_options.passwords =
         password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.outbound =
+        outbound_client(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");

@@ -5,8 +5,8 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        Given, cannot_start, lifetimes, links, no_store, password_options, rates, runtime_options,
-        sign_up,
+        Given, cannot_start, lifetimes, links, no_store, outbound_client, password_options, rates,
+        runtime_options, sign_up,
     },
     unsupported_settings,
 };
@@ -86,6 +86,11 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     match password_options(&config) {
         Ok(passwords) => runtime_options.passwords = passwords,
         // A file that is not there may have been named already.
+        Err(reason) if reasons.contains(&reason) => {}
+        Err(reason) => reasons.push(reason),
+    }
+    match outbound_client(&config) {
+        Ok(client) => runtime_options.outbound = client,
         Err(reason) if reasons.contains(&reason) => {}
         Err(reason) => reasons.push(reason),
     }

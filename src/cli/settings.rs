@@ -235,6 +235,12 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     Ok(PasswordOptions { policy: Policy::new(config.password.min_length), breach_check })
 }
 
+/// What calls servers whose URLs clients have registered; says why an authority cannot be used.
+pub(super) fn outbound_client(config: &Config) -> Result<Arc<outbound::Outbound>, String> {
+    let client = outbound::Outbound::new(outbound(config)?, Arc::new(SystemResolver));
+    client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
 /// Which hosts may be called, and which authorities are trusted there.
 fn outbound(config: &Config) -> Result<outbound::Policy, String> {
     let config::Outbound { allow_private_networks, extra_ca } = &config.outbound;

@@ -21,6 +21,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -176,6 +177,8 @@ pub struct TestOptions {
     pub passwords: PasswordOptions,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    /// Whether clients on this machine may be called.
+    pub private_networks: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -205,6 +208,7 @@ impl Default for TestOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             mailbox: false,
+            private_networks: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -275,6 +279,7 @@ impl TestServer {
                 } else {
                     Messages::default()
                 },
+                outbound: Arc::new(outbound(options.private_networks)),
                 fault_injection: options.fault_injection,
             },
         };
@@ -323,6 +328,11 @@ impl TestServer {
     pub async fn stop(self) {
         assert!(self.running.stop().await, "it came down in order");
     }
+}
+
+fn outbound(allow_private_networks: bool) -> Outbound {
+    let policy = Policy { allow_private_networks, ..Policy::default() };
+    Outbound::new(policy, Arc::new(SystemResolver)).unwrap()
 }
 
 fn loopback() -> SocketAddr {
