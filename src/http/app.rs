@@ -254,13 +254,18 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client and returns whom it names, though it has expired or
-    /// its key was retired; one that a revoked key signed is not ours (adr/0035).
+    /// Reads an ID token of ours for this client and returns whom it names.
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
+        let claims = self.read_id_token_hint(token)?;
+        (claims.aud == client.client_id).then(|| claims.sub.into_owned())
+    }
+
+    /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
+    /// signed is not ours (adr/0035).
+    pub(super) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
         let verifiers = self.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
-        let ours = claims.iss == self.issuer && claims.aud == client.client_id;
-        ours.then(|| claims.sub.into_owned())
+        (claims.iss == self.issuer).then_some(claims)
     }
 
     /// Notes that a person has used a client, so that one which registered itself is not forgotten.

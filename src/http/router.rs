@@ -10,7 +10,7 @@ use super::{
         envelope::{self, Envelope, EnvelopeOptions},
     },
     mailbox, me,
-    oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
+    oauth::{authorize, introspect, jwks, logout, metadata, register, revoke, token, userinfo},
     related_origins, routes,
     vitals::Vitals,
 };
@@ -43,7 +43,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 22] = {
+const ROUTES: [Route; 23] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -57,6 +57,7 @@ const ROUTES: [Route; 22] = {
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
         route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
+        route(routes::LOGOUT, logout::methods, NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),

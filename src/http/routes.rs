@@ -8,6 +8,7 @@ pub const AUTHORIZE: &str = "/connect/authorize";
 pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
+pub const LOGOUT: &str = "/connect/logout";
 pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
 pub const REGISTERED: &str = "/connect/register/{client_id}";

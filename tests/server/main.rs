@@ -13,6 +13,7 @@
 mod authenticator;
 mod authorization;
 mod authorize_answers;
+mod backchannel;
 mod binary;
 mod browser;
 mod changing;
@@ -37,6 +38,8 @@ mod introspection;
 mod invitations;
 mod key_rotation;
 mod keys;
+mod logout;
+mod logout_attacks;
 mod mailbox;
 mod mails;
 mod me;

@@ -4,6 +4,7 @@ pub mod authorization_error;
 mod code;
 pub mod demand;
 pub mod error;
+pub mod html;
 pub mod redirect;
 pub mod retry_after;
 

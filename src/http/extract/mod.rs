@@ -8,5 +8,6 @@ pub mod context;
 pub mod cookies;
 pub mod form;
 pub mod json;
+pub mod link;
 pub mod origin;
 pub mod request_source;

@@ -218,7 +218,10 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: Some(Client { self_registered: None, ..client(app, &over.client_id).await }),
+            client: match &over.client_id {
+                None => None,
+                Some(client_id) => Some(named(app, client_id).await),
+            },
             scopes: over
                 .scope
                 .split(' ')
@@ -230,6 +233,14 @@ impl Document {
             proof_of_work: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
+    }
+}
+
+impl Document {
+    /// Names the client that a person goes on to.
+    pub async fn naming(mut self, app: &App, client_id: &str) -> Self {
+        self.client = Some(named(app, client_id).await);
+        self
     }
 }
 
@@ -281,6 +292,11 @@ async fn client(app: &App, client_id: &str) -> Client {
         self_registered: Some(known.is_none_or(KnownClient::is_self_registered)),
         redirect_host: None,
     }
+}
+
+/// What people are told of a client that asks for no consent.
+async fn named(app: &App, client_id: &str) -> Client {
+    Client { self_registered: None, ..client(app, client_id).await }
 }
 
 /// The organizations that a person can choose from now.

@@ -42,6 +42,9 @@ struct Metadata<'a> {
     jwks_uri: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
+    end_session_endpoint: String,
+    backchannel_logout_supported: bool,
+    backchannel_logout_session_supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_endpoint: Option<String>,
     scopes_supported: [&'static str; 6],
@@ -53,6 +56,7 @@ struct Metadata<'a> {
     subject_types_supported: [&'static str; 1],
     id_token_signing_alg_values_supported: Vec<&'static str>,
     userinfo_signing_alg_values_supported: Vec<&'static str>,
+    introspection_signing_alg_values_supported: Vec<&'static str>,
     acr_values_supported: Vec<&'static str>,
     prompt_values_supported: [&'static str; 4],
     claim_types_supported: [&'static str; 1],
@@ -78,6 +82,10 @@ fn document(issuer: &str, registration: bool) -> String {
         jwks_uri: at(routes::JWKS),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
+        end_session_endpoint: at(routes::LOGOUT),
+        backchannel_logout_supported: true,
+        // Every ID token and every logout token names the session.
+        backchannel_logout_session_supported: true,
         registration_endpoint: registration.then(|| at(routes::REGISTER)),
         scopes_supported: OIDC_SCOPES,
         // Neither implicit nor hybrid exist.
@@ -89,6 +97,7 @@ fn document(issuer: &str, registration: bool) -> String {
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
+        introspection_signing_alg_values_supported: algorithms(),
         acr_values_supported: Acr::ALL.map(Acr::name).to_vec(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],

@@ -3,6 +3,7 @@
 pub mod authorize;
 pub mod introspect;
 pub mod jwks;
+pub mod logout;
 pub mod metadata;
 pub mod register;
 pub mod revoke;
