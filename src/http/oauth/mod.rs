@@ -1,10 +1,12 @@
 //! The endpoints of OAuth 2.1: one file each.
 
 pub mod authorize;
+pub mod form_post;
 pub mod introspect;
 pub mod jwks;
 pub mod logout;
 pub mod metadata;
+pub mod par;
 pub mod register;
 pub mod revoke;
 pub mod token;
