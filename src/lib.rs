@@ -13,6 +13,7 @@
 //! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects | `domain` values, `crypto`, `outbound` |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
+//! | [`backchannel`] | tells clients that a session has ended | `domain`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
 //! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod actors;
+pub mod backchannel;
 pub mod breach;
 pub mod cli;
 pub mod client_documents;

@@ -1,16 +1,18 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    backchannel::{LogoutCourier, Means},
     client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
-        StatementIssuers, SystemDice,
+        PairwiseSubjects, StatementIssuers, SystemDice,
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
+        logout::BACKCHANNEL_LOGOUT,
     },
     http::{
         App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
@@ -20,6 +22,7 @@ use crate::{
         router,
     },
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -81,6 +84,8 @@ pub struct RuntimeOptions {
     pub messages: Messages,
     /// Whose software statements count.
     pub statement_issuers: Option<Arc<StatementIssuers>>,
+    /// What calls servers whose URLs clients have registered.
+    pub outbound: Arc<Outbound>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -107,6 +112,10 @@ impl Default for RuntimeOptions {
             attestation: None,
             messages: Messages::default(),
             statement_issuers: None,
+            outbound: Arc::new(
+                Outbound::new(Policy::default(), Arc::new(SystemResolver))
+                    .expect("only additional authorities can be unusable"),
+            ),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -171,6 +180,7 @@ impl Running {
             attestation,
             messages,
             statement_issuers,
+            outbound,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -178,6 +188,7 @@ impl Running {
             messages.speak_for(issuer);
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
+        let logouts = Arc::new(LogoutCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -185,7 +196,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: messages.couriers(),
+            couriers: couriers(&messages, &logouts),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -197,6 +208,7 @@ impl Running {
             Issuer::Localhost => format!("http://localhost:{}", address.port()),
         };
         messages.speak_for(&issuer);
+        logouts.start(means_of_logout(&system, &issuer));
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let Flows { steps, goals } = flows;
@@ -293,6 +305,19 @@ impl Running {
         }
         orderly && drained == Drained::InOrder
     }
+}
+
+/// Everything that carries messages from the outbox.
+fn couriers(messages: &Messages, logouts: &Arc<LogoutCourier>) -> Couriers {
+    let mut couriers = messages.couriers();
+    couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
+    couriers
+}
+
+fn means_of_logout(system: &System, issuer: &str) -> Means {
+    let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
+    let pairwise = PairwiseSubjects::new(system.vault());
+    Means { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
 }
 
 async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {

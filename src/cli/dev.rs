@@ -4,8 +4,8 @@ use super::{
     Failure, apply, say, serve,
     settings::{
         DEV_FOLDER, Given, attestation, client_documents, dev_store, lifetimes, links,
-        password_options, password_policy, rates, read_folder, runtime_options, sign_up,
-        statement_issuers, workbench_at,
+        outbound_client, password_options, password_policy, rates, read_folder, runtime_options,
+        sign_up, statement_issuers, workbench_at,
     },
 };
 use crate::{
@@ -76,6 +76,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         attestation(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     runtime_options.statement_issuers =
         statement_issuers(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.outbound =
+        outbound_client(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");

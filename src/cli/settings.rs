@@ -16,7 +16,7 @@ use crate::{
         self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
     },
-    outbound::{Policy as OutboundPolicy, SystemResolver},
+    outbound::{Outbound, Policy as OutboundPolicy, SystemResolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -263,6 +263,12 @@ pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementI
     let issuers = StatementIssuers::parse(&file)
         .map_err(|fault| format!("{SETTING}: {} {fault}", path.display()))?;
     Ok(Some(Arc::new(issuers)))
+}
+
+/// What calls servers whose URLs clients have registered; says why an authority cannot be used.
+pub(super) fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
+    let client = Outbound::new(policy(config)?, Arc::new(SystemResolver));
+    client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
 /// Which hosts may be called, and which authorities are trusted there.

@@ -29,6 +29,7 @@ pub mod grant;
 pub mod id_token;
 pub mod invitation;
 mod locale;
+pub mod logout;
 pub mod membership;
 pub mod message;
 pub mod organization;

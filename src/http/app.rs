@@ -279,18 +279,29 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client and returns the account it names, though it has expired or
-    /// its key was retired; one that a revoked key signed is not ours (adr/0035).
+    /// Reads an ID token of ours for this client and returns the account it names.
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
-        let verifiers = self.keys.borrow().hint_verifiers.clone();
-        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
-        if claims.iss != self.issuer || claims.aud != client.client_id {
+        let claims = self.read_id_token_hint(token)?;
+        if claims.aud != client.client_id {
             return None;
         }
-        if !PairwiseSubjects::is_one(&claims.sub) {
-            return Some(claims.sub.into_owned());
+        self.account_of(client, &claims.sub)
+    }
+
+    /// Returns the account that a client knows by this subject.
+    pub(super) fn account_of(&self, client: &KnownClient, subject: &str) -> Option<String> {
+        if !PairwiseSubjects::is_one(subject) {
+            return Some(subject.to_owned());
         }
-        self.pairwise.account(&client.pairwise_sector()?, &claims.sub)
+        self.pairwise.account(&client.pairwise_sector()?, subject)
+    }
+
+    /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
+    /// signed is not ours (adr/0035).
+    pub(super) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
+        let verifiers = self.keys.borrow().hint_verifiers.clone();
+        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
+        (claims.iss == self.issuer).then_some(claims)
     }
 
     /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.

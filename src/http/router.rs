@@ -11,7 +11,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, form_post, introspect, jwks, metadata, par, register, revoke, token, userinfo,
+        authorize, form_post, introspect, jwks, logout, metadata, par, register, revoke, token,
+        userinfo,
     },
     related_origins, routes,
     vitals::Vitals,
@@ -45,7 +46,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 24] = {
+const ROUTES: [Route; 25] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -64,6 +65,7 @@ const ROUTES: [Route; 24] = {
             OAuth,
         ),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
+        route(routes::LOGOUT, logout::methods, NoPage, OAuth),
         route(routes::PAR, || post(par::post), NoPage, OAuth),
         route(routes::FORM_POST, || get(form_post::get), NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),

@@ -11,6 +11,7 @@ pub const FORM_POST: &str = "/connect/form_post";
 pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
+pub const LOGOUT: &str = "/connect/logout";
 pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
 pub const REGISTERED: &str = "/connect/register/{client_id}";

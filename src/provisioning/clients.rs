@@ -19,9 +19,10 @@ const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 512;
 
 /// The fields that say how we sign for a client.
-const SIGNED_BY_US: [&str; 3] = [
+const SIGNED_BY_US: [&str; 4] = [
     "id_token_signed_response_alg",
     "userinfo_signed_response_alg",
+    "introspection_signed_response_alg",
     "authorization_signed_response_alg",
 ];
 

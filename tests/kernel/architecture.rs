@@ -166,6 +166,21 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "actix",
         ],
     ),
+    (
+        "src/backchannel",
+        &[
+            "crate::http",
+            "crate::store",
+            "crate::system",
+            "crate::server",
+            "crate::cli",
+            "crate::config",
+            "axum",
+            "sqlx",
+            "ractor",
+            "actix",
+        ],
+    ),
     ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
     (
         "src/http",

@@ -16,11 +16,11 @@ use porteiro::{
 };
 use std::time::Duration;
 
-fn kid_of(token: &str) -> String {
+pub fn kid_of(token: &str) -> String {
     decode_header(token).unwrap().kid.unwrap()
 }
 
-fn is_published(server: &TestServer, kid: &str) -> bool {
+pub fn is_published(server: &TestServer, kid: &str) -> bool {
     let keys = server.running.system().keys();
     let set = keys.borrow().jwks.clone();
     set["keys"].as_array().unwrap().iter().any(|key| key["kid"] == kid)

@@ -23,6 +23,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -184,6 +185,8 @@ pub struct TestOptions {
     pub mailbox: bool,
     /// Whose software statements count.
     pub statement_issuers: Option<Arc<StatementIssuers>>,
+    /// Whether clients on this machine may be called.
+    pub private_networks: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -216,6 +219,7 @@ impl Default for TestOptions {
             attestation: None,
             mailbox: false,
             statement_issuers: None,
+            private_networks: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -346,6 +350,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             attestation: options.attestation,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
+            outbound: Arc::new(outbound(options.private_networks)),
             messages: if options.mailbox {
                 Messages::in_mailbox(clock.clone())
             } else {
@@ -355,6 +360,11 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
         },
     };
     Running::start(plan).await.unwrap()
+}
+
+fn outbound(allow_private_networks: bool) -> Outbound {
+    let policy = Policy { allow_private_networks, ..Policy::default() };
+    Outbound::new(policy, Arc::new(SystemResolver)).unwrap()
 }
 
 fn loopback() -> SocketAddr {

@@ -23,6 +23,8 @@ pub struct AuthorizationFacts {
     pub memberships: Vec<MembershipChoice>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
+    /// The client is told when the session ends (OIDC Back-Channel Logout).
+    pub hears_of_logout: bool,
     /// What beside the membership was read and must still be so.
     pub requirements: Vec<Requirement>,
 }

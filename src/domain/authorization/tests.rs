@@ -46,8 +46,16 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
     let consent = ConsentRule::FirstParty;
     let resource = Some(api());
-    let requirements = vec![];
-    AuthorizationFacts { ceiling: None, resource, offered, memberships, consent, requirements }
+    let (hears_of_logout, requirements) = (false, vec![]);
+    AuthorizationFacts {
+        ceiling: None,
+        resource,
+        offered,
+        memberships,
+        consent,
+        hears_of_logout,
+        requirements,
+    }
 }
 
 fn api() -> ResourceChoice {

@@ -4,6 +4,7 @@ use super::{AuthMethod, GrantType, KnownClient, ResponseType, SubjectType, redir
 use crate::domain::{
     authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
+    signing_keys::SigningAlgorithm,
 };
 
 impl KnownClient {
@@ -34,6 +35,23 @@ impl KnownClient {
         let kind = self.metadata.application_type;
         let mut registered = self.metadata.redirect_uris.iter();
         registered.any(|one| redirect_uri::matches(one, presented, kind))
+    }
+
+    /// Tells whether people may be sent there after they have signed out: exactly as registered
+    /// (OIDC RP-Initiated Logout §3).
+    pub fn has_post_logout_redirect_uri(&self, presented: &str) -> bool {
+        self.metadata.post_logout_redirect_uris.iter().any(|one| one == presented)
+    }
+
+    /// Tells whether it is told when a session ends (OIDC Back-Channel Logout §2.2).
+    pub fn hears_of_logout(&self) -> bool {
+        self.metadata.backchannel_logout_uri.is_some()
+    }
+
+    /// The algorithm of its ID tokens and logout tokens (OIDC Registration §2: RS256 unless it says
+    /// otherwise).
+    pub fn id_token_algorithm(&self) -> SigningAlgorithm {
+        self.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
     }
 
     /// Tells why the client may not ask for codes, if it may not.

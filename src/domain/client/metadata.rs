@@ -77,6 +77,8 @@ pub struct ClientMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub userinfo_signed_response_alg: Option<SigningAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_signed_response_alg: Option<SigningAlgorithm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_object_signing_alg: Option<SigningAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_signing_alg: Option<SigningAlgorithm>,

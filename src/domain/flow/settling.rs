@@ -11,7 +11,7 @@ use crate::domain::{
     assurance::amr,
     grant::Person,
     pushed_request::PushedRequest,
-    session::{self, Session},
+    session::{self, Session, Told},
     token_family::{self, TokenFamily},
 };
 
@@ -116,10 +116,17 @@ impl Open {
         let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
         let signs_out = signs_out_everywhere.then(|| account.clone());
         let granted = grant.clone();
-        let reply = Reply { granted, changes, signs_out, accepts, ..Reply::over(over.clone()) };
+        let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
+        let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
+        let begins = session.change == SessionChange::Begun;
+        let signs_into = told.clone().filter(|_| !begins);
+        let reply =
+            Reply { granted, changes, signs_out, accepts, signs_into, ..Reply::over(over.clone()) };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         if becomes == SessionEnding::SignedIn {
-            decision = sign_in(decision, &person, &session, material, now);
+            let told = told.map(|client_id| Told::first(&*session.id, client_id));
+            let signing_in = SigningIn { person: &person, session: &session, told };
+            decision = sign_in(decision, signing_in, material, now);
             // A recovery that is committed meanwhile would not have seen the session.
             if session.change == SessionChange::Begun && material.account.version > 0 {
                 let version = material.account.version;
@@ -165,11 +172,18 @@ impl Material {
     }
 }
 
+/// Who signs in where.
+struct SigningIn<'a> {
+    person: &'a Person,
+    session: &'a FinishedSession,
+    /// Noted in a session that begins.
+    told: Option<Told>,
+}
+
 /// Begins the session, or requires the one that goes on.
 fn sign_in(
     decision: Decision<Flow>,
-    person: &Person,
-    session: &FinishedSession,
+    SigningIn { person, session, told }: SigningIn<'_>,
     material: &Material,
     now: Timestamp,
 ) -> Decision<Flow> {
@@ -183,6 +197,7 @@ fn sign_in(
         idle: fresh.session_idle,
         ceiling: fresh.session_ceiling,
         device: fresh.device.clone(),
+        told,
     };
     decision.bearing(Session::birth(&*session.id, begin, now))
 }

@@ -221,6 +221,8 @@ pub struct Reply {
     pub signs_out: Option<String>,
     /// The invitation that is accepted with this very step.
     pub accepts: Option<Acceptance>,
+    /// The client that is told when the session ends in which the person goes on.
+    pub signs_into: Option<String>,
 }
 
 /// What a flow has come to.
@@ -266,6 +268,13 @@ impl Reply {
 
     /// The flow, and nothing that happens with it.
     pub(super) fn showing(flow: Flow) -> Self {
-        Self { flow, granted: None, changes: Vec::new(), signs_out: None, accepts: None }
+        Self {
+            flow,
+            granted: None,
+            changes: Vec::new(),
+            signs_out: None,
+            accepts: None,
+            signs_into: None,
+        }
     }
 }

@@ -96,7 +96,16 @@ fn rules() -> Arc<Rules> {
 fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
     let memberships = slugs.iter().map(|slug| place(slug)).collect();
     let (ceiling, resource, offered, requirements) = (None, None, vec![], vec![]);
-    AuthorizationFacts { ceiling, resource, offered, memberships, consent, requirements }
+    let hears_of_logout = false;
+    AuthorizationFacts {
+        ceiling,
+        resource,
+        offered,
+        memberships,
+        consent,
+        hears_of_logout,
+        requirements,
+    }
 }
 
 fn fresh() -> Fresh {

@@ -9,6 +9,7 @@ pub mod context;
 pub mod cookies;
 pub mod form;
 pub mod json;
+pub mod link;
 pub mod origin;
 pub mod request_source;
 pub mod signed_claims;

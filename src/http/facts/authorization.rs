@@ -64,6 +64,7 @@ impl FactsReader<'_> {
             offered: target::offered(resource.as_deref()),
             memberships: self.memberships().await?,
             consent: ConsentRule::FirstParty,
+            hears_of_logout: self.client.hears_of_logout(),
             // What was checked of the client must still be so when a code is issued.
             requirements: vec![Requirement::unchanged::<Client>(
                 &*self.client.client_id,

@@ -2,6 +2,7 @@
 
 pub mod authorization;
 pub mod client_keys;
+pub mod family;
 pub mod limits;
 pub mod new_password;
 pub mod new_recovery_codes;

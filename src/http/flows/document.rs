@@ -233,7 +233,10 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: Some(client(app, &over.client_id).await),
+            client: match &over.client_id {
+                None => None,
+                Some(client_id) => Some(client(app, client_id).await),
+            },
             scopes: over
                 .scope
                 .split(' ')
@@ -247,6 +250,14 @@ impl Document {
             ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
+    }
+}
+
+impl Document {
+    /// Names the client that a person goes on to.
+    pub async fn naming(mut self, app: &App, client_id: &str) -> Self {
+        self.client = Some(client(app, client_id).await);
+        self
     }
 }
 

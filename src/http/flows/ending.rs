@@ -254,7 +254,7 @@ async fn take_with_others(
         // What was seen is kept: a wrong code counts.
         Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
     };
-    let Reply { flow, granted, changes, signs_out, accepts } = reply;
+    let Reply { flow, granted, changes, signs_out, accepts, signs_into } = reply;
     for AccountChange { account, command } in &changes {
         let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
         decided.map_err(refused_change)?;
@@ -276,7 +276,9 @@ async fn take_with_others(
             (SessionChange::Ended, _) => Some(session::Command::End),
             _ => None,
         };
-        if let Some(command) = command {
+        let (session, own) = (id.clone(), signs_into);
+        let note = own.map(|client_id| session::Command::SignInto { session, client_id });
+        for command in command.into_iter().chain(note) {
             let decided = commit.decide::<Session>(id, &command).await.map_err(unreadable)?;
             decided.map_err(|_| NotTaken::Unmet { kind: Session::KIND })?;
         }

@@ -16,6 +16,7 @@ mod document;
 mod ending;
 mod invited;
 mod known_browser;
+pub mod leaving;
 mod opened;
 mod operator_link;
 mod problems;

@@ -46,6 +46,9 @@ struct Metadata<'a> {
     pushed_authorization_request_endpoint: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
+    end_session_endpoint: String,
+    backchannel_logout_supported: bool,
+    backchannel_logout_session_supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_endpoint: Option<String>,
     scopes_supported: [&'static str; 6],
@@ -57,6 +60,7 @@ struct Metadata<'a> {
     subject_types_supported: [&'static str; 2],
     id_token_signing_alg_values_supported: Vec<&'static str>,
     userinfo_signing_alg_values_supported: Vec<&'static str>,
+    introspection_signing_alg_values_supported: Vec<&'static str>,
     acr_values_supported: Vec<&'static str>,
     prompt_values_supported: [&'static str; 4],
     claim_types_supported: [&'static str; 1],
@@ -92,6 +96,10 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         pushed_authorization_request_endpoint: at(routes::PAR),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
+        end_session_endpoint: at(routes::LOGOUT),
+        backchannel_logout_supported: true,
+        // Every ID token and every logout token names the session.
+        backchannel_logout_session_supported: true,
         registration_endpoint: registration.then(|| at(routes::REGISTER)),
         scopes_supported: OIDC_SCOPES,
         // Neither implicit nor hybrid exist.
@@ -103,6 +111,7 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         subject_types_supported: ["public", "pairwise"],
         id_token_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
+        introspection_signing_alg_values_supported: algorithms(),
         acr_values_supported: Acr::ALL.into_iter().filter(reachable).map(Acr::name).collect(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],

@@ -4,6 +4,7 @@ pub mod authorize;
 pub mod form_post;
 pub mod introspect;
 pub mod jwks;
+pub mod logout;
 pub mod metadata;
 pub mod par;
 pub mod register;

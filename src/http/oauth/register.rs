@@ -213,6 +213,10 @@ fn check_served(
         (id_token, "id_token_signed_response_alg is not offered"),
         (metadata.userinfo_signed_response_alg, "userinfo_signed_response_alg is not offered"),
         (
+            metadata.introspection_signed_response_alg,
+            "introspection_signed_response_alg is not offered",
+        ),
+        (
             metadata.authorization_signed_response_alg,
             "authorization_signed_response_alg is not offered",
         ),

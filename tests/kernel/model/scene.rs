@@ -132,6 +132,7 @@ pub fn session() -> Birth {
         idle: LIFETIMES.refresh_ceiling,
         ceiling: LIFETIMES.refresh_ceiling,
         device: Device::default(),
+        told: None,
     };
     Session::birth("session", begin, INSTANTS[0])
 }

@@ -132,7 +132,7 @@ async fn over(
         kind: SIGN_IN.to_owned(),
         channel,
         expires_at: expiry(app),
-        client_id: proven.client().client_id.clone(),
+        client_id: Some(proven.client().client_id.clone()),
         scope: proven.scope.clone(),
         failed_to,
     };

@@ -23,6 +23,7 @@ use crate::{
         extract::request_source::RequestSource,
         facts::{
             authorization::{FactsReader, client_of},
+            family::{self, Beginning},
             session::{self, Present},
             tries::{Stopped, Tries},
         },
@@ -115,12 +116,9 @@ async fn try_to_settle(
             requirements,
         }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
-        let begun = if anew {
-            app.families.ask(&context, &id, begin).await
-        } else {
-            app.families.ask_new(&context, &id, begin).await
-        };
-        match begun {
+        let (id, again, present) = (id.as_str(), anew, &present);
+        let beginning = Beginning { id, command: begin, again, present, client };
+        match Box::pin(family::begin(app, &context, beginning)).await {
             Ok(_) => {
                 app.note_use_of(&context, client);
                 let code = AuthorizationResponse::code(app, &request.reply_to, &code.text);

@@ -115,7 +115,7 @@ pub async fn issue(
     let Presented { context, client, family, refreshable, narrowing } = presented;
     check_client(client)?;
     // Before anything is spent: what cannot be signed is not asked for.
-    for algorithm in [SigningAlgorithm::Es256, signing_algorithm(client)] {
+    for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
         if app.keys.borrow().signer(algorithm).is_none() {
             return Err(OAuthError::unavailable().because("there is no key to sign with"));
         }
@@ -180,11 +180,6 @@ fn lifetimes(app: &App) -> Lifetimes {
     }
 }
 
-/// The algorithm of a client's ID tokens (OIDC Registration §2: RS256 unless it says otherwise).
-fn signing_algorithm(client: &KnownClient) -> SigningAlgorithm {
-    client.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
-}
-
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
 pub fn sign(
     app: &App,
@@ -212,7 +207,7 @@ pub fn sign(
     let id_token = match under.filter(|_| granted.scopes().contains("openid")) {
         None => None,
         Some(Under { grant, nonce, profile, .. }) => {
-            let algorithm = signing_algorithm(client);
+            let algorithm = client.id_token_algorithm();
             let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
             let claims = IdToken::from(id_token::Mint {
                 issuer: &app.issuer,

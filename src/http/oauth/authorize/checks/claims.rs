@@ -21,6 +21,8 @@ pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationEr
             (parameter.acr_values, parameter.acr_is_essential);
     }
     if let Some(subject) = parameter.subject {
+        // One that is no account's is that of no person who signs in.
+        let subject = asked.app.account_of(asked.client, &subject).unwrap_or(subject);
         if draft.hint.as_ref().is_some_and(|hint| *hint != subject) {
             return Err(AuthorizationError::invalid("two different subjects are asked for"));
         }

@@ -49,6 +49,7 @@ use crate::{
 
 /// What a check looks at.
 pub struct Asked<'a> {
+    app: &'a App,
     form: &'a Form,
     client: &'a KnownClient,
     is_pushed: bool,
@@ -166,7 +167,7 @@ async fn draft(
     };
     let is_pushed = source.pushed.is_some();
     let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
-    let asked = Asked { form, client, is_pushed, is_signed, flaw, scopes, target, hinted };
+    let asked = Asked { app, form, client, is_pushed, is_signed, flaw, scopes, target, hinted };
     let mut draft = Draft::default();
     for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;
