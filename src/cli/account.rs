@@ -39,6 +39,8 @@ pub(super) enum Command {
     /// Withdraw an invitation
     Uninvite {
         /// Its id, as `invite` and `invitations` print it
+        // It is drawn, and may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
         id: String,
         /// One JSON object
         #[arg(long)]
