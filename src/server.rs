@@ -128,6 +128,16 @@ pub enum Issuer {
     Localhost,
 }
 
+impl Issuer {
+    /// Its name, of a server on this port.
+    fn at(self, port: u16) -> String {
+        match self {
+            Self::Named(issuer) => issuer,
+            Self::Localhost => format!("http://localhost:{port}"),
+        }
+    }
+}
+
 /// Where operators find it.
 pub enum OperatorAddress {
     /// There, or the server does not start.
@@ -203,10 +213,7 @@ impl Running {
         let listeners = listen(&plan.listen).await?;
         let bound = |source| ServerError::Listen { address: plan.listen[0], source };
         let address = listeners[0].local_addr().map_err(bound)?;
-        let issuer = match plan.issuer {
-            Issuer::Named(issuer) => issuer,
-            Issuer::Localhost => format!("http://localhost:{}", address.port()),
-        };
+        let issuer = plan.issuer.at(address.port());
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));

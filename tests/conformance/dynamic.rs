@@ -50,7 +50,7 @@ impl Key {
     }
 
     fn sign(&self, said: &Value) -> String {
-        let file = self.folder.signing().into_iter().next().unwrap();
+        let file = self.folder.signing().iter().next().unwrap();
         file.signer.sign("JWT", said).unwrap()
     }
 

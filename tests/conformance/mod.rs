@@ -5,7 +5,10 @@
 //! sent twice: as the plan has it, which must be refused by name, and with PKCE, which must do what the
 //! module demands. What the plans show a person for review is looked at in the flow's document.
 
+mod backchannel_logout;
 mod basic;
 mod config;
 mod dynamic;
+mod modules;
+mod rp_initiated_logout;
 mod suite;

@@ -4,7 +4,7 @@
 use crate::{
     browser::Browser,
     http::get,
-    logout::{BYE, SHOP, is_signed_in, link, tokens},
+    logout::{BYE, SHOP, is_signed_in, tokens},
     person::{PASSWORD, claims, redirect, text},
     shared::eventually,
     support::{TestOptions, TestServer, form},
@@ -29,7 +29,7 @@ use tokio::net::TcpListener;
 const DOWN: u16 = 0;
 
 /// The logout endpoint of a client.
-struct Receiver {
+pub struct Receiver {
     uri: String,
     /// What it answers with.
     status: Arc<AtomicU16>,
@@ -69,12 +69,12 @@ impl Receiver {
         Self { uri, status, got }
     }
 
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.got.lock().unwrap().len()
     }
 
     /// Waits for the next token, which is the only thing in its form.
-    async fn token(&self, number: usize) -> Value {
+    pub async fn token(&self, number: usize) -> Value {
         eventually("a logout token", async || self.count() >= number).await;
         let (kind, body) = self.got.lock().unwrap()[number - 1].clone();
         assert_eq!(kind, "application/x-www-form-urlencoded");
@@ -98,7 +98,7 @@ impl Receiver {
     }
 }
 
-async fn open() -> (TestServer, Receiver) {
+pub async fn open() -> (TestServer, Receiver) {
     let options = TestOptions { private_networks: true, mailbox: true, ..TestOptions::default() };
     let (server, receiver) = (TestServer::open_in(options).await, Receiver::open().await);
     server.apply(&receiver.client("web")).await;
@@ -106,7 +106,7 @@ async fn open() -> (TestServer, Receiver) {
 }
 
 /// Verifies a logout token as a client does, and returns what it says.
-async fn verified(server: &TestServer, token: &Value, algorithm: &str) -> Value {
+pub async fn verified(server: &TestServer, token: &Value, algorithm: &str) -> Value {
     let header = decode_header(text(token)).unwrap();
     assert_eq!(header.typ.as_deref(), Some("logout+jwt"));
     assert_eq!(format!("{:?}", header.alg), algorithm);
@@ -130,51 +130,9 @@ async fn end(server: &TestServer, session: &str) {
     assert_eq!(server.send(ended.body(form(&[])).unwrap()).await.status, 204);
 }
 
-async fn metric(server: &TestServer, line: &str) -> bool {
+pub async fn metric(server: &TestServer, line: &str) -> bool {
     let line = format!("porteiro_outbox_total{{topic=\"backchannel_logout\",{line}");
     get(server.operator, "/metrics").await.text().contains(&line)
-}
-
-/// `oidcc-backchannel-logout-discovery-endpoint-verification`
-#[tokio::test]
-async fn oidcc_backchannel_logout_discovery_endpoint_verification() {
-    let server = TestServer::open().await;
-    let document = server.get("/.well-known/openid-configuration").await.json();
-    assert_eq!(document["backchannel_logout_supported"], true);
-    assert_eq!(document["backchannel_logout_session_supported"], true);
-    assert!(document["end_session_endpoint"].is_string());
-    server.stop().await;
-}
-
-/// `oidcc-backchannel-rp-initiated-logout`
-#[tokio::test]
-async fn oidcc_backchannel_rp_initiated_logout() {
-    let (server, receiver) = open().await;
-    let session = server.sign_in("ana@acme.test").await;
-    let issued = tokens(&server, &session, "web").await;
-    let asked = [
-        ("id_token_hint", text(&issued["id_token"])),
-        ("post_logout_redirect_uri", BYE),
-        ("state", "s"),
-    ];
-    let cookie = format!("porteiro={session}");
-    let left = link(&server, &asked, &[("accept", "text/html"), ("cookie", &cookie)]).await;
-    let bye = format!("{BYE}?state=s");
-    assert_eq!((left.status.as_u16(), left.header("location")), (303, Some(&*bye)));
-    let said = verified(&server, &receiver.token(1).await, "RS256").await;
-    let id_token = claims(&issued["id_token"]);
-    for name in ["iss", "sub", "aud", "sid"] {
-        assert_eq!(said[name], id_token[name], "{name}");
-    }
-    let event = "http://schemas.openid.net/event/backchannel-logout";
-    assert_eq!(said["events"], json!({ event: {} }));
-    assert!(said["nonce"].is_null() && text(&said["jti"]).len() >= 16, "{said}");
-    assert_eq!(said["iat"], 1_800_000_000);
-    assert_eq!(said["exp"], 1_800_000_120);
-    assert!(!is_signed_in(&server, &session).await);
-    eventually("the count", async || metric(&server, "outcome=\"delivered\"} 1").await).await;
-    assert_eq!(receiver.count(), 1);
-    server.stop().await;
 }
 
 #[tokio::test]

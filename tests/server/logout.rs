@@ -1,11 +1,10 @@
-//! RP-initiated logout: every module of the certification plan, and how programs do the same.
+//! RP-initiated logout: what the modules of `tests/conformance` leave out, and how programs do the same.
 
 use crate::{
     http::Answer,
     person::{claims, parameter, redirect, text},
     support::{TestServer, form, sealed},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -152,141 +151,9 @@ pub async fn is_signed_in(server: &TestServer, session: &str) -> bool {
     }
 }
 
-fn forgets_its_session(answer: &Answer) -> bool {
+pub fn forgets_its_session(answer: &Answer) -> bool {
     let mut cookies = answer.headers.get_all("set-cookie").iter().map(|set| set.to_str().unwrap());
     cookies.any(|set| set.starts_with("porteiro=;") && set.contains("Max-Age=0"))
-}
-
-/// `oidcc-rp-initiated-logout-discovery-endpoint-verification`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_discovery_endpoint_verification() {
-    let server = TestServer::open().await;
-    let document = server.get("/.well-known/openid-configuration").await.json();
-    assert_eq!(document["end_session_endpoint"], format!("{}{PATH}", server.issuer()));
-    server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout() {
-    let scene = Scene::open().await;
-    let state = "s".repeat(128);
-    let asked = [
-        ("id_token_hint", scene.hint()),
-        ("post_logout_redirect_uri", BYE),
-        ("state", state.as_str()),
-    ];
-    let left = scene.link(&asked).await;
-    let to = format!("{BYE}?state={state}");
-    assert_eq!((left.status.as_u16(), left.header("location")), (303, Some(&*to)), "{left:?}");
-    assert!(forgets_its_session(&left), "{left:?}");
-    assert!(!scene.is_signed_in().await);
-    let token = text(&scene.tokens["access_token"]);
-    assert_eq!(scene.server.introspect("web", token).await, json!({ "active": false }));
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-no-state`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_no_state() {
-    let scene = Scene::open().await;
-    let asked = [("id_token_hint", scene.hint()), ("post_logout_redirect_uri", BYE)];
-    let left = scene.link(&asked).await;
-    assert_eq!((left.status.as_u16(), left.header("location")), (303, Some(BYE)));
-    assert!(!scene.is_signed_in().await);
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-bad-post-logout-redirect-uri`, and
-/// `oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_bad_post_logout_redirect_uri() {
-    for bad in [
-        "https://evil.example/bye",
-        "https://web.example.com/bye?foo=bar",
-        "https://web.example.com/bye/",
-        "https://web.example.com/BYE",
-        "https://web.example.com:443/bye",
-        "https://web.example.com/cb",
-        "javascript:alert(1)",
-    ] {
-        let scene = Scene::open().await;
-        let hint = scene.hint();
-        let asked = [("id_token_hint", hint), ("post_logout_redirect_uri", bad), ("state", "s")];
-        let page = scene.confirms(&scene.link(&asked).await).await;
-        assert!(!page.text().contains("href") && !page.text().contains("refresh"), "{bad}");
-        scene.server.stop().await;
-    }
-}
-
-/// `oidcc-rp-initiated-logout-modified-id-token-hint`: rewritten to `alg: none`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_modified_id_token_hint() {
-    let scene = Scene::open().await;
-    let header = URL_SAFE_NO_PAD.encode(json!({ "typ": "JWT", "alg": "none" }).to_string());
-    let said = scene.hint().split('.').nth(1).unwrap();
-    let unsigned = format!("{header}.{said}.");
-    let asked =
-        [("id_token_hint", unsigned.as_str()), ("post_logout_redirect_uri", BYE), ("state", "s")];
-    let page = scene.confirms(&scene.link(&asked).await).await;
-    assert!(!page.text().contains(BYE));
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-bad-id-token-hint`: signed by a foreign key
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_bad_id_token_hint() {
-    let (scene, foreign) = (Scene::open().await, Scene::open().await);
-    let (ours, _) = scene.hint().rsplit_once('.').unwrap();
-    let (_, theirs) = foreign.hint().rsplit_once('.').unwrap();
-    let mixed = format!("{ours}.{theirs}");
-    for bad in [foreign.hint(), &mixed] {
-        let asked = [("id_token_hint", bad), ("post_logout_redirect_uri", BYE), ("state", "s")];
-        is_question(&scene.link(&asked).await);
-    }
-    let asked = [("id_token_hint", &*mixed), ("post_logout_redirect_uri", BYE)];
-    let page = scene.confirms(&scene.link(&asked).await).await;
-    assert!(!page.text().contains(BYE));
-    foreign.server.stop().await;
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-no-id-token-hint`, also where the client is named
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_no_id_token_hint() {
-    let scene = Scene::open().await;
-    let asked = [("post_logout_redirect_uri", BYE), ("state", "s"), ("client_id", "web")];
-    is_question(&scene.link(&asked).await);
-    let page = scene.confirms(&scene.link(&asked[..2]).await).await;
-    assert!(!page.text().contains(BYE));
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-no-params`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_no_params() {
-    let scene = Scene::open().await;
-    scene.confirms(&scene.link(&[]).await).await;
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-no-post-logout-redirect-uri`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_no_post_logout_redirect_uri() {
-    let scene = Scene::open().await;
-    let asked = [("id_token_hint", scene.hint()), ("state", "s")];
-    let page = scene.confirms(&scene.link(&asked).await).await;
-    assert!(!page.text().contains("href"));
-    scene.server.stop().await;
-}
-
-/// `oidcc-rp-initiated-logout-only-state`
-#[tokio::test]
-async fn oidcc_rp_initiated_logout_only_state() {
-    let scene = Scene::open().await;
-    let page = scene.confirms(&scene.link(&[("state", "s")]).await).await;
-    assert!(!page.text().contains("href"));
-    scene.server.stop().await;
 }
 
 #[tokio::test]

@@ -82,6 +82,7 @@ mod request_objects;
 mod required_assurance;
 mod rotation;
 mod sector_host;
+#[expect(clippy::disallowed_types, reason = "a device draws for itself")]
 #[path = "../shared/security_key.rs"]
 mod security_key;
 mod security_log;

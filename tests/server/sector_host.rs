@@ -89,6 +89,7 @@ impl SectorHost {
     }
 
     /// Writes a page, and returns its address at one of the hosts.
+    #[expect(clippy::needless_pass_by_value, reason = "what a test says stands where it is said")]
     pub fn page(&self, path: &str, status: u16, body: impl ToString) -> String {
         let page = (status, body.to_string());
         self.pages.lock().unwrap().insert(path.to_owned(), page);
