@@ -33,6 +33,8 @@ pub enum Unverified {
     NoKey,
     #[error("the client has several such keys, and none is named")]
     Ambiguous,
+    #[error("too many callers wait for the keys of the client")]
+    Busy,
     #[error("the signature is not by the client's key")]
     Signature,
 }
@@ -154,7 +156,7 @@ mod tests {
     fn a_key_is_for_what_it_says() {
         let [_, _, signer, _] = &signers();
         let key = without(without(jwk(signer), "alg"), "use");
-        assert_eq!(judge(&keys(&[key.clone()]), signer), Ok(()));
+        assert_eq!(judge(&keys(std::slice::from_ref(&key)), signer), Ok(()));
         for (name, value) in [
             ("use", json!("enc")),
             ("alg", json!("ES384")),
@@ -176,7 +178,7 @@ mod tests {
         // No point of the curve, and so a key that verifies nothing.
         let other = with(with(key.clone(), "x", y), "y", x);
         assert_eq!(judge(&keys(&[other.clone(), key.clone()]), signer), Ok(()));
-        assert_eq!(judge(&keys(&[other.clone()]), signer), Err(Unverified::Signature));
+        assert_eq!(judge(&keys(std::slice::from_ref(&other)), signer), Err(Unverified::Signature));
         let token = signer.sign("JWT", &json!({})).unwrap();
         let mut unnamed = Jws::read(&token).unwrap();
         unnamed.kid = None;

@@ -32,13 +32,11 @@ async fn ask(server: &TestServer, key: &ClientKey) -> Answer {
 
 async fn believed(server: &TestServer, key: &ClientKey) -> bool {
     let answer = ask(server, key).await;
-    match answer.status.as_u16() {
-        200 => true,
-        _ => {
-            answer.refused(401, "invalid_client");
-            false
-        }
+    if answer.status == 200 {
+        return true;
     }
+    answer.refused(401, "invalid_client");
+    false
 }
 
 fn set(keys: &[&ClientKey]) -> Value {
@@ -104,6 +102,28 @@ async fn many_callers_wait_for_one_fetch() {
     // A permit is kept, should the site not wait for it yet.
     told.notify_one();
     assert_eq!(callers.join_all().await, [200; 20]);
+    assert_eq!(site.asked(), 1);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn no_more_callers_wait_for_a_slow_site_than_may() {
+    let key = ClientKey::new("one");
+    let told = Arc::new(Notify::new());
+    let site = Site::new(Conduct::Wait(told.clone(), set(&[&key]).to_string())).await;
+    let server = scene(&site, site.fetcher(LONG)).await;
+    let outside = *server;
+    let mut callers = JoinSet::new();
+    for _ in 0..80 {
+        let assertion = key.sign(&claims(&server, "remote", json!({})));
+        callers.spawn(async move { outside.assert(&assertion, &[]).await.status.as_u16() });
+    }
+    // The site says nothing: only those that may not wait are answered.
+    for _ in 0..16 {
+        assert_eq!(callers.join_next().await.unwrap().unwrap(), 503);
+    }
+    told.notify_one();
+    assert_eq!(callers.join_all().await, [200; 64]);
     assert_eq!(site.asked(), 1);
     server.stop().await;
 }

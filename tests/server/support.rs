@@ -244,14 +244,14 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
-        let running = start(options, url.clone(), keys, clock.clone()).await;
+        let running = Box::pin(start(options, url.clone(), keys, clock.clone())).await;
         let (address, operator) = (running.address, running.operator.unwrap());
         Self { url, clock, outside: Outside { address }, operator, running, folder }
     }
 
     /// Starts another node of the same installation.
     pub async fn another_node(&self, options: TestOptions) -> Running {
-        start(options, self.url.clone(), self.keys(), self.clock.clone()).await
+        Box::pin(start(options, self.url.clone(), self.keys(), self.clock.clone())).await
     }
 
     /// Waits until nothing is committed any more that no caller waits for.
@@ -334,7 +334,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             fault_injection: options.fault_injection,
         },
     };
-    Running::start(plan).await.unwrap()
+    Box::pin(Running::start(plan)).await.unwrap()
 }
 
 fn loopback() -> SocketAddr {
