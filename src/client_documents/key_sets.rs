@@ -8,7 +8,8 @@
 //! | keys | a key that is not among them | fetched |
 //!
 //! However often callers ask, an address is called at `PACE` and by one call at a time; after a failure
-//! it is left alone for `REST`. A caller that hangs up stops no fetch: others wait for the same one.
+//! it is left alone for `REST`. A caller that hangs up stops no fetch: others wait for the same one, but
+//! not so many that none is left to serve other clients.
 
 use super::Fetcher;
 use crate::{
@@ -22,7 +23,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{self, OwnedMutexGuard},
+    sync::{self, OwnedMutexGuard, Semaphore},
     task::JoinSet,
 };
 
@@ -42,6 +43,11 @@ const REST: Duration = Duration::from_secs(30);
 /// How many addresses are remembered; with the longest keys in each set, some fifty megabytes.
 const MOST: u64 = 2_048;
 
+/// How many callers wait for one address, and for all of them: far fewer than the server works for at
+/// once. Where there are more, former keys serve, or the caller comes back.
+const WAIT_FOR_ONE: usize = 64;
+const WAIT_FOR_ALL: usize = 512;
+
 /// Key sets by address.
 pub struct KeySets {
     fetcher: Arc<Fetcher>,
@@ -49,13 +55,21 @@ pub struct KeySets {
     entries: Cache<String, Arc<Entry>>,
     /// Fetches that are under way, whether or not a caller waits for them.
     fetches: Mutex<JoinSet<()>>,
+    waiting: Semaphore,
 }
 
-#[derive(Default)]
 struct Entry {
     kept: Mutex<Kept>,
+    waiting: Semaphore,
     /// Held by the one fetch that is under way.
     fetching: Arc<sync::Mutex<()>>,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        let (kept, waiting) = (Mutex::default(), Semaphore::new(WAIT_FOR_ONE));
+        Self { kept, waiting, fetching: Arc::default() }
+    }
 }
 
 #[derive(Default)]
@@ -105,52 +119,56 @@ impl Entry {
 impl KeySets {
     pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>) -> Self {
         let (entries, fetches) = (Cache::new(MOST), Mutex::default());
-        Self { fetcher, clock, entries, fetches }
+        Self { fetcher, clock, entries, fetches, waiting: Semaphore::new(WAIT_FOR_ALL) }
     }
 
     /// Tells whether one of the keys at `uri` signed it: one that we know, or one that is there now.
     pub async fn verify(&self, uri: &str, jws: &Jws<'_>) -> Result<(), Unverified> {
-        let known = self.newer_than(0, uri).await.ok_or(Unverified::NoKey)?;
+        let known = self.newer_than(0, uri).await?;
         let verdict = known.keys.verify(jws);
         // A key without a name may have been replaced by another without a name.
         let may_be_new = match verdict {
             Err(Unverified::NoKey) => true,
             Err(Unverified::Signature) => jws.kid.is_none(),
-            Ok(()) | Err(Unverified::Ambiguous) => false,
+            Ok(()) | Err(Unverified::Ambiguous | Unverified::Busy) => false,
         };
         if !may_be_new {
             return verdict;
         }
         match self.newer_than(known.number, uri).await {
-            Some(newer) => newer.keys.verify(jws),
-            None => verdict,
+            Ok(newer) => newer.keys.verify(jws),
+            Err(Unverified::Busy) => Err(Unverified::Busy),
+            Err(_) => verdict,
         }
     }
 
     /// Returns the set at `uri`, if it is not the set `number` or an earlier one.
-    async fn newer_than(&self, number: u64, uri: &str) -> Option<Fetched> {
+    async fn newer_than(&self, number: u64, uri: &str) -> Result<Fetched, Unverified> {
         let entry = self.entries.entry_by_ref(uri).or_default().await.into_value();
-        let fresh = entry.kept().younger(FRESH, number, self.clock.now());
-        if fresh.is_some() {
-            return fresh;
+        let now = self.clock.now();
+        if let Some(fresh) = entry.kept().younger(FRESH, number, now) {
+            return Ok(fresh);
         }
+        let (Ok(_one), Ok(_all)) = (entry.waiting.try_acquire(), self.waiting.try_acquire()) else {
+            return entry.kept().younger(STALE, number, now).ok_or(Unverified::Busy);
+        };
         let turn = entry.fetching.clone().lock_owned().await;
         let now = self.clock.now();
         {
             let mut kept = entry.kept();
             // Another caller may have fetched it meanwhile.
             if let Some(fresh) = kept.younger(FRESH, number, now) {
-                return Some(fresh);
+                return Ok(fresh);
             }
             if !kept.may_call(now) {
-                return kept.younger(STALE, number, now);
+                return kept.younger(STALE, number, now).ok_or(Unverified::NoKey);
             }
         }
         self.fetch(uri, entry.clone(), turn);
         // Until that fetch has ended, and those of callers before us.
         drop(entry.fetching.lock().await);
         let now = self.clock.now();
-        entry.kept().younger(STALE, number, now)
+        entry.kept().younger(STALE, number, now).ok_or(Unverified::NoKey)
     }
 
     /// Has a set fetched by a task of its own.

@@ -33,6 +33,8 @@ pub enum Unverified {
     NoKey,
     #[error("the client has several such keys, and none is named")]
     Ambiguous,
+    #[error("too many callers wait for the keys of the client")]
+    Busy,
     #[error("the signature is not by the client's key")]
     Signature,
 }

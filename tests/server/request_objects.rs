@@ -41,7 +41,8 @@ fn object(server: &TestServer, otherwise: Value) -> Value {
     let now = server.clock.now().seconds();
     let of_token = json!({ "iss": "jar", "aud": server.issuer(), "exp": now + 60, "nbf": now });
     object.extend(of_token.as_object().unwrap().clone());
-    object.extend(otherwise.as_object().unwrap().clone());
+    let Value::Object(otherwise) = otherwise else { panic!("claims are an object") };
+    object.extend(otherwise);
     object.retain(|_, value| !value.is_null());
     Value::Object(object)
 }

@@ -89,7 +89,8 @@ pub fn claims(server: &TestServer, client: &str, otherwise: Value) -> Value {
     .as_object()
     .unwrap()
     .clone();
-    claims.extend(otherwise.as_object().unwrap().clone());
+    let Value::Object(otherwise) = otherwise else { panic!("claims are an object") };
+    claims.extend(otherwise);
     claims.retain(|_, value| !value.is_null());
     Value::Object(claims)
 }

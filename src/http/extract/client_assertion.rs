@@ -6,7 +6,7 @@
 use super::signed_claims::{Disbelieved, SignedClaims, needed};
 use crate::{
     actors::Failure,
-    crypto::Jws,
+    crypto::{Jws, Unverified},
     domain::{
         Context,
         client::KnownClient,
@@ -87,7 +87,13 @@ impl<'a> Assertion<'a> {
         if registered.is_some_and(|one| one != algorithm) || !may_sign(profile, algorithm) {
             return Err(Disbelieved::OtherAlgorithm.into());
         }
-        client_keys::verify(app, client, &self.jws).await.map_err(Disbelieved::from)?;
+        match client_keys::verify(app, client, &self.jws).await {
+            Ok(()) => {}
+            Err(why @ Unverified::Busy) => {
+                return Err(Refused::Failed(OAuthError::unavailable().because(why.to_string())));
+            }
+            Err(why) => return Err(Disbelieved::from(why).into()),
+        }
         let used = Command::Use { expires_at };
         match app.client_assertions.ask_new(presented.context, &self.claims.id(), used).await {
             Ok(_) => Ok(()),
