@@ -49,6 +49,7 @@ mod otel;
 mod outcomes;
 mod outside;
 mod pairwise;
+mod par;
 mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]

@@ -48,9 +48,8 @@ impl KnownClient {
         if self.demands_bound_tokens() {
             return Err(NotForCodes::BoundTokens);
         }
-        if metadata.require_pushed_authorization_requests || metadata.require_signed_request_object
-        {
-            return Err(NotForCodes::PushedOrSignedRequests);
+        if metadata.require_signed_request_object {
+            return Err(NotForCodes::SignedRequests);
         }
         Ok(())
     }
@@ -92,5 +91,5 @@ pub enum NotForCodes {
     NotRegistered,
     /// These and the rest are not offered yet.
     BoundTokens,
-    PushedOrSignedRequests,
+    SignedRequests,
 }

@@ -27,6 +27,7 @@ pub enum Code {
     RequestNotSupported,
     RequestUriNotSupported,
     RegistrationNotSupported,
+    InvalidRequestUri,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -40,7 +41,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,6 +59,7 @@ impl Code {
         Self::RequestNotSupported,
         Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
+        Self::InvalidRequestUri,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidSoftwareStatement,
@@ -86,6 +88,7 @@ impl Code {
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
+            Self::InvalidRequestUri => "invalid_request_uri",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidSoftwareStatement => "invalid_software_statement",
