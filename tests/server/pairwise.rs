@@ -159,7 +159,7 @@ async fn a_sector_is_proved_by_a_list_of_every_redirect_uri() {
     let host = SectorHost::open().await;
     let server = open(&host).await;
     let uris = ["https://one.example/cb", "https://two.example/cb"];
-    let listed = host.page("/list", 200, json!([uris[0], uris[1], "https://three.example/"]));
+    let listed = host.page("/list", 200, &json!([uris[0], uris[1], "https://three.example/"]));
     let asked = |uri: &str| json!({ "redirect_uris": uris, "subject_type": "pairwise", "sector_identifier_uri": uri });
     let told = registered(&server, &asked(&listed)).await;
     assert_eq!(told["sector_identifier_uri"], *listed);
@@ -188,15 +188,15 @@ async fn a_sector_that_is_not_proved_is_refused_and_the_answer_tells_nothing_mor
     let port = Url::parse(&host.at(HOSTS[0], "/")).unwrap().port().unwrap();
     let mut said = std::collections::BTreeSet::new();
     for uri in [
-        host.page("/fewer", 200, json!([uris[0]])),
-        host.page("/others", 200, json!(["https://one.example/cb/", "https://TWO.example/cb"])),
-        host.page("/object", 200, json!({ "redirect_uris": uris })),
-        host.page("/numbers", 200, json!([uris[0], uris[1], 7])),
-        host.page("/html", 200, "<html>"),
-        host.page("/empty", 200, ""),
+        host.page("/fewer", 200, &json!([uris[0]])),
+        host.page("/others", 200, &json!(["https://one.example/cb/", "https://TWO.example/cb"])),
+        host.page("/object", 200, &json!({ "redirect_uris": uris })),
+        host.page("/numbers", 200, &json!([uris[0], uris[1], 7])),
+        host.page("/html", 200, &"<html>"),
+        host.page("/empty", 200, &""),
         host.page("/gone", 410, &list),
         host.page("/moved", 302, &list),
-        host.page("/long", 200, long),
+        host.page("/long", 200, &long),
         host.at(HOSTS[0], "/missing"),
         // Where clouds keep their credentials: by name, and by address.
         format!("https://metadata.example:{port}/list"),
@@ -242,7 +242,7 @@ async fn a_server_that_may_not_call_private_networks_proves_no_sector_there() {
 async fn a_replacement_proves_its_sector_again() {
     let host = SectorHost::open().await;
     let server = open(&host).await;
-    let uri = host.page("/list", 200, json!(["https://one.example/cb"]));
+    let uri = host.page("/list", 200, &json!(["https://one.example/cb"]));
     let mut asked = json!({ "redirect_uris": ["https://one.example/cb"],
                             "subject_type": "pairwise", "sector_identifier_uri": uri });
     let told = registered(&server, &asked).await;

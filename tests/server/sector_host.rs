@@ -83,7 +83,7 @@ impl SectorHost {
     }
 
     /// Writes a page, and returns its address at one of the hosts.
-    pub fn page(&self, path: &str, status: u16, body: impl ToString) -> String {
+    pub fn page(&self, path: &str, status: u16, body: &impl ToString) -> String {
         let page = (status, body.to_string());
         self.pages.lock().unwrap().insert(path.to_owned(), page);
         self.at(HOSTS[0], path)
