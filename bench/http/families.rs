@@ -118,6 +118,7 @@ fn state(scene: &Scene) -> Outcome<String> {
         redirect_uri: scene.redirect_uri.clone(),
         challenge: Fingerprint::of(b"a verifier"),
         nonce: Some("n-0S6_WzA2Mj".to_owned()),
+        pushed: None,
         requirements: vec![],
     };
     Ok(TokenFamily::birth("", begin, SystemClock.now()).state)

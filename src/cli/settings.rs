@@ -272,6 +272,7 @@ pub(super) fn lifetimes(
         refresh_ceiling: given.refresh_ceiling,
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
+        par: given.par,
         flow: given.flow,
         remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,

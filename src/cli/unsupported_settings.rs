@@ -67,7 +67,7 @@ mod tests {
         let heeded = given(&[("ISSUER", "https://a.test"), ("LIFETIMES__ACCESS_TOKEN", "60")]);
         assert!(without_effect(&heeded).is_empty());
         let idle = given(&[("LIFETIMES__CIBA", "60"), ("LIFETIMES__PAR", "30")]);
-        assert_eq!(without_effect(&idle), ["lifetimes.par", "lifetimes.ciba"]);
+        assert_eq!(without_effect(&idle), ["lifetimes.ciba"]);
     }
 
     #[test]

@@ -261,7 +261,7 @@ pub const SETTINGS: &[Setting] = &[
     row("lifetimes.session_ceiling", Seconds(|c| &mut c.lifetimes.session_ceiling), "2592000",
         "a session; may be lowered"),
     row("lifetimes.par", Seconds(|c| &mut c.lifetimes.par), "60",
-        "a pushed request, until it is first presented").not_yet(),
+        "a pushed request, until it is first presented"),
     row("lifetimes.device_code", Seconds(|c| &mut c.lifetimes.device_code), "600", "a device code").not_yet(),
     row("lifetimes.ciba", Seconds(|c| &mut c.lifetimes.ciba), "300",
         "a backchannel authentication request").not_yet(),

@@ -170,7 +170,6 @@ impl Acr {
     }
 
     /// Tells whether it asks for nothing that any proof does not give.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_least(&self) -> bool {
         *self == Self::Aal1
     }

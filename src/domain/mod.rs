@@ -35,6 +35,7 @@ pub mod password;
 mod projection;
 pub mod proof_of_work;
 mod provisioned;
+pub mod pushed_request;
 mod rate;
 mod record;
 pub mod resource;

@@ -3,7 +3,7 @@
 //! Programs get JSON, people a plain page. Without a mailbox the path is not served at all.
 
 use super::{
-    answer::{error::Problem, never_stored, private_json},
+    answer::{error::Problem, html::escape, never_stored, private_json},
     app::App,
     time::rfc3339,
 };
@@ -93,21 +93,6 @@ fn page(messages: &[SentMessage]) -> Response {
     let mut response = ([(header::CONTENT_TYPE, kind)], page).into_response();
     never_stored(&mut response);
     response
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

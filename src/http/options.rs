@@ -22,6 +22,8 @@ pub struct Lifetimes {
     pub refresh_ceiling: Duration,
     pub session_idle: Duration,
     pub session_ceiling: Duration,
+    /// Until a pushed request is presented.
+    pub par: Duration,
     pub flow: Duration,
     /// How long a browser is remembered in which two factors were proved; `None` is not at all.
     pub remember_device: Option<Duration>,

@@ -10,7 +10,9 @@ use super::{
         envelope::{self, Envelope, EnvelopeOptions},
     },
     mailbox, me,
-    oauth::{authorize, introspect, jwks, metadata, register, revoke, token, userinfo},
+    oauth::{
+        authorize, form_post, introspect, jwks, metadata, par, register, revoke, token, userinfo,
+    },
     related_origins, routes,
     vitals::Vitals,
 };
@@ -43,7 +45,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 22] = {
+const ROUTES: [Route; 24] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -57,6 +59,8 @@ const ROUTES: [Route; 22] = {
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
         route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
+        route(routes::PAR, || post(par::post), NoPage, OAuth),
+        route(routes::FORM_POST, || get(form_post::get), NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),
         route(routes::FLOWS, || post(flows::begin), OurPages, Problem),
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),

@@ -5,6 +5,9 @@ pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server"
 pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
+pub const PAR: &str = "/connect/par";
+/// The page that posts an authorization response to a client.
+pub const FORM_POST: &str = "/connect/form_post";
 pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";

@@ -48,6 +48,7 @@ mod operator;
 mod otel;
 mod outcomes;
 mod outside;
+mod par;
 mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]

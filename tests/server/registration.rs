@@ -244,7 +244,6 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("post_logout_redirect_uris", json!(["http://a.example/out"])),
         ("dpop_bound_access_tokens", json!(true)),
         ("tls_client_certificate_bound_access_tokens", json!(true)),
-        ("require_pushed_authorization_requests", json!(true)),
         ("require_signed_request_object", json!(true)),
     ] {
         let mut asked = json!({ "redirect_uris": ["https://a.example/cb"] });

@@ -58,12 +58,11 @@ impl AttestationPolicy {
         if credential.backup_eligible || !credential.user_verified {
             return false;
         }
-        let model = match credential.attestation.metadata {
-            AttestationMetadata::Packed { aaguid } | AttestationMetadata::Tpm { aaguid, .. } => {
-                aaguid
-            }
-            // Other formats name no model, or speak of the phone and not of the key.
-            _ => return false,
+        // Other formats name no model, or speak of the phone and not of the key.
+        let (AttestationMetadata::Packed { aaguid: model }
+        | AttestationMetadata::Tpm { aaguid: model, .. }) = credential.attestation.metadata
+        else {
+            return false;
         };
         let is_trusted =
             |root: &AttestationCaList| matches!(credential.verify_attestation(root), Ok(Some(_)));

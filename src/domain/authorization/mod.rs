@@ -1,7 +1,7 @@
 //! An authorization request whose every parameter has been checked, and what becomes of it once a
 //! person is known.
 //!
-//! [`Request::settle`] is asked in both places where a person may be known: at the authorization
+//! [`RequestedGrant::settle`] is asked in both places where a person may be known: at the authorization
 //! endpoint, for a person with a live session, and in a flow, after each of its steps. It says the same
 //! in both:
 //!
@@ -18,7 +18,7 @@ pub use facts::{
     AuthorizationFacts, Choice, ConsentQuestion, ConsentRule, MembershipChoice, ResourceChoice,
     choices,
 };
-pub use request::{Prompt, Request};
+pub use request::{Prompt, ReplyTo, Request, RequestedGrant, ResponseMode};
 
 use super::{
     Requirement, Timestamp,
@@ -89,7 +89,7 @@ pub enum Allowed<'a> {
     For(Option<&'a str>),
 }
 
-impl Request {
+impl RequestedGrant {
     /// Says what becomes of the request for this person, with these facts.
     pub fn settle(
         &self,

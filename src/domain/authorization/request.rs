@@ -5,25 +5,39 @@ use crate::domain::{
     assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
     grant::Person,
+    pushed_request::Pushed,
 };
 use serde::{Deserialize, Serialize};
 use std::{ops::Not, time::Duration};
 
-/// An authorization request that passed every check.
+/// An authorization request that passed every check: what is asked for, and where a code goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    #[serde(rename = "c")]
-    pub client_id: String,
-    /// Proved to be the client's.
-    #[serde(rename = "u")]
-    pub redirect_uri: String,
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
+    #[serde(flatten)]
+    pub wanted: RequestedGrant,
+    #[serde(flatten)]
+    pub reply_to: ReplyTo,
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
     /// SHA-256 of the verifier (RFC 7636 §4.2, S256).
     #[serde(rename = "p")]
     pub challenge: Fingerprint,
+    /// What the client thinks the person is called here (OIDC Core §3.1.2.1).
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub login_hint: Option<String>,
+    /// The languages that the client says the person reads, the best first.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub ui_locales: Option<String>,
+    /// The pushed request that it was, if it was one: it is good for one code.
+    #[serde(rename = "z", default, skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<Pushed>,
+}
+
+/// What a client would like to be granted; it may ask by a browser, a device or a back channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestedGrant {
+    #[serde(rename = "c")]
+    pub client_id: String,
     #[serde(rename = "x")]
     pub scopes: Scopes,
     #[serde(rename = "a")]
@@ -42,6 +56,44 @@ pub struct Request {
     /// What the client would like, what it would like most first (`acr_values`, OIDC Core §3.1.2.1).
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub acr_values: Vec<Acr>,
+}
+
+/// Where the answer to a request goes, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyTo {
+    /// Proved to be the client's.
+    #[serde(rename = "u")]
+    pub redirect_uri: String,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(rename = "d", default, skip_serializing_if = "ResponseMode::is_query")]
+    pub mode: ResponseMode,
+}
+
+/// How the answer travels: never in a fragment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseMode {
+    #[default]
+    Query,
+    FormPost,
+}
+
+impl ResponseMode {
+    pub const ALL: [Self; 2] = [Self::Query, Self::FormPost];
+
+    /// Returns the name that the standards give it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::FormPost => "form_post",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_query(&self) -> bool {
+        *self == Self::Query
+    }
 }
 
 /// What the person must, or must not, be asked (OIDC Core §3.1.2.1).
@@ -65,7 +117,7 @@ impl Prompt {
     }
 }
 
-impl Request {
+impl RequestedGrant {
     /// Tells whether another account is meant.
     pub fn is_about_another_person(&self, person: &Person) -> bool {
         self.hint.as_ref().is_some_and(|account| *account != person.account)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    Fingerprint, Timestamp,
+    Timestamp,
     assurance::{Evidence, Worth},
     authority::{Audience, Permission, Scopes},
     consent::Terms,
@@ -9,15 +9,11 @@ use std::time::Duration;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn request(scope: &str) -> Request {
+fn request(scope: &str) -> RequestedGrant {
     let scopes = Scopes::parse(scope).unwrap();
     let api = scopes.of_apis().next().is_some();
-    Request {
+    RequestedGrant {
         client_id: "app".to_owned(),
-        redirect_uri: "https://app.example/cb".to_owned(),
-        state: None,
-        nonce: None,
-        challenge: Fingerprint::of(b"verifier"),
         audience: if api { Audience::Resource("api".to_owned()) } else { Audience::Issuer },
         scopes,
         organization: None,
@@ -59,7 +55,7 @@ fn person() -> Person {
     Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
 }
 
-fn settle(request: &Request, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {
+fn settle(request: &RequestedGrant, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {
     let subject = Subject { person: &person(), session: "session", now: NOW };
     request.settle(subject, facts, said)
 }
@@ -80,7 +76,7 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
         organization(settle(&request("openid"), &one, Said::default())),
         Some("acme".into())
     );
-    let named = Request { organization: Some("other".to_owned()), ..request("openid") };
+    let named = RequestedGrant { organization: Some("other".to_owned()), ..request("openid") };
     assert_eq!(organization(settle(&named, &two, Said::default())), Some("other".into()));
     let Settled::ChooseOrganization(choices) = settle(&request("openid"), &two, Said::default())
     else {
@@ -95,7 +91,7 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
 #[test]
 fn a_choice_never_overrules_what_the_client_asked_for() {
     let two = facts(vec![member("acme", true), member("other", true)]);
-    let named = Request { organization: Some("other".to_owned()), ..request("openid") };
+    let named = RequestedGrant { organization: Some("other".to_owned()), ..request("openid") };
     let said = Said { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
     assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
 }
@@ -105,7 +101,7 @@ fn an_organization_that_is_not_theirs_or_is_suspended_denies() {
     let denied = Settled::Denied(Denial::NotAMember);
     let acme = facts(vec![member("acme", true), member("gone", false)]);
     for slug in ["other", "gone"] {
-        let named = Request { organization: Some(slug.to_owned()), ..request("openid") };
+        let named = RequestedGrant { organization: Some(slug.to_owned()), ..request("openid") };
         assert_eq!(settle(&named, &acme, Said::default()), denied, "{slug}");
     }
     let only = facts(vec![member("gone", false)]);
@@ -147,7 +143,7 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
         assert_eq!(matches!(settled, Settled::AskConsent(_)), asks, "{rule:?}");
         assert!(matches!(settle(&asked, &facts, allowed), Settled::Granted { .. }));
     }
-    let again = Request { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
+    let again = RequestedGrant { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
     let settled = settle(&again, &with(given("openid email")), Said::default());
     assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
 }
@@ -170,7 +166,8 @@ fn a_person_is_shown_the_api_the_organization_and_the_roles_that_tokens_will_car
     let facts =
         AuthorizationFacts { consent: ConsentRule::Always, ..facts(vec![member("acme", true)]) };
     for (scope, roles) in [("openid invoices:read", &["reader"][..]), ("openid", &[])] {
-        let asked = Request { audience: Audience::Resource("api".to_owned()), ..request(scope) };
+        let asked =
+            RequestedGrant { audience: Audience::Resource("api".to_owned()), ..request(scope) };
         let Settled::AskConsent(question) = settle(&asked, &facts, Said::default()) else {
             panic!("it is always asked");
         };
@@ -184,7 +181,7 @@ fn a_person_is_shown_the_api_the_organization_and_the_roles_that_tokens_will_car
 fn consent_is_asked_before_a_choice_of_organization_is_told_to_a_silent_client() {
     let several = facts(vec![member("acme", true), member("other", true)]);
     let prompt = Prompt { none: true, ..Prompt::default() };
-    let silent = Request { prompt, ..request("openid") };
+    let silent = RequestedGrant { prompt, ..request("openid") };
     let third_party = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..several };
     let settled = settle(&silent, &third_party, Said::default());
     assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent.scopes))));
@@ -200,7 +197,7 @@ fn a_client_does_not_learn_in_silence_where_a_person_belongs() {
     let acme = AuthorizationFacts { consent: rule, ..facts(vec![member("acme", true)]) };
     let ask = |organization: Option<&str>, scope| {
         let organization = organization.map(str::to_owned);
-        let asked = Request { prompt: silent, organization, ..request(scope) };
+        let asked = RequestedGrant { prompt: silent, organization, ..request(scope) };
         settle(&asked, &acme, Said::default())
     };
     for (organization, scope) in
@@ -213,7 +210,7 @@ fn a_client_does_not_learn_in_silence_where_a_person_belongs() {
 
 #[test]
 fn a_sign_in_that_is_too_old_is_asked_for_again() {
-    let aged = |max_age| Request { max_age, ..request("openid") };
+    let aged = |max_age| RequestedGrant { max_age, ..request("openid") };
     let hour = NOW + Duration::from_hours(1);
     for (max_age, fresh) in
         [(None, false), (Some(3_600), false), (Some(3_599), true), (Some(0), true)]
@@ -222,7 +219,9 @@ fn a_sign_in_that_is_too_old_is_asked_for_again() {
     }
     assert!(aged(Some(0)).wants_fresh_sign_in(&person(), NOW));
     let login = Prompt { login: true, ..Prompt::default() };
-    assert!(Request { prompt: login, ..request("openid") }.wants_fresh_sign_in(&person(), NOW));
+    assert!(
+        RequestedGrant { prompt: login, ..request("openid") }.wants_fresh_sign_in(&person(), NOW)
+    );
 }
 
 #[test]
@@ -243,7 +242,8 @@ fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked(
         assert_eq!(settle(&asked, &third, acme), Settled::ProveMore(required));
         // In silence a client that has no consent hears that, and nothing of the organization.
         let prompt = Prompt { none: true, ..Prompt::default() };
-        let silent = Request { prompt, organization: Some("acme".to_owned()), ..asked.clone() };
+        let silent =
+            RequestedGrant { prompt, organization: Some("acme".to_owned()), ..asked.clone() };
         let settled = settle(&silent, &third, Said::default());
         assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
         // More than is held there is refused, whatever would be proved.

@@ -51,9 +51,8 @@ impl KnownClient {
         if metadata.subject_type == Some(SubjectType::Pairwise) {
             return Err(NotForCodes::PairwiseSubjects);
         }
-        if metadata.require_pushed_authorization_requests || metadata.require_signed_request_object
-        {
-            return Err(NotForCodes::PushedOrSignedRequests);
+        if metadata.require_signed_request_object {
+            return Err(NotForCodes::SignedRequests);
         }
         Ok(())
     }
@@ -87,5 +86,5 @@ pub enum NotForCodes {
     /// These and the rest are not offered yet.
     BoundTokens,
     PairwiseSubjects,
-    PushedOrSignedRequests,
+    SignedRequests,
 }

@@ -11,6 +11,7 @@ use crate::domain::{
     authorization::{Choice, ConsentQuestion, Denial, choices},
     epoch::is_first,
     grant::Person,
+    pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
 
@@ -289,7 +290,11 @@ impl Open {
 
     pub(super) fn fail(self, denial: Denial) -> Decision<Flow> {
         let Self { seed, person, .. } = self;
+        let pushed = seed.request.as_ref().and_then(|request| request.pushed.clone());
         let over = Over { seed, person, denial: Some(denial), finished: None };
-        Decision::accept(vec![Event::Ended(Box::new(over.clone()))], Reply::over(over))
+        let decision =
+            Decision::accept(vec![Event::Ended(Box::new(over.clone()))], Reply::over(over));
+        // The client is told: what it has pushed is used up by that as well.
+        pushed.iter().map(PushedRequest::used).fold(decision, Decision::bearing)
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::{
     account::Account,
     assurance::amr,
     grant::Person,
+    pushed_request::PushedRequest,
     session::{self, Session},
     token_family::{self, TokenFamily},
 };
@@ -135,9 +136,10 @@ impl Open {
                 grant: *grant,
                 code: fresh.code,
                 code_lives: fresh.code_lives,
-                redirect_uri: request.redirect_uri,
+                redirect_uri: request.reply_to.redirect_uri,
                 challenge: request.challenge,
                 nonce: request.nonce,
+                pushed: request.pushed.clone(),
                 requirements: Vec::new(),
             };
             // Its session is being born, or required above. An account that this very flow has made
@@ -146,6 +148,9 @@ impl Open {
                 decision = decision.requiring(Requirement::live::<Account>(&*person.account));
             }
             decision = decision.bearing(TokenFamily::birth(&*fresh.family_id, begin, now));
+            if let Some(pushed) = &request.pushed {
+                decision = decision.bearing(PushedRequest::used(pushed));
+            }
         }
         let decision = material.tell(Moment::Ended, decision);
         requirements.into_iter().fold(decision, Decision::requiring)

@@ -4,7 +4,10 @@ use crate::domain::{
     account::Account,
     assurance::{Acr, Evidence, Level, Worth},
     authority::{Audience, Scopes},
-    authorization::{AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, Request},
+    authorization::{
+        AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, ReplyTo, Request,
+        RequestedGrant, ResponseMode,
+    },
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -14,18 +17,26 @@ const LATER: Timestamp = Timestamp::from_millis(1_800_000_900_000);
 
 fn request() -> Request {
     Request {
-        client_id: "app".to_owned(),
-        redirect_uri: "https://app.example/cb".to_owned(),
-        state: Some("s".to_owned()),
+        wanted: RequestedGrant {
+            client_id: "app".to_owned(),
+            scopes: Scopes::parse("openid").unwrap(),
+            audience: Audience::Issuer,
+            organization: None,
+            prompt: Prompt::default(),
+            max_age: None,
+            hint: None,
+            acr_values: Vec::new(),
+        },
+        reply_to: ReplyTo {
+            redirect_uri: "https://app.example/cb".to_owned(),
+            state: Some("s".to_owned()),
+            mode: ResponseMode::Query,
+        },
         nonce: Some("n".to_owned()),
         challenge: Fingerprint::of(b"verifier"),
-        scopes: Scopes::parse("openid").unwrap(),
-        audience: Audience::Issuer,
-        organization: None,
-        prompt: Prompt::default(),
-        max_age: None,
-        hint: None,
-        acr_values: Vec::new(),
+        login_hint: None,
+        ui_locales: None,
+        pushed: None,
     }
 }
 
@@ -363,7 +374,8 @@ fn a_step_up_asks_for_the_second_factor_alone_where_the_first_one_counts() {
 
 #[test]
 fn a_step_up_in_a_session_adds_to_its_evidence_and_renews_it() {
-    let wanted = Request { acr_values: vec![Acr::Aal2], ..request() };
+    let wanted = RequestedGrant { acr_values: vec![Acr::Aal2], ..request().wanted };
+    let wanted = Request { wanted, ..request() };
     let seed = in_session(STEP_UP, Stage::SecondFactor, Some(wanted));
     let mut flow = Flow::default();
     let facts = facts(&[], ConsentRule::FirstParty);

@@ -5,6 +5,7 @@ use crate::domain::{
     Fingerprint, Requirement, Timestamp,
     authority::{Audience, Scopes},
     grant::{Grant, Limits},
+    pushed_request::Pushed,
 };
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct Begin {
     pub redirect_uri: String,
     pub challenge: Fingerprint,
     pub nonce: Option<String>,
+    /// The pushed request that it answers: it is used up with it.
+    pub pushed: Option<Pushed>,
     /// Facts the grant rests on, as they were read.
     pub requirements: Vec<Requirement>,
 }

@@ -33,7 +33,7 @@ pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
     Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
-    authority::Granted, grant::Grant,
+    authority::Granted, grant::Grant, pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,10 @@ impl TokenFamily {
                 let pending = begin.clone().pending(now);
                 let begun = Event::Begun(Box::new(pending));
                 let record = begin.grant.record("authorization.granted");
-                let decision = Decision::accept(vec![begun], Reply::Begun).recording(record);
+                let mut decision = Decision::accept(vec![begun], Reply::Begun).recording(record);
+                if let Some(pushed) = &begin.pushed {
+                    decision = decision.bearing(PushedRequest::used(pushed));
+                }
                 begin.grant.require(decision, &begin.requirements)
             }
             Self::Pending(pending) if pending.code == begin.code => {

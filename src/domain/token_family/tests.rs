@@ -65,6 +65,7 @@ fn begin(scope: &str) -> Begin {
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: fingerprint("verifier"),
         nonce: Some("n".to_owned()),
+        pushed: None,
         requirements: Vec::new(),
     }
 }

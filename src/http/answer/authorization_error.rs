@@ -1,13 +1,8 @@
 //! What a client hears when it gets no code (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6).
 
-use super::{
-    error::{Code, OAuthError},
-    redirect::redirect,
-};
-use crate::domain::{
-    authorization::{Denial, Request},
-    client::NotForCodes,
-};
+use super::error::{Code, OAuthError};
+use crate::domain::{authorization::Denial, client::NotForCodes};
+use axum::http::StatusCode;
 
 /// An error that goes to the client's redirect URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +23,6 @@ impl AuthorizationError {
     pub const fn unavailable() -> Self {
         Self::new(Code::TemporarilyUnavailable, "please try again")
     }
-
-    /// Returns where a browser takes it.
-    pub fn redirect(self, request: &Request, issuer: &str) -> String {
-        self.redirect_to(&request.redirect_uri, request.state.as_deref(), issuer)
-    }
-
-    pub fn redirect_to(self, redirect_uri: &str, state: Option<&str>, issuer: &str) -> String {
-        let error = [("error", self.code.name()), ("error_description", self.description)];
-        redirect(redirect_uri, &error, state, issuer)
-    }
 }
 
 impl From<NotForCodes> for AuthorizationError {
@@ -48,8 +33,8 @@ impl From<NotForCodes> for AuthorizationError {
             NotForCodes::PairwiseSubjects => {
                 "the client wants pairwise subjects, which are not offered yet"
             }
-            NotForCodes::PushedOrSignedRequests => {
-                "the client wants its requests pushed or signed, which is not offered yet"
+            NotForCodes::SignedRequests => {
+                "the client wants its requests signed, which is not offered yet"
             }
         };
         Self::new(Code::UnauthorizedClient, description)
@@ -62,7 +47,18 @@ impl From<OAuthError> for AuthorizationError {
     }
 }
 
-/// Says to a client why a person, or the house, said no.
+/// Answers in JSON, where there is no browser to redirect (RFC 9126 §2.3).
+impl From<AuthorizationError> for OAuthError {
+    fn from(error: AuthorizationError) -> Self {
+        let answered = Self::new(error.code, error.description);
+        match error.code {
+            Code::TemporarilyUnavailable => answered,
+            _ => answered.with_status(StatusCode::BAD_REQUEST),
+        }
+    }
+}
+
+/// Says to a client why a person, or this server, said no.
 pub fn refusal_of(denial: &Denial) -> AuthorizationError {
     let (code, description) = match denial {
         Denial::NotAMember => {

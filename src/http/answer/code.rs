@@ -27,6 +27,7 @@ pub enum Code {
     RequestNotSupported,
     RequestUriNotSupported,
     RegistrationNotSupported,
+    InvalidRequestUri,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -38,7 +39,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -56,6 +57,7 @@ impl Code {
         Self::RequestNotSupported,
         Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
+        Self::InvalidRequestUri,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidToken,
@@ -82,6 +84,7 @@ impl Code {
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
+            Self::InvalidRequestUri => "invalid_request_uri",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidToken => "invalid_token",

@@ -1,26 +1,19 @@
 //! Answers that send a browser back to a client, or on to a page.
 
 use super::{error::OAuthError, never_stored, roomy};
-use crate::domain::authorization::Request;
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use zeroize::Zeroizing;
 
-/// Returns the redirect URI with parameters, `state` and `iss` in its query (RFC 9207 §2).
-pub fn redirect(
+/// Returns the redirect URI with these parameters in its query, beside what is there.
+pub fn with_query<'a>(
     redirect_uri: &str,
-    parameters: &[(&str, &str)],
-    state: Option<&str>,
-    issuer: &str,
+    parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(parameters);
-    query.extend_pairs(state.map(|state| ("state", state)));
-    query.append_pair("iss", issuer);
-    let query = query.finish();
+    let query = query.extend_pairs(parameters).finish();
     let joint = match redirect_uri.split_once('?') {
         None => "?",
         Some((_, "")) => "",
@@ -28,12 +21,6 @@ pub fn redirect(
         Some(_) => "&",
     };
     [redirect_uri, joint, &query].concat()
-}
-
-/// Returns where a browser takes a code.
-pub fn redirect_with_code(request: &Request, code: &str, issuer: &str) -> Zeroizing<String> {
-    let code = [("code", code)];
-    redirect(&request.redirect_uri, &code, request.state.as_deref(), issuer).into()
 }
 
 /// 303, so that a form is not posted on (RFC 9700 §4.12).
@@ -62,7 +49,7 @@ mod tests {
             ("https://rp.example/cb?a=b&", "https://rp.example/cb?a=b&code=c&"),
             ("com.example.app:/cb", "com.example.app:/cb?code=c&"),
         ] {
-            let to = redirect(uri, &[("code", "c")], None, ISSUER);
+            let to = with_query(uri, [("code", "c"), ("iss", ISSUER)]);
             assert!(to.starts_with(begins), "{to}");
             assert!(to.ends_with("iss=https%3A%2F%2Fid.example"), "{to}");
         }
@@ -71,7 +58,10 @@ mod tests {
     #[test]
     fn nothing_in_a_state_leaves_its_place() {
         let hostile = "x\r\nSet-Cookie: a=b&code=evil#frag\0é%0d%0a";
-        let to = redirect("https://rp.example/cb", &[("code", "c")], Some(hostile), ISSUER);
+        let to = with_query(
+            "https://rp.example/cb",
+            [("code", "c"), ("state", hostile), ("iss", ISSUER)],
+        );
         assert!(to.bytes().all(|byte| byte.is_ascii_graphic()), "{to}");
         let parsed = url::Url::parse(&to).unwrap();
         let pairs: Vec<_> = parsed.query_pairs().collect();

@@ -37,6 +37,11 @@ impl Caller {
         self.seen.machine.known().expect("an unknown client is never authenticated")
     }
 
+    /// The client as it was seen.
+    pub fn seen(&self) -> Arc<Hydrated<Client>> {
+        self.seen.clone()
+    }
+
     /// Insists on a client that has proved who it is.
     pub fn confidential(&self) -> Result<&KnownClient, OAuthError> {
         if self.confidential { Ok(self.client()) } else { Err(FAILED) }

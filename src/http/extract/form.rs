@@ -80,6 +80,15 @@ impl Form {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Makes a form of parameters that are not repeated.
+    pub fn of(parameters: Vec<(String, String)>) -> Self {
+        Self { parameters, ..Self::default() }
+    }
+
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns the token that a request is about.
     pub fn token(&self) -> Result<&str, OAuthError> {
         self.get("token").ok_or(malformed("the parameter token is missing"))

@@ -7,8 +7,8 @@ use crate::{
     domain::{
         Requirement,
         authorization::{
-            AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, ResourceChoice,
-            choices,
+            AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, RequestedGrant,
+            ResourceChoice, choices,
         },
         client::{Client, KnownClient},
         consent::{Consent, Parties},
@@ -26,9 +26,10 @@ pub async fn client_of(
     request: &Request,
     anew: bool,
 ) -> Result<Option<Arc<Hydrated<Client>>>, HydrateError> {
-    let seen = app.clients.look_if(anew, &request.client_id).await?;
+    let seen = app.clients.look_if(anew, &request.wanted.client_id).await?;
     let may_ask = |client: &KnownClient| {
-        client.has_redirect_uri(&request.redirect_uri) && client.may_ask_for_codes().is_ok()
+        client.has_redirect_uri(&request.reply_to.redirect_uri)
+            && client.may_ask_for_codes().is_ok()
     };
     let may_ask = seen.machine.known().is_some_and(may_ask);
     Ok(may_ask.then_some(seen))
@@ -40,7 +41,9 @@ pub struct FactsReader<'a> {
     pub client: &'a KnownClient,
     /// Of the client, as it was seen.
     pub client_version: i64,
-    pub request: &'a Request,
+    pub wanted: &'a RequestedGrant,
+    /// Where a code goes, if there will be one.
+    pub redirect_uri: Option<&'a str>,
     pub account: &'a str,
     /// The organization that the person has chosen.
     pub chosen: Option<&'a str>,
@@ -50,7 +53,7 @@ pub struct FactsReader<'a> {
 
 impl FactsReader<'_> {
     pub async fn gather(&self) -> Result<AuthorizationFacts, HydrateError> {
-        let resource = target::resource(self.app, &self.request.audience, self.anew).await?;
+        let resource = target::resource(self.app, &self.wanted.audience, self.anew).await?;
         let known = resource.as_ref().and_then(|seen| seen.machine.known());
         let mut facts = AuthorizationFacts {
             ceiling: self.client.ceiling(),
@@ -110,13 +113,13 @@ impl FactsReader<'_> {
         &self,
         facts: &AuthorizationFacts,
     ) -> Result<(ConsentRule, Option<Requirement>), HydrateError> {
-        if self.client.can_be_posed_as(&self.request.redirect_uri) {
+        if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {
             return Ok((ConsentRule::Always, None));
         }
         if self.client.trusted {
             return Ok((ConsentRule::FirstParty, None));
         }
-        let wanted = self.request.organization.as_deref().or(self.chosen);
+        let wanted = self.wanted.organization.as_deref().or(self.chosen);
         let parties = Parties {
             account: self.account.to_owned(),
             client_id: self.client.client_id.clone(),

@@ -15,7 +15,7 @@ use crate::{
         throttle,
     },
     http::{
-        answer::{error::Problem, redirect::redirect_with_code},
+        answer::{authorization_response::AuthorizationResponse, error::Problem},
         app::App,
         extract::cookies::with_cookie,
     },
@@ -106,9 +106,9 @@ pub(super) async fn answer(
     let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
     let granted = over.finished.as_ref().is_some_and(|finished| finished.granted);
     if let Some(request) = seed.request.as_ref().filter(|_| granted) {
-        let to = redirect_with_code(request, &drawn.code.text, &app.issuer);
+        let to = AuthorizationResponse::code(app, &request.reply_to, &drawn.code.text).address(app);
         outcome.redirect_to = Some(to);
-        app.note_use(context, &request.client_id).await;
+        app.note_use(context, &request.wanted.client_id).await;
     }
     let mut cookies = Vec::new();
     let change = changes(over);

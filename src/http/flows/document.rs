@@ -12,7 +12,10 @@ use crate::{
         grant::Person,
     },
     http::{
-        answer::{authorization_error::refusal_of, private_json},
+        answer::{
+            authorization_error::refusal_of, authorization_response::AuthorizationResponse,
+            private_json,
+        },
         app::App,
         facts::authorization::FactsReader,
         time::rfc3339,
@@ -38,6 +41,12 @@ pub struct Document {
     consent: Option<Consent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof_of_work: Option<ProofOfWork>,
+    /// What the client thinks the person is called here: something to begin with, and no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login_hint: Option<String>,
+    /// The languages that the client says the person reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ui_locales: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Outcome>,
 }
@@ -143,7 +152,7 @@ impl Document {
         let request = seed.request.as_ref();
         let mut client = match request {
             None => None,
-            Some(request) => Some(client(app, &request.client_id).await),
+            Some(request) => Some(client(app, &request.wanted.client_id).await),
         };
         let mut consent = None;
         let rules = &app.flow_rules;
@@ -175,16 +184,19 @@ impl Document {
         if let (Some(client), Some(request)) = (&mut client, request) {
             let asks = consent.is_some();
             client.self_registered = client.self_registered.filter(|_| asks);
-            client.redirect_host = redirect_uri::host(&request.redirect_uri).filter(|_| asks);
+            client.redirect_host =
+                redirect_uri::host(&request.reply_to.redirect_uri).filter(|_| asks);
         }
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
-                over.denial.as_ref().map(|denial| refusal_of(denial).redirect(request, &app.issuer))
+                let answer = |denial| {
+                    AuthorizationResponse::error(app, &request.reply_to, refusal_of(denial))
+                };
+                over.denial.as_ref().map(|denial| answer(denial).address(app))
             }
             _ => None,
         };
-        let failed =
-            failed_to.map(|to| Outcome { redirect_to: Some(to.into()), ..Outcome::default() });
+        let failed = failed_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() });
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         Ok(Self {
             id: id.to_owned(),
@@ -198,6 +210,8 @@ impl Document {
             organizations,
             consent,
             proof_of_work,
+            login_hint: request.and_then(|request| request.login_hint.clone()),
+            ui_locales: request.and_then(|request| request.ui_locales.clone()),
             result: outcome.or(failed),
         })
     }
@@ -228,6 +242,8 @@ impl Document {
             organizations: Vec::new(),
             consent: None,
             proof_of_work: None,
+            login_hint: None,
+            ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
     }
@@ -261,7 +277,7 @@ impl Step {
 }
 
 fn scopes(request: &Request) -> Vec<String> {
-    request.scopes.iter().map(str::to_owned).collect()
+    request.wanted.scopes.iter().map(str::to_owned).collect()
 }
 
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
@@ -289,11 +305,13 @@ async fn choices(
     request: &Request,
     person: &Person,
 ) -> Result<Vec<Choice>, HydrateError> {
-    let seen = app.clients.look(&request.client_id).await?;
+    let seen = app.clients.look(&request.wanted.client_id).await?;
     let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
     let (client_version, account) = (seen.version, person.account.as_str());
-    let (chosen, anew) = (None, false);
-    FactsReader { app, client, client_version, request, account, chosen, anew }.choices().await
+    let (wanted, redirect_uri, chosen, anew) = (&request.wanted, None, None, false);
+    let reader =
+        FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
+    reader.choices().await
 }
 
 /// When a flow that begins now ends.

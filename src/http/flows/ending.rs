@@ -13,7 +13,8 @@ use super::{
     invited, known_browser,
     opened::Opened,
     problems::{
-        ACCOUNT_CHANGED, CLIENT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, SESSION_OVER, UNAVAILABLE,
+        ACCOUNT_CHANGED, CLIENT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER,
+        UNAVAILABLE,
     },
     sign_out, stop,
 };
@@ -30,6 +31,7 @@ use crate::{
         },
         grant::Grant,
         membership::MEMBERSHIP_PAIRS,
+        pushed_request::PushedRequest,
         session::{self, Session},
     },
     http::{
@@ -225,6 +227,7 @@ async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Resu
     match opened.ask(app, context, step).await {
         Ok(replied) => Ok(replied.reply.flow),
         Err(Failure::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
+        Err(Failure::Taken { space: PushedRequest::KIND }) => Err(NotTaken::Problem(REQUEST_USED)),
         Err(failure) if failure.may_have_happened() => ours(app, opened, drawn).await,
         Err(failure) => Err(NotTaken::Problem(failure.into())),
     }
@@ -294,6 +297,9 @@ async fn take_with_others(
     match committed {
         Ok(()) => Ok(flow),
         Err(CommitError::Unmet { kind }) => Err(NotTaken::Unmet { kind }),
+        Err(CommitError::Taken { space: PushedRequest::KIND }) => {
+            Err(NotTaken::Problem(REQUEST_USED))
+        }
         // Another account has the address by now.
         Err(CommitError::Taken { space: EMAIL_ADDRESSES }) => Err(NotTaken::Problem(EMAIL_TAKEN)),
         // Another request made the person a member: look again.
@@ -351,9 +357,9 @@ async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTake
 /// Tells whether a consent to the client of this flow is remembered at all.
 async fn remembers(app: &App, opened: &Opened) -> Result<bool, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(false) };
-    let seen = app.clients.look(&request.client_id).await?;
+    let seen = app.clients.look(&request.wanted.client_id).await?;
     let client = seen.machine.known();
-    Ok(client.is_some_and(|client| !client.can_be_posed_as(&request.redirect_uri)))
+    Ok(client.is_some_and(|client| !client.can_be_posed_as(&request.reply_to.redirect_uri)))
 }
 
 fn consent_to(grant: &Grant) -> (String, consent::Command) {
@@ -380,12 +386,14 @@ async fn facts(
     let Asking { account, chosen, .. } = *asking;
     // It may have been chosen in a step before: consent is looked up for that very organization.
     let before = match chosen {
-        None if request.organization.is_none() => {
+        None if request.wanted.organization.is_none() => {
             opened.look(app).await.ok().and_then(|open| open.chosen)
         }
         _ => None,
     };
     let chosen = chosen.or(before.as_deref());
-    let reader = FactsReader { app, client, client_version, request, account, chosen, anew };
+    let (wanted, redirect_uri) = (&request.wanted, Some(&*request.reply_to.redirect_uri));
+    let reader =
+        FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
     Ok(Some(Box::pin(reader.gather()).await?))
 }

@@ -76,6 +76,11 @@ pub const EMAIL_TAKEN: Problem = Problem::new(
     "email_taken",
     "an account with this address was made meanwhile: sign in to it",
 );
+pub const REQUEST_USED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "request_used",
+    "another flow has ended with this pushed request: go back to the application",
+);
 pub const INVITATION_NOT_GOOD: Problem = Problem::new(
     StatusCode::BAD_REQUEST,
     "invitation_not_valid",

@@ -1,9 +1,11 @@
 //! The endpoints of OAuth 2.1: one file each.
 
 pub mod authorize;
+pub mod form_post;
 pub mod introspect;
 pub mod jwks;
 pub mod metadata;
+pub mod par;
 pub mod register;
 pub mod revoke;
 pub mod token;

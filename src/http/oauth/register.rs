@@ -209,10 +209,6 @@ fn check_served(
             "tls_client_certificate_bound_access_tokens is not offered yet",
         ),
         (
-            metadata.require_pushed_authorization_requests,
-            "require_pushed_authorization_requests is not offered yet",
-        ),
-        (
             metadata.require_signed_request_object,
             "require_signed_request_object is not offered yet",
         ),

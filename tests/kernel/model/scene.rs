@@ -161,6 +161,7 @@ pub fn begin(offline: bool) -> Begin {
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: verifier(),
         nonce: None,
+        pushed: None,
         requirements: Vec::new(),
     }
 }

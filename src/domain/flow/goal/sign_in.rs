@@ -3,7 +3,7 @@
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
     assurance::Level,
-    authorization::{Allowed, Denial, Request, Said, Settled, Subject},
+    authorization::{Allowed, Denial, Said, Settled, Subject},
     flow::{Open, Seed},
 };
 
@@ -19,7 +19,7 @@ impl Goal for SignIn {
     }
 
     fn required(&self, seed: &Seed) -> Level {
-        seed.request.as_ref().map_or(Level::Aal1, Request::level)
+        seed.request.as_ref().map_or(Level::Aal1, |request| request.wanted.level())
     }
 
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
@@ -30,7 +30,7 @@ impl Goal for SignIn {
         let subject = Subject { person: case.person, session: case.session, now: case.now };
         let settle = |allowed| {
             let said = Said { organization: open.chosen.as_deref(), allowed };
-            request.settle(subject, facts, said)
+            request.wanted.settle(subject, facts, said)
         };
         let mut settled = settle(Allowed::Nothing);
         if let (Settled::AskConsent(question), true) = (&settled, case.allowed)

@@ -4,13 +4,14 @@
 use super::proof::Proven;
 use crate::{
     domain::{
-        authorization::Request,
+        authorization::{Request, ResponseMode},
         client::redirect_uri,
         flow::{Flow, STEP_UP, Seed, SignedIn, Stage},
     },
     http::{
         answer::{
             authorization_error::AuthorizationError,
+            authorization_response::AuthorizationResponse,
             error::{OAuthError, Refused},
             never_stored, private_json,
             redirect::see_other,
@@ -36,8 +37,7 @@ const SIGN_IN: &str = "sign_in";
 
 /// What becomes of a request at the endpoint itself.
 pub enum Answered {
-    /// A code is in it.
-    Code(Zeroizing<String>),
+    Code(AuthorizationResponse),
     Refused(AuthorizationError),
     /// The person must do something first.
     Begin {
@@ -57,16 +57,19 @@ pub async fn give(
         Answered::Begin { request, signed_in } => {
             begin(app, *request, signed_in.map(|one| *one), source).await
         }
-        Answered::Code(to) if wants_json => Ok(over(app, proven, source, Some(to), None).await),
-        Answered::Code(to) => see_other(&to),
+        Answered::Code(to) if wants_json => {
+            Ok(over(app, proven, source, Some(to.address(app)), None).await)
+        }
+        Answered::Code(to) => to.give(app),
         Answered::Refused(error) => {
-            let to = error.redirect_to(&proven.redirect_uri, proven.state.as_deref(), &app.issuer);
+            let to = AuthorizationResponse::error(app, &proven.reply_to, error);
             let response = if wants_json {
+                let to = to.address(app).to_string();
                 Ok(over(app, proven, source, None, Some(to)).await)
             } else if stays_here(app, proven, &source).await {
                 Ok(destination_page(proven, error))
             } else {
-                see_other(&to)
+                to.give(app)
             };
             response.map(|response| noted(response, error))
         }
@@ -135,7 +138,11 @@ pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Resp
         return private_json(&Map::<String, Value>::new());
     }
     if proven.is_silent || is_signed_in(app, source).await {
-        let mut response = StatusCode::SEE_OTHER.into_response();
+        let status = match proven.reply_to.mode {
+            ResponseMode::Query => StatusCode::SEE_OTHER,
+            ResponseMode::FormPost => StatusCode::OK,
+        };
+        let mut response = status.into_response();
         never_stored(&mut response);
         return response;
     }
@@ -161,7 +168,7 @@ async fn is_signed_in(app: &App, source: &RequestSource) -> bool {
 /// Names the host that an error would have led to.
 fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
     // A host or a scheme: letters, digits and a few marks, none of which means anything in HTML.
-    let host = redirect_uri::host(&proven.redirect_uri).unwrap_or_default();
+    let host = redirect_uri::host(&proven.reply_to.redirect_uri).unwrap_or_default();
     let text = format!(
         "<p>The application that sent you here made a mistake: {}.</p>\n\
          <p>It registered itself here, and would take you to <strong>{host}</strong>. \

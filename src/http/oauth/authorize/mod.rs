@@ -1,6 +1,7 @@
 //! The authorization endpoint: RFC 6749 §3.1 as OAuth 2.1 has it, OIDC Core §3.1.2, RFC 9207.
 //!
-//! 1. client and redirect URI are proved; without them no browser is sent anywhere ([`proof`]);
+//! 1. client and redirect URI are proved; without them no browser is sent anywhere ([`proof`]). The
+//!    parameters are in the request, or were pushed before ([`source`]);
 //! 2. the request passes an ordered table of checks ([`checks`]); from here on an error is a redirect,
 //!    or a page where the client registered itself and the browser has no session ([`answer`]);
 //! 3. a person with a live session may be done at once: the same rules as in a flow decide;
@@ -11,8 +12,10 @@
 
 mod answer;
 pub mod checks;
-mod proof;
+pub mod proof;
+pub mod pushed;
 mod silent;
+pub mod source;
 
 use crate::domain::Context;
 use crate::http::{
@@ -37,7 +40,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{self, MethodRouter},
 };
+use checks::Endpoint;
+use proof::Proven;
 use silent::Asking;
+use source::Source;
 use std::net::IpAddr;
 use url::form_urlencoded;
 
@@ -68,21 +74,30 @@ async fn head(
         Ok(permit) => permit,
         Err(error) => return answer::unproven(&source, error),
     };
-    let proven = match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
-        Ok(form) => proof::prove(&app, &form).await.map(|proven| (form, proven)),
-        Err(error) => Err(error),
+    let form = match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
+        Ok(form) => form,
+        Err(error) => return answer::unproven(&source, error),
     };
-    let (form, proven) = match proven {
+    let (parameters, proven) = match prove(&app, &form).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
     };
-    match checks::run(&app, &form, &proven).await {
+    match checks::run(&app, &parameters, &proven, Endpoint::Authorize).await {
         // A document would be that of a flow.
         Err(error) if !source.wants_json => {
             answer::give(&app, &proven, Answered::Refused(error), source).await
         }
         _ => answer::outline(&app, &proven, &source).await,
     }
+}
+
+/// Finds the client, where the parameters are, and where the answer may go.
+async fn prove<'a>(app: &App, form: &'a Form) -> Result<(Source<'a>, Proven), OAuthError> {
+    let seen = proof::client(app, form).await?;
+    let client = seen.machine.known().ok_or_else(OAuthError::unavailable)?;
+    let parameters = source::resolve(app, client, form).await?;
+    let proven = proof::prove(seen, parameters.form())?;
+    Ok((parameters, proven))
 }
 
 async fn get(
@@ -150,11 +165,11 @@ async fn refuse_method() -> Response {
 }
 
 async fn authorize(app: &App, context: Context, form: &Form, source: RequestSource) -> Response {
-    let proven = match proof::prove(app, form).await {
+    let (parameters, proven) = match prove(app, form).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
     };
-    let answered = match checks::run(app, form, &proven).await {
+    let answered = match checks::run(app, &parameters, &proven, Endpoint::Authorize).await {
         Err(error) => Answered::Refused(error),
         Ok(request) => silent::settle(app, request, Asking { context, source: &source }).await,
     };

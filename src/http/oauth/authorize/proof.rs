@@ -3,7 +3,10 @@
 use super::checks::LONGEST_STATE;
 use crate::{
     actors::Hydrated,
-    domain::client::{Client, KnownClient, LONGEST_ID},
+    domain::{
+        authorization::{ReplyTo, ResponseMode},
+        client::{Client, KnownClient, LONGEST_ID},
+    },
     http::{
         answer::error::{Code, OAuthError},
         app::App,
@@ -15,8 +18,7 @@ use std::sync::Arc;
 /// A client and a redirect URI of its own.
 pub struct Proven {
     seen: Arc<Hydrated<Client>>,
-    pub redirect_uri: String,
-    pub state: Option<String>,
+    pub reply_to: ReplyTo,
     pub scope: String,
     /// `prompt=none`: no page is shown, whatever happens (OIDC Core §3.1.2.1).
     pub is_silent: bool,
@@ -32,19 +34,28 @@ const fn invalid(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidRequest, description)
 }
 
-pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
+/// Returns the client that a request names.
+pub async fn client(app: &App, form: &Form) -> Result<Arc<Hydrated<Client>>, OAuthError> {
     const UNKNOWN: OAuthError = invalid("the client is not known");
-    for name in ["client_id", "redirect_uri", "state"] {
-        if form.is_repeated(name) {
-            return Err(invalid("client_id, redirect_uri and state are given once"));
-        }
+    if form.is_repeated("client_id") {
+        return Err(ONCE);
     }
     let client_id = form.get("client_id").ok_or(invalid("the parameter client_id is missing"))?;
     if client_id.len() > LONGEST_ID {
         return Err(UNKNOWN);
     }
     let seen = app.clients.look(client_id).await?;
-    let Some(client) = seen.machine.known() else { return Err(UNKNOWN) };
+    if seen.machine.known().is_some() { Ok(seen) } else { Err(UNKNOWN) }
+}
+
+const ONCE: OAuthError = invalid("client_id, redirect_uri and state are given once");
+
+/// Proves where the answer to a request of this client may go.
+pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthError> {
+    let client = seen.machine.known().ok_or(invalid("the client is not known"))?;
+    if ["redirect_uri", "state"].into_iter().any(|name| form.is_repeated(name)) {
+        return Err(ONCE);
+    }
     let redirect_uri = match (form.get("redirect_uri"), &client.metadata.redirect_uris[..]) {
         (Some(presented), _) => {
             if !client.has_redirect_uri(presented) {
@@ -64,9 +75,14 @@ pub async fn prove(app: &App, form: &Form) -> Result<Proven, OAuthError> {
         return Err(invalid("the state has more than 2048 bytes"));
     }
     let state = state.map(str::to_owned);
+    // An error is told in the mode that was asked for, if it is one of ours.
+    let posts = form.get("response_mode") == Some(ResponseMode::FormPost.name());
+    let posts = posts && !form.is_repeated("response_mode");
+    let mode = if posts { ResponseMode::FormPost } else { ResponseMode::Query };
+    let reply_to = ReplyTo { redirect_uri, state, mode };
     // To be shown; what is asked for is checked later, and bounded.
     let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);
     let scope = scope.unwrap_or_default().to_owned();
     let is_silent = form.get("prompt") == Some("none") && !form.is_repeated("prompt");
-    Ok(Proven { seen, redirect_uri, state, scope, is_silent })
+    Ok(Proven { seen, reply_to, scope, is_silent })
 }

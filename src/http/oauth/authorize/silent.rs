@@ -2,21 +2,22 @@
 
 use super::answer::Answered;
 use crate::{
-    actors::{HydrateError, Hydrated},
+    actors::{Failure, HydrateError, Hydrated},
     crypto::{OpaqueKind, draw_id},
     domain::{
-        Actor, Context,
+        Actor, Context, Machine as _,
         assurance::{Acr, Method},
         authorization::{ConsentQuestion, Denial, Request, Said, Settled, Subject},
         client::{Client, KnownClient},
         flow::{InSession, SignedIn, Stage, Wanted},
+        pushed_request::PushedRequest,
         token_family::{Begin, Command, Refusal},
     },
     http::{
         answer::{
             authorization_error::{AuthorizationError, refusal_of},
+            authorization_response::AuthorizationResponse,
             error::Code,
-            redirect::redirect_with_code,
         },
         app::App,
         extract::request_source::RequestSource,
@@ -51,15 +52,16 @@ async fn try_to_settle(
     loop {
         let anew = tries.anew();
         let present = tries.read(session::find(app, &context, source, anew).await)?;
-        let fresh_enough =
-            |present: &Present| !request.wants_fresh_sign_in(&present.person, app.clock.now());
+        let fresh_enough = |present: &Present| {
+            !request.wanted.wants_fresh_sign_in(&present.person, app.clock.now())
+        };
         let Some(present) = present.filter(fresh_enough) else {
             return sign_in(request);
         };
-        if request.wants_more_than(&present.person, app.clock.now()) {
+        if request.wanted.wants_more_than(&present.person, app.clock.now()) {
             let methods = tries.read(methods_of(app, &present, anew).await)?;
             let (served, now) = (app.flow_rules.served(&methods), app.clock.now());
-            if let Some(acr) = request.step_up(&present.person, &served, now) {
+            if let Some(acr) = request.wanted.step_up(&present.person, &served, now) {
                 return step_up(app, request, present, (methods, acr));
             }
         }
@@ -68,12 +70,13 @@ async fn try_to_settle(
             return Err(CLIENT_CHANGED);
         };
         let account = &present.person.account;
-        let (request_now, chosen) = (&request, None);
+        let (wanted, chosen) = (&request.wanted, None);
         let reader = FactsReader {
             app,
             client,
             client_version,
-            request: request_now,
+            wanted,
+            redirect_uri: Some(&request.reply_to.redirect_uri),
             account,
             chosen,
             anew,
@@ -81,7 +84,7 @@ async fn try_to_settle(
         let facts = tries.read(Box::pin(reader.gather()).await)?;
         let subject =
             Subject { person: &present.person, session: &present.id, now: app.clock.now() };
-        let settled = request.settle(subject, &facts, Said::default());
+        let settled = request.wanted.settle(subject, &facts, Said::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::ProveMore(acr) => {
@@ -105,9 +108,10 @@ async fn try_to_settle(
             grant: *grant,
             code: code.fingerprint,
             code_lives: app.lifetimes.authorization_code,
-            redirect_uri: request.redirect_uri.clone(),
+            redirect_uri: request.reply_to.redirect_uri.clone(),
             challenge: request.challenge,
             nonce: request.nonce.clone(),
+            pushed: request.pushed.clone(),
             requirements,
         }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
@@ -119,12 +123,18 @@ async fn try_to_settle(
         match begun {
             Ok(_) => {
                 app.note_use_of(&context, client);
-                return Ok(Answered::Code(redirect_with_code(&request, &code.text, &app.issuer)));
+                let code = AuthorizationResponse::code(app, &request.reply_to, &code.text);
+                return Ok(Answered::Code(code));
             }
+            Err(Failure::Taken { space: PushedRequest::KIND }) => return Err(USED),
             Err(failure) => tries.after(failure).await?,
         }
     }
 }
+
+/// Another request has used up what the client pushed.
+const USED: AuthorizationError =
+    AuthorizationError::new(Code::InvalidRequestUri, "the request_uri was used before");
 
 fn known(seen: Option<&Hydrated<Client>>) -> Option<(&KnownClient, i64)> {
     let seen = seen?;
@@ -145,7 +155,7 @@ impl From<Stopped<Refusal>> for AuthorizationError {
 
 /// No person is signed in, or not as freshly as is asked.
 fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
-    if request.prompt.none {
+    if request.wanted.prompt.none {
         let why = "no person is signed in, or not recently enough";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
@@ -169,7 +179,7 @@ fn step_up(
 ) -> Result<Answered, AuthorizationError> {
     let (wanted, now) = (Wanted { acr, since: None }, app.clock.now());
     let stage = wanted.asks(&InSession { person: &present.person, methods: &methods, now });
-    if request.prompt.none {
+    if request.wanted.prompt.none {
         let why = "the person has not proved as much as is asked for";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
@@ -186,7 +196,7 @@ fn ask(
     stage: Stage,
     question: Option<Box<ConsentQuestion>>,
 ) -> Result<Answered, AuthorizationError> {
-    if request.prompt.none {
+    if request.wanted.prompt.none {
         let (code, why) = match stage {
             Stage::Consent => (Code::ConsentRequired, "the person has not consented to this"),
             _ => (Code::InteractionRequired, "the person must choose an organization"),

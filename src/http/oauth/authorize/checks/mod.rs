@@ -1,16 +1,19 @@
 //! What every authorization request must satisfy, in this order: one file a check.
 //!
-//! Client and redirect URI have been proved before the first of them, so what is refused here can be
-//! told to the client by a redirect.
+//! A request comes to several endpoints; a column says at which of them a check is made. At the
+//! authorization endpoint client and redirect URI have been proved before the first of them, so what is
+//! refused here can be told to the client by a redirect; at the others it is told in JSON.
 
 mod acr_values;
 mod client;
 mod hint;
+mod login_hint;
 mod max_age;
 mod nonce;
 mod organization;
 mod pkce;
 mod prompt;
+mod pushed;
 mod repeated;
 mod request_object;
 mod resource;
@@ -21,13 +24,13 @@ mod state;
 
 pub use state::LONGEST as LONGEST_STATE;
 
-use super::proof::Proven;
+use super::{proof::Proven, source::Source};
 use crate::{
     domain::{
         Fingerprint,
         assurance::Acr,
         authority::{Audience, MalformedScope, Scopes},
-        authorization::{Prompt, Request},
+        authorization::{Prompt, Request, RequestedGrant},
         client::KnownClient,
     },
     http::{
@@ -45,6 +48,7 @@ use crate::{
 pub struct Asked<'a> {
     form: &'a Form,
     client: &'a KnownClient,
+    is_pushed: bool,
     scopes: Result<Scopes, MalformedScope>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
@@ -66,69 +70,110 @@ pub struct Draft {
     scopes: Scopes,
     audience: Option<Audience>,
     organization: Option<String>,
-    state: Option<String>,
     nonce: Option<String>,
+    login_hint: Option<String>,
+    ui_locales: Option<String>,
     prompt: Prompt,
     max_age: Option<u32>,
     hint: Option<String>,
     acr_values: Vec<Acr>,
 }
 
+/// Where a request comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    Authorize,
+    /// RFC 9126.
+    Pushed,
+    /// RFC 8628.
+    Device,
+}
+
+use Endpoint::{Authorize, Device, Pushed};
+
 type Check = fn(&Asked<'_>, &mut Draft) -> Result<(), AuthorizationError>;
 
-/// The table: to read it is to know in which order a request is judged.
-const CHECKS: [Check; 15] = [
-    repeated::check,
-    client::check,
-    response_type::check,
-    response_mode::check,
-    request_object::check,
-    pkce::check,
-    state::check,
-    scope::check,
-    resource::check,
-    organization::check,
-    nonce::check,
-    prompt::check,
-    max_age::check,
-    acr_values::check,
-    hint::check,
+/// Where a code is asked for.
+const CODE: &[Endpoint] = &[Authorize, Pushed];
+const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
+
+/// The table: to read it is to know in which order a request is judged, and where.
+const CHECKS: [(&[Endpoint], Check); 17] = [
+    (EVERYWHERE, repeated::check),
+    (CODE, client::check),
+    (&[Authorize], pushed::check),
+    (CODE, response_type::check),
+    (CODE, response_mode::check),
+    (EVERYWHERE, request_object::check),
+    (CODE, pkce::check),
+    (CODE, state::check),
+    (EVERYWHERE, scope::check),
+    (EVERYWHERE, resource::check),
+    (EVERYWHERE, organization::check),
+    (CODE, nonce::check),
+    (CODE, prompt::check),
+    (CODE, max_age::check),
+    (EVERYWHERE, acr_values::check),
+    (CODE, hint::check),
+    (CODE, login_hint::check),
 ];
 
-pub async fn run(app: &App, form: &Form, proven: &Proven) -> Result<Request, AuthorizationError> {
+/// Checks a request for a code.
+pub async fn run(
+    app: &App,
+    source: &Source<'_>,
+    proven: &Proven,
+    endpoint: Endpoint,
+) -> Result<Request, AuthorizationError> {
+    let mut draft = draft(app, source, proven.client(), endpoint).await?;
+    let incomplete = AuthorizationError::invalid("the request is incomplete");
+    let challenge = draft.challenge.ok_or(incomplete)?;
+    let (nonce, login_hint) = (draft.nonce.take(), draft.login_hint.take());
+    let (ui_locales, reply_to) = (draft.ui_locales.take(), proven.reply_to.clone());
+    let (pushed, wanted) = (source.pushed.clone(), draft.wanted(proven.client())?);
+    Ok(Request { wanted, reply_to, nonce, challenge, login_hint, ui_locales, pushed })
+}
+
+async fn draft(
+    app: &App,
+    source: &Source<'_>,
+    client: &KnownClient,
+    endpoint: Endpoint,
+) -> Result<Draft, AuthorizationError> {
+    let form = source.form();
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default());
     let target = match (&scopes, form.resource()) {
         (Ok(scopes), Ok(resource)) => target::find(app, resource, scopes).await,
         (Err(_), _) => Err(OAuthError::new(Code::InvalidScope, "a scope is malformed")),
         (_, Err(error)) => Err(error),
     };
-    let client = proven.client();
     let hinted = match form.get("id_token_hint") {
         None => Hinted::Nothing,
         Some(token) => {
             app.subject_of_id_token(token, client).map_or(Hinted::NotOurs, Hinted::Subject)
         }
     };
-    let asked = Asked { form, client, scopes, target, hinted };
+    let is_pushed = source.pushed.is_some();
+    let asked = Asked { form, client, is_pushed, scopes, target, hinted };
     let mut draft = Draft::default();
-    for check in CHECKS {
+    for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;
     }
-    let (Some(challenge), Some(audience)) = (draft.challenge, draft.audience) else {
-        return Err(AuthorizationError::invalid("the request is incomplete"));
-    };
-    Ok(Request {
-        client_id: client.client_id.clone(),
-        redirect_uri: proven.redirect_uri.clone(),
-        state: draft.state,
-        nonce: draft.nonce,
-        challenge,
-        scopes: draft.scopes,
-        audience,
-        organization: draft.organization,
-        prompt: draft.prompt,
-        max_age: draft.max_age,
-        hint: draft.hint,
-        acr_values: draft.acr_values,
-    })
+    Ok(draft)
+}
+
+impl Draft {
+    fn wanted(self, client: &KnownClient) -> Result<RequestedGrant, AuthorizationError> {
+        let incomplete = AuthorizationError::invalid("the request is incomplete");
+        Ok(RequestedGrant {
+            client_id: client.client_id.clone(),
+            scopes: self.scopes,
+            audience: self.audience.ok_or(incomplete)?,
+            organization: self.organization,
+            prompt: self.prompt,
+            max_age: self.max_age,
+            hint: self.hint,
+            acr_values: self.acr_values,
+        })
+    }
 }

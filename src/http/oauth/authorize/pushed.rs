@@ -1,0 +1,100 @@
+//! Pushed requests (RFC 9126): the parameters, sealed in the `request_uri` that stands for them.
+//!
+//! Only this installation can write or read one, so what was checked when it was pushed cannot have
+//! been altered. It names its client, and is presented by no other.
+
+use crate::{
+    crypto::draw_id,
+    domain::{Timestamp, pushed_request::Pushed},
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::form::Form,
+    },
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// RFC 9126 §2.2.
+const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
+const PURPOSE: &str = "pushed request";
+/// How long the part is by which it is known.
+const NAME: usize = 22;
+/// No `request_uri` of ours is longer: it must fit into an address, beside others.
+const LONGEST: usize = 10_000;
+/// Clocks of nodes differ, and an answer takes its time.
+const SLACK: Duration = Duration::from_mins(1);
+
+/// By these the client has authenticated: they are no part of its request.
+const CREDENTIALS: [&str; 3] = ["client_secret", "client_assertion", "client_assertion_type"];
+
+const UNKNOWN: OAuthError = OAuthError::new(
+    Code::InvalidRequestUri,
+    "the request_uri is not known, was used before, or has expired",
+);
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    #[serde(rename = "c")]
+    client_id: String,
+    #[serde(rename = "p")]
+    parameters: Vec<(String, String)>,
+    #[serde(rename = "e")]
+    expires_at: Timestamp,
+}
+
+/// Tells whether this stands for a pushed request.
+pub fn is_pushed(request_uri: &str) -> bool {
+    request_uri.starts_with(PREFIX)
+}
+
+/// Writes the `request_uri` of these parameters.
+pub fn seal(app: &App, client_id: &str, form: &Form) -> Result<String, OAuthError> {
+    let kept = form.pairs().filter(|(name, _)| !CREDENTIALS.contains(name));
+    let sealed = Sealed {
+        client_id: client_id.to_owned(),
+        parameters: kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        expires_at: app.clock.now() + app.lifetimes.par,
+    };
+    let content = serde_json::to_vec(&sealed).expect("text and numbers are JSON");
+    let name = draw_id(&*app.dice);
+    let sealed = app.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
+    let request_uri = format!("{PREFIX}{name}{}", URL_SAFE_NO_PAD.encode(sealed));
+    if request_uri.len() > LONGEST {
+        return Err(OAuthError::new(Code::InvalidRequest, "the request is too large"));
+    }
+    Ok(request_uri)
+}
+
+/// Returns the parameters that the client has pushed, unless a flow has ended with them.
+pub async fn open(
+    app: &App,
+    client_id: &str,
+    request_uri: &str,
+) -> Result<(Form, Pushed), OAuthError> {
+    let (name, sealed) = read(app, request_uri).ok_or(UNKNOWN)?;
+    // RFC 9126 §4: whose it is must be said, and must be so.
+    if client_id != sealed.client_id {
+        return Err(UNKNOWN.because("it was pushed by another client"));
+    }
+    if app.clock.now() >= sealed.expires_at {
+        return Err(UNKNOWN.because("it has expired"));
+    }
+    if app.pushed_requests.peek(name).await?.machine.is_used() {
+        return Err(UNKNOWN.because("it was used before"));
+    }
+    let over_at = sealed.expires_at + app.lifetimes.flow + SLACK;
+    Ok((Form::of(sealed.parameters), Pushed { id: name.to_owned(), over_at }))
+}
+
+fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed)> {
+    let body = request_uri.strip_prefix(PREFIX)?;
+    if request_uri.len() > LONGEST || !body.is_ascii() {
+        return None;
+    }
+    let (name, sealed) = body.split_at_checked(NAME)?;
+    let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+    let content = app.vault.now().open(PURPOSE, name.as_bytes(), &sealed).ok()?;
+    Some((name, serde_json::from_slice(content.expose()).ok()?))
+}

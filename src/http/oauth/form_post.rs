@@ -1,0 +1,26 @@
+//! `GET /connect/form_post`: the page that posts an authorization response, for a browser that a flow
+//! leads there.
+
+use crate::http::{
+    answer::{
+        error::{Code, OAuthError},
+        form_post,
+    },
+    app::App,
+};
+use axum::{
+    extract::{RawQuery, State},
+    response::Response,
+};
+
+pub async fn get(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, OAuthError> {
+    const GONE: OAuthError =
+        OAuthError::new(Code::InvalidRequest, "this address is none of ours, or too old");
+    let _permit = app.request_permits.work()?;
+    let query = query.unwrap_or_default();
+    let held = query.strip_prefix("response=").ok_or(GONE)?;
+    form_post::page(&form_post::open(&app, held).ok_or(GONE)?)
+}

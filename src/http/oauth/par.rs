@@ -1,0 +1,54 @@
+//! Pushed authorization requests: RFC 9126.
+//!
+//! 1. the client authenticates as at the token endpoint;
+//! 2. the request passes the same table of checks as at the authorization endpoint; an error is
+//!    answered here, in JSON;
+//! 3. the parameters are sealed in a `request_uri`. Nothing is written (adr/0068).
+
+use super::authorize::{
+    checks::{self, Endpoint},
+    proof, pushed, source,
+};
+use crate::http::{
+    answer::{
+        error::{Code, OAuthError},
+        private_json,
+    },
+    app::App,
+    extract::{client_auth, context::RequestContext, form::Posted},
+};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+/// RFC 9126 §2.2.
+#[derive(Serialize)]
+struct Accepted {
+    request_uri: String,
+    expires_in: u64,
+}
+
+pub async fn post(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    posted: Posted,
+) -> Result<Response, OAuthError> {
+    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let client = caller.client();
+    let form = &posted.form;
+    if form.get("request_uri").is_some() {
+        let why = "a request_uri cannot be pushed";
+        return Err(OAuthError::new(Code::InvalidRequest, why));
+    }
+    let source = source::resolve(&app, client, form).await?;
+    let form = source.form();
+    // The client is the one that has authenticated, however it named itself.
+    let proven = proof::prove(caller.seen(), form)?;
+    checks::run(&app, &source, &proven, Endpoint::Pushed).await?;
+    let request_uri = pushed::seal(&app, &client.client_id, form)?;
+    let expires_in = app.lifetimes.par.as_secs();
+    Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())
+}
