@@ -43,14 +43,19 @@ impl Key {
             dice: &SystemDice,
         };
         generator.generate(Purpose::Secret).unwrap();
-        generator.generate(Purpose::Signing(SigningAlgorithm::Rs256)).unwrap();
+        // A folder is not complete without a key for ES256.
+        for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Es256] {
+            generator.generate(Purpose::Signing(algorithm)).unwrap();
+        }
         let folder = Folder::load(place.path(), DevKeys::Refused).unwrap();
-        let jwk = folder.observed().into_iter().next().unwrap().public_jwk;
+        let mut keys = folder.observed().into_iter();
+        let jwk = keys.find(|key| key.public_jwk["alg"] == "RS256").unwrap().public_jwk;
         Self { folder, jwk }
     }
 
     fn sign(&self, said: &Value) -> String {
-        let file = self.folder.signing().iter().next().unwrap();
+        let mut files = self.folder.signing().iter();
+        let file = files.find(|file| self.jwk["kid"] == file.signer.kid()).unwrap();
         file.signer.sign("JWT", said).unwrap()
     }
 

@@ -33,7 +33,6 @@ async fn scene() -> (TestServer, ClientKey) {
 }
 
 /// The claims of an object that is right, unless a test says otherwise; null leaves one out.
-#[expect(clippy::needless_pass_by_value, reason = "what a test says stands where it is said")]
 fn object(server: &TestServer, otherwise: Value) -> Value {
     let asked = asking("jar", &[]);
     let asked = url::form_urlencoded::parse(asked.as_bytes()).into_owned();

@@ -78,7 +78,6 @@ pub fn in_toml(set: &Value) -> String {
 }
 
 /// A claim set that is right, unless a test says otherwise; null leaves a claim out.
-#[expect(clippy::needless_pass_by_value, reason = "what a test says stands where it is said")]
 pub fn claims(server: &TestServer, client: &str, otherwise: Value) -> Value {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = server.clock.now().seconds();
