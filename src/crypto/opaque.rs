@@ -20,6 +20,7 @@ pub enum OpaqueKind {
     RefreshToken,
     Session,
     Invitation,
+    DeviceCode,
 }
 
 /// A new token: its text is seen once, its fingerprint is kept.
@@ -48,6 +49,7 @@ impl OpaqueKind {
             Self::RefreshToken => "prf_",
             Self::Session => "pss_",
             Self::Invitation => "piv_",
+            Self::DeviceCode => "pdc_",
         }
     }
 
@@ -92,11 +94,12 @@ mod tests {
         Vault::new(SecretKey::new(&[byte; 32]), Vec::new())
     }
 
-    const ALL: [OpaqueKind; 4] = [
+    const ALL: [OpaqueKind; 5] = [
         OpaqueKind::AuthorizationCode,
         OpaqueKind::RefreshToken,
         OpaqueKind::Session,
         OpaqueKind::Invitation,
+        OpaqueKind::DeviceCode,
     ];
 
     #[test]

@@ -11,7 +11,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, form_post, introspect, jwks, metadata, par, register, revoke, token, userinfo,
+        authorize, device, form_post, introspect, jwks, metadata, par, register, revoke, token,
+        userinfo,
     },
     related_origins, routes,
     vitals::Vitals,
@@ -45,7 +46,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 24] = {
+const ROUTES: [Route; 25] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -58,6 +59,7 @@ const ROUTES: [Route; 24] = {
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
         route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
+        route(routes::DEVICE, || post(device::post), AnySite, OAuth),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
         route(routes::PAR, || post(par::post), NoPage, OAuth),
         route(routes::FORM_POST, || get(form_post::get), NoPage, OAuth),

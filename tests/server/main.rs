@@ -24,6 +24,7 @@ mod commands;
 mod consents;
 mod contexts;
 mod dev;
+mod device;
 mod doctor;
 mod documents;
 mod drain;

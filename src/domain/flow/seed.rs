@@ -41,6 +41,9 @@ pub struct Seed {
     /// The invitation that the flow began with.
     #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
     pub invited: Option<Invited>,
+    /// A keyed hash of the code that a device shows; it is looked up only after sign-in.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub user_code: Option<String>,
 }
 
 /// An invitation whose token the caller has presented.
@@ -117,6 +120,7 @@ impl Seed {
             applicant: None,
             enrolled: false,
             epoch: 0,
+            device: None,
         }
     }
 }

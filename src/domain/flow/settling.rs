@@ -47,7 +47,7 @@ impl Open {
                     Question::Enrol => (Stage::Enrol, None),
                     Question::Organization => (Stage::Organization, None),
                     Question::Consent(asked) => (Stage::Consent, Some(asked)),
-                    Question::Confirm => (Stage::Confirm, None),
+                    Question::Confirm(asked) => (Stage::Confirm, asked),
                 };
                 self.moved()
             }
@@ -103,7 +103,10 @@ impl Open {
         let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
         let signs_out = signs_out_everywhere.then(|| account.clone());
         let granted = grant.clone();
-        let reply = Reply { granted, changes, signs_out, accepts, ..Reply::over(over.clone()) };
+        let device = self.device.as_ref().zip(grant.as_ref());
+        let device = device.map(|(device, grant)| device.approved(grant.clone()));
+        let reply =
+            Reply { granted, changes, signs_out, accepts, device, ..Reply::over(over.clone()) };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         if becomes == SessionEnding::SignedIn {
             decision = sign_in(decision, &person, &session, material, now);
@@ -116,6 +119,9 @@ impl Open {
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
             }
+        }
+        if self.device.is_some() && grant.is_some() {
+            decision = decision.requiring(Requirement::live::<Account>(&*person.account));
         }
         if let (Some(grant), Some(request)) = (grant, request) {
             decision = decision.recording(grant.record("authorization.granted"));

@@ -43,7 +43,16 @@ fn request() -> Request {
 fn seed(request: Option<Request>) -> Seed {
     let (kind, channel) = ("sign_in".to_owned(), Channel::Program);
     let stage = Stage::Identify;
-    Seed { kind, channel, expires_at: LATER, request, stage, signed_in: None, invited: None }
+    Seed {
+        kind,
+        channel,
+        expires_at: LATER,
+        request,
+        stage,
+        signed_in: None,
+        invited: None,
+        user_code: None,
+    }
 }
 
 fn person() -> Person {
@@ -439,6 +448,9 @@ fn looking_changes_nothing() {
     assert!(look.events.is_empty() && flow == Flow::Unborn);
     assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
 }
+
+#[path = "tests_device.rs"]
+mod device;
 
 #[path = "tests_held.rs"]
 mod held;

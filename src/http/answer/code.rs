@@ -28,6 +28,10 @@ pub enum Code {
     RequestUriNotSupported,
     RegistrationNotSupported,
     InvalidRequestUri,
+    // RFC 8628 §3.5
+    AuthorizationPending,
+    SlowDown,
+    ExpiredToken,
     // RFC 7591 §3.2.2
     InvalidRedirectUri,
     InvalidClientMetadata,
@@ -39,7 +43,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 26] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -58,6 +62,9 @@ impl Code {
         Self::RequestUriNotSupported,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
+        Self::AuthorizationPending,
+        Self::SlowDown,
+        Self::ExpiredToken,
         Self::InvalidRedirectUri,
         Self::InvalidClientMetadata,
         Self::InvalidToken,
@@ -85,6 +92,9 @@ impl Code {
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidToken => "invalid_token",

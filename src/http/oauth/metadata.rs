@@ -42,6 +42,7 @@ struct Metadata<'a> {
     userinfo_endpoint: String,
     jwks_uri: String,
     pushed_authorization_request_endpoint: String,
+    device_authorization_endpoint: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +80,7 @@ fn document(issuer: &str, registration: bool) -> String {
         userinfo_endpoint: at(routes::USERINFO),
         jwks_uri: at(routes::JWKS),
         pushed_authorization_request_endpoint: at(routes::PAR),
+        device_authorization_endpoint: at(routes::DEVICE),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
         registration_endpoint: registration.then(|| at(routes::REGISTER)),

@@ -95,8 +95,8 @@ async fn begin(
     let steps_up = signed_in.as_ref().is_some_and(|signed_in| signed_in.wanted.is_some());
     let kind = if steps_up { STEP_UP } else { SIGN_IN };
     let (kind, expires_at) = (kind.to_owned(), expiry(app));
-    let (request, stage) = (Some(request), Stage::Identify);
-    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited: None };
+    let (request, stage, invited, user_code) = (Some(request), Stage::Identify, None, None);
+    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited, user_code };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
