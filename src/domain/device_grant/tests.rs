@@ -167,7 +167,7 @@ fn after(command: &Command) -> DeviceGrant {
 #[test]
 fn an_approval_bears_the_family_whose_code_is_the_device_code() {
     let pending = DeviceGrant::Pending(Box::new(waiting()));
-    let decision = pending.decide(&approve("tv"), NOW + Duration::from_secs(60));
+    let decision = pending.decide(&approve("tv"), NOW + Duration::from_mins(1));
     let [birth] = &decision.effects.births[..] else { panic!("one family") };
     assert_eq!((birth.kind, birth.id.as_str()), (TokenFamily::KIND, "g"));
     assert_eq!(birth.live_until, END, "it is redeemed while the device code lives");

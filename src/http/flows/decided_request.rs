@@ -4,6 +4,7 @@ use super::{ending::Asking, opened::Opened, problems::CLIENT_CHANGED};
 use crate::{
     domain::{
         authorization::{AuthorizationFacts, Request},
+        client::KnownClient,
         flow::EnteredDevice,
     },
     http::{
@@ -46,7 +47,7 @@ impl<'a> DecidedRequest<'a> {
             Self::Device(device) => {
                 let wanted = &device.request.wanted;
                 let seen = app.clients.look_if(anew, &wanted.client_id).await?;
-                let may_ask = seen.machine.known().map(|client| client.may_ask_by_device());
+                let may_ask = seen.machine.known().map(KnownClient::may_ask_by_device);
                 may_ask.and_then(Result::ok).ok_or(CLIENT_CHANGED)?;
                 (wanted, seen, None)
             }
