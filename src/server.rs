@@ -1,12 +1,18 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 use crate::{
-    actors::{ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    backchannel::{LogoutCourier, Means},
+    client_documents::Fetcher,
     clock::SystemClock,
-    crypto::{SystemDice, passkeys::Passkeys},
+    crypto::{
+        PairwiseSubjects, StatementIssuers, SystemDice,
+        passkeys::{AttestationPolicy, Passkeys},
+    },
     domain::{
         Clock, Locale,
         flow::{Goal, Rules},
+        logout::BACKCHANNEL_LOGOUT,
     },
     http::{
         App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
@@ -16,6 +22,7 @@ use crate::{
         router,
     },
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     store::{FaultInjection, NothingFails},
     system::{System, SystemError, SystemOptions},
     transport::{
@@ -69,8 +76,16 @@ pub struct RuntimeOptions {
     pub drain: DrainLimits,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// What fetches the documents of clients.
+    pub client_documents: Fetcher,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
     pub messages: Messages,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
+    /// What calls servers whose URLs clients have registered.
+    pub outbound: Arc<Outbound>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -93,7 +108,14 @@ impl Default for RuntimeOptions {
             drain: DrainLimits::default(),
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            client_documents: Fetcher::default(),
+            attestation: None,
             messages: Messages::default(),
+            statement_issuers: None,
+            outbound: Arc::new(
+                Outbound::new(Policy::default(), Arc::new(SystemResolver))
+                    .expect("only additional authorities can be unusable"),
+            ),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -104,6 +126,16 @@ pub enum Issuer {
     Named(String),
     /// `http://localhost` with the port that was bound.
     Localhost,
+}
+
+impl Issuer {
+    /// Its name, of a server on this port.
+    fn at(self, port: u16) -> String {
+        match self {
+            Self::Named(issuer) => issuer,
+            Self::Localhost => format!("http://localhost:{port}"),
+        }
+    }
 }
 
 /// Where operators find it.
@@ -154,7 +186,11 @@ impl Running {
             drain,
             flows,
             passwords,
+            client_documents,
+            attestation,
             messages,
+            statement_issuers,
+            outbound,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -162,6 +198,7 @@ impl Running {
             messages.speak_for(issuer);
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
+        let logouts = Arc::new(LogoutCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -169,27 +206,22 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: messages.couriers(),
+            couriers: couriers(&messages, &logouts),
             fault_injection,
         });
         let system = Arc::new(system.await?);
         let listeners = listen(&plan.listen).await?;
         let bound = |source| ServerError::Listen { address: plan.listen[0], source };
         let address = listeners[0].local_addr().map_err(bound)?;
-        let issuer = match plan.issuer {
-            Issuer::Named(issuer) => issuer,
-            Issuer::Localhost => format!("http://localhost:{}", address.port()),
-        };
+        let issuer = plan.issuer.at(address.port());
         messages.speak_for(&issuer);
+        logouts.start(means_of_logout(&system, &issuer));
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
-        let channels = Channels {
-            mail: messages.has_mail(),
-            sms: messages.has_sms(),
-            passkeys: Passkeys::new(&issuer, []).is_some(),
-        };
+        let channels = channels(&messages, &issuer);
         let Flows { steps, goals } = flows;
         let steps = steps.served_by(channels);
-        let flow_rules = Arc::new(goals.into_iter().fold(steps.rules(), Rules::with_goal));
+        let rules = steps.rules().attesting(attestation.is_some());
+        let flow_rules = Arc::new(goals.into_iter().fold(rules, Rules::with_goal));
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
@@ -199,10 +231,13 @@ impl Running {
             addresses: addresses.clone(),
             links: plan.links,
             registration: plan.registration,
+            statement_issuers,
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
             passwords,
+            client_documents,
+            attestation,
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),
@@ -279,6 +314,19 @@ impl Running {
     }
 }
 
+/// Everything that carries messages from the outbox.
+fn couriers(messages: &Messages, logouts: &Arc<LogoutCourier>) -> Couriers {
+    let mut couriers = messages.couriers();
+    couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
+    couriers
+}
+
+fn means_of_logout(system: &System, issuer: &str) -> Means {
+    let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
+    let pairwise = PairwiseSubjects::new(system.vault());
+    Means { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
+}
+
 async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     for address in addresses {
@@ -296,6 +344,15 @@ async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerErro
         }
     }
     Ok(listeners)
+}
+
+/// By what people can be written to, and whether they can use passkeys.
+fn channels(messages: &Messages, issuer: &str) -> Channels {
+    Channels {
+        mail: messages.has_mail(),
+        sms: messages.has_sms(),
+        passkeys: Passkeys::new(issuer, []).is_some(),
+    }
 }
 
 async fn operators_listener(wanted: OperatorAddress) -> Result<Option<TcpListener>, ServerError> {

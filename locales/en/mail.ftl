@@ -67,6 +67,12 @@ recovery-started =
     .action = Stop the recovery
     .note = Until the recovery is finished, your account stays as it is.
 
+recovery-issued =
+    .subject = A link to recover your account at { $host } was made
+    .lead = An operator of { $host } has made a link by which your account can be recovered. If you asked for it, you need not do anything here. If you did not, stop it with this link:
+    .action = Stop the recovery
+    .note = Until the link is used, your account stays as it is. It can be used once, for a day.
+
 password-changed =
     .subject = Your password at { $host } was changed
     .lead = The password of your account at { $host } was changed.

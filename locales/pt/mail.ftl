@@ -67,6 +67,12 @@ recovery-started =
     .action = Parar a recuperação
     .note = Até a recuperação terminar, a sua conta fica como está.
 
+recovery-issued =
+    .subject = Foi criado um link para recuperar a sua conta em { $host }
+    .lead = Um operador de { $host } criou um link com que a sua conta pode ser recuperada. Se foi um pedido seu, não precisa de fazer nada aqui. Se não foi, pare a recuperação com este link:
+    .action = Parar a recuperação
+    .note = Até o link ser usado, a sua conta fica como está. Pode ser usado uma só vez, durante um dia.
+
 password-changed =
     .subject = A sua senha em { $host } foi alterada
     .lead = A senha da sua conta em { $host } foi alterada.

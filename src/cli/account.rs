@@ -1,17 +1,18 @@
 //! `porteiro account`: what an operator does to one account.
 
 use super::{
-    Failure, say,
-    settings::{Given, open_workbench},
+    Failure, dev, say,
+    settings::{DEV_FOLDER, Given, open_workbench},
 };
 use crate::{
     config::{Config, Loaded, Origin},
-    domain::Locale,
-    http::routes,
-    provisioning::{self, Invite, Invited, Unlocked},
+    domain::{Locale, invitation::Pending},
+    http::{routes, time::rfc3339},
+    provisioning::{self, Invite, Invited, Recover, RecoveryIssued, Unlocked},
 };
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::Path;
 use url::Url;
 
 #[derive(Debug, Subcommand)]
@@ -26,6 +27,33 @@ pub(super) enum Command {
     },
     /// Invite the holder of an e-mail address into an organization
     Invite(Inviting),
+    /// List the invitations that can still be accepted
+    Invitations {
+        /// Of this organization alone
+        #[arg(long, value_name = "SLUG")]
+        organization: Option<String>,
+        /// One JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Withdraw an invitation
+    Uninvite {
+        /// Its id, as `invite` and `invitations` print it
+        // It is drawn, and may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
+        id: String,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a link by which the person of an account can recover it, whatever they have lost
+    Recover {
+        /// The e-mail address of the account
+        email: String,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -50,6 +78,11 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     match command {
         Command::Unlock { email, json } => unlock(&email, json, given).await,
         Command::Invite(inviting) => invite(inviting, given).await,
+        Command::Invitations { organization, json } => {
+            invitations(organization.as_deref(), json, given).await
+        }
+        Command::Uninvite { id, json } => uninvite(&id, json, given).await,
+        Command::Recover { email, json } => recover(&email, json, given).await,
     }
 }
 
@@ -73,13 +106,9 @@ async fn unlock(email: &str, json: bool, given: Given) -> Result<(), Failure> {
 async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
     let Inviting { email, organization, roles, administrator, json } = inviting;
     let loaded = given.load(&["store.url", "keys.dir"])?;
-    let page = page(&loaded)?;
-    let link = |token: &str| {
-        let mut page = page.clone();
-        page.query_pairs_mut().append_pair("token", token);
-        page.to_string()
-    };
-    let mails = loaded.config.mail.transport.is_some() || is_development(&loaded);
+    let page = page(&loaded, loaded.config.links.invitation.as_ref(), routes::SIGN_UP)?;
+    let link = |token: &str| with_query(&page, "token", token);
+    let mails = mails(&loaded);
     let workbench = open_workbench(&loaded).await?;
     let asked = Invite {
         email: &email,
@@ -96,12 +125,85 @@ async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
         say(&json!({ "id": id, "link": *link }).to_string())?;
         return Ok(());
     }
-    let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
-    say(&format!("+ invited {email} into {organization} ({roles}): {id}"))?;
+    say(&format!("+ invited {email} into {organization} ({}): {id}", listed(&roles)))?;
     if !mails {
         say("Mail is not configured: hand over this link, which is good for seven days:")?;
         say(&link)?;
     }
+    Ok(())
+}
+
+async fn invitations(organization: Option<&str>, json: bool, given: Given) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let found = provisioning::invitations(&workbench, organization).await;
+    workbench.close().await;
+    let found = found?;
+    if json {
+        let shown = found.iter().map(|(id, pending)| {
+            json!({
+                "id": id,
+                "email": pending.email,
+                "organization": pending.organization,
+                "roles": pending.roles,
+                "created_at": rfc3339(pending.created_at),
+                "expires_at": rfc3339(pending.expires_at),
+            })
+        });
+        say(&Value::Array(shown.collect()).to_string())?;
+        return Ok(());
+    }
+    for (id, Pending { email, organization, roles, expires_at, .. }) in &found {
+        let (roles, until) = (listed(roles), rfc3339(*expires_at));
+        say(&format!("{id} {email} into {organization} ({roles}), until {until}"))?;
+    }
+    if found.is_empty() {
+        say("There is no invitation that can be accepted.")?;
+    }
+    Ok(())
+}
+
+async fn uninvite(id: &str, json: bool, given: Given) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let withdrawn = provisioning::uninvite(&workbench, id).await;
+    workbench.close().await;
+    let Pending { email, organization, .. } = withdrawn?;
+    if json {
+        let said = json!({ "id": id, "email": email, "organization": organization });
+        say(&said.to_string())?;
+    } else {
+        say(&format!("- withdrew the invitation of {email} into {organization}: {id}"))?;
+    }
+    Ok(())
+}
+
+async fn recover(email: &str, json: bool, given: Given) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let page = page(&loaded, loaded.config.links.recovery.as_ref(), routes::RESET_PASSWORD)?;
+    let mails = mails(&loaded);
+    let asked = Recover {
+        email,
+        link: &|token| with_query(&page, "token", token),
+        stop: &|token| with_query(&page, "stop", token),
+        mail: mails.then_some(locale(&loaded.config)),
+    };
+    let workbench = open_workbench(&loaded).await?;
+    let issued = provisioning::recover(&workbench, &asked).await;
+    workbench.close().await;
+    let RecoveryIssued { account, link, expires_at } = issued?;
+    let until = rfc3339(expires_at);
+    if json {
+        let said = json!({ "account": account, "url": *link, "expires_at": until });
+        say(&said.to_string())?;
+        return Ok(());
+    }
+    say(&format!("~ account {account} can be recovered once, until {until}"))?;
+    if !mails {
+        say("Mail is not configured: the person is not told, and cannot stop it.")?;
+    }
+    say("Make sure who asks, and hand over this link; it is not shown again:")?;
+    say(&link)?;
     Ok(())
 }
 
@@ -114,20 +216,34 @@ fn is_development(loaded: &Loaded) -> bool {
     loaded.origin("store.url").is_some_and(|origin| *origin == Origin::Dev)
 }
 
-/// The page on which an invitation is accepted.
-fn page(loaded: &Loaded) -> Result<Url, Failure> {
-    let config = &loaded.config;
-    if let Some(page) = &config.links.invitation {
+/// Tells whether people get mail from this installation.
+fn mails(loaded: &Loaded) -> bool {
+    loaded.config.mail.transport.is_some() || is_development(loaded)
+}
+
+fn listed(roles: &[String]) -> String {
+    if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") }
+}
+
+fn with_query(page: &Url, name: &str, token: &str) -> String {
+    let mut page = page.clone();
+    page.query_pairs_mut().append_pair(name, token);
+    page.to_string()
+}
+
+/// The page that a link leads to: the one of `[links]`, or the installation's own.
+fn page(loaded: &Loaded, own: Option<&Url>, path: &str) -> Result<Url, Failure> {
+    if let Some(page) = own {
         return Ok(page.clone());
     }
-    let issuer = match &config.issuer {
-        Some(issuer) => issuer.as_str(),
-        None if is_development(loaded) => "http://localhost:8080",
+    let issuer = match &loaded.config.issuer {
+        Some(issuer) => issuer.clone(),
+        None if is_development(loaded) => dev::issuer(Path::new(DEV_FOLDER)),
         None => {
-            let why = "issuer is not set: the link of an invitation leads there";
+            let why = "issuer is not set: the link leads there";
             return Err(Failure::Configuration(vec![why.to_owned()]));
         }
     };
-    let page = Url::parse(&format!("{issuer}{}", routes::SIGN_UP));
+    let page = Url::parse(&format!("{issuer}{path}"));
     page.map_err(|error| Failure::Configuration(vec![format!("issuer: {error}")]))
 }

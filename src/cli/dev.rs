@@ -3,8 +3,9 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, dev_store, lifetimes, links, password_options, password_policy, rates,
-        read_folder, runtime_options, sign_up, workbench_at,
+        DEV_FOLDER, Given, attestation, client_documents, dev_store, lifetimes, links,
+        outbound_client, password_options, password_policy, rates, read_folder, runtime_options,
+        sign_up, statement_issuers, workbench_at,
     },
 };
 use crate::{
@@ -32,6 +33,8 @@ use std::{
 const DEMO_CLIENT: &str = "demo-service";
 const DEMO_ACCOUNT: &str = "ana@demo.test";
 const DEMO_FILE: &str = "demo.toml";
+/// Says where the server was last started, for commands that print links to it.
+const ISSUER_FILE: &str = "issuer";
 
 #[derive(Debug, Args)]
 pub(super) struct Dev {
@@ -57,6 +60,7 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
     let mut signals = serve::Signals::listen()?;
     let starting = Box::pin(start(&loaded, folder));
     let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
+    note_issuer(folder, &running.issuer)?;
     welcome(&running, folder)?;
     signals.serve(running).await
 }
@@ -66,6 +70,14 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     let mut runtime_options = runtime_options(config);
     runtime_options.passwords =
         password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.client_documents =
+        client_documents(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.attestation =
+        attestation(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.statement_issuers =
+        statement_issuers(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.outbound =
+        outbound_client(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");
@@ -111,6 +123,18 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         }
         other => serve::refused(other, &store),
     })
+}
+
+fn note_issuer(folder: &Path, issuer: &str) -> Result<(), Failure> {
+    let path = folder.join(ISSUER_FILE);
+    std::fs::write(&path, format!("{issuer}\n")).map_err(|error| unusable(&path, &error))
+}
+
+/// Returns the issuer of the development server that was last started here.
+pub(super) fn issuer(folder: &Path) -> String {
+    let noted = std::fs::read_to_string(folder.join(ISSUER_FILE)).unwrap_or_default();
+    let port = noted.trim().strip_prefix("http://localhost:").and_then(|port| port.parse().ok());
+    format!("http://localhost:{}", port.unwrap_or(8080_u16))
 }
 
 /// Makes the keys of a new installation, all of them or none: beside their place, and then moved.

@@ -5,8 +5,8 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        Given, cannot_start, lifetimes, links, no_store, password_options, rates, runtime_options,
-        sign_up,
+        Given, attestation, cannot_start, client_documents, lifetimes, links, no_store,
+        outbound_client, password_options, rates, runtime_options, sign_up, statement_issuers,
     },
     unsupported_settings,
 };
@@ -83,12 +83,18 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
     let mut runtime_options = runtime_options(&config);
-    match password_options(&config) {
-        Ok(passwords) => runtime_options.passwords = passwords,
-        // A file that is not there may have been named already.
-        Err(reason) if reasons.contains(&reason) => {}
-        Err(reason) => reasons.push(reason),
-    }
+    // A file that is not there may have been named already.
+    let mut fault = |reason: String| {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    };
+    password_options(&config).map_or_else(&mut fault, |set| runtime_options.passwords = set);
+    client_documents(&config).map_or_else(&mut fault, |set| runtime_options.client_documents = set);
+    attestation(&config).map_or_else(&mut fault, |set| runtime_options.attestation = set);
+    statement_issuers(&config)
+        .map_or_else(&mut fault, |set| runtime_options.statement_issuers = set);
+    outbound_client(&config).map_or_else(&mut fault, |set| runtime_options.outbound = set);
     match Messages::configured(&config, Arc::new(SystemClock), None) {
         Ok(messages) => runtime_options.messages = messages,
         Err(faults) => {

@@ -3,18 +3,20 @@
 use super::{Failure, chain};
 use crate::{
     breach::{BreachCheck, FileFault, HashFile, RangeServer},
+    client_documents::Fetcher,
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
-        SharedVault, SystemDice,
+        SharedVault, StatementIssuers, SystemDice,
         keys::{DevKeys, Fault, Folder},
+        passkeys::AttestationPolicy,
     },
     domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
     http::{
         self, PasswordOptions,
         limits::{pace::Rates, purpose::Purpose},
     },
-    outbound::{self, SystemResolver},
+    outbound::{Outbound, Policy as OutboundPolicy, SystemResolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -218,7 +220,7 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     let breach_check = match &config.password.breach_check {
         config::BreachCheck::Off => BreachCheck::Off,
         config::BreachCheck::Range(url) => {
-            let server = RangeServer::new(url.clone(), outbound(config)?, Arc::new(SystemResolver));
+            let server = RangeServer::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
             let server = server.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))?;
             BreachCheck::Range(Box::new(server))
         }
@@ -235,8 +237,42 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     Ok(PasswordOptions { policy: Policy::new(config.password.min_length), breach_check })
 }
 
+/// What fetches the documents of clients; says why that cannot be.
+pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
+    let fetcher = Fetcher::new(policy(config)?, Arc::new(SystemResolver));
+    fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
+/// Whose attestation of passkeys counts; says why the certificates cannot be used.
+pub(super) fn attestation(config: &Config) -> Result<Option<AttestationPolicy>, String> {
+    const SETTING: &str = "passkeys.attestation";
+    let config::PasskeyRules { attestation, attestation_aaguids } = &config.passkeys;
+    let config::Attestation::File(path) = attestation else { return Ok(None) };
+    let pem = std::fs::read(path)
+        .map_err(|error| format!("{SETTING}: {}", config::unreadable(path, &error)))?;
+    let policy = AttestationPolicy::read(&pem, attestation_aaguids.clone());
+    policy.map(Some).map_err(|fault| format!("{SETTING}: {}: {fault}", path.display()))
+}
+
+/// Whose software statements count; says why their keys cannot be read.
+pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, String> {
+    const SETTING: &str = "registration.software_statement_keys";
+    let Some(path) = &config.registration.software_statement_keys else { return Ok(None) };
+    let file = std::fs::read(path)
+        .map_err(|error| format!("{SETTING}: {}", config::unreadable(path, &error)))?;
+    let issuers = StatementIssuers::parse(&file)
+        .map_err(|fault| format!("{SETTING}: {} {fault}", path.display()))?;
+    Ok(Some(Arc::new(issuers)))
+}
+
+/// What calls servers whose URLs clients have registered; says why an authority cannot be used.
+pub(super) fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
+    let client = Outbound::new(policy(config)?, Arc::new(SystemResolver));
+    client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
 /// Which hosts may be called, and which authorities are trusted there.
-fn outbound(config: &Config) -> Result<outbound::Policy, String> {
+fn policy(config: &Config) -> Result<OutboundPolicy, String> {
     let config::Outbound { allow_private_networks, extra_ca } = &config.outbound;
     let read = |path: &PathBuf| {
         std::fs::read(path)
@@ -244,7 +280,7 @@ fn outbound(config: &Config) -> Result<outbound::Policy, String> {
     };
     let extra_ca = extra_ca.as_ref().map(read).transpose()?;
     let allow_private_networks = *allow_private_networks;
-    Ok(outbound::Policy { allow_private_networks, extra_ca, ..outbound::Policy::default() })
+    Ok(OutboundPolicy { allow_private_networks, extra_ca, ..OutboundPolicy::default() })
 }
 
 /// Lifetimes, as the endpoints take them.

@@ -39,6 +39,10 @@ fn missing_files(loaded: &Loaded) -> Vec<String> {
         ("tls.cert", cert),
         ("tls.key", key),
         ("mtls.client_ca", config.mtls.client_ca.as_deref()),
+        (
+            "registration.software_statement_keys",
+            config.registration.software_statement_keys.as_deref(),
+        ),
         ("outbound.extra_ca", config.outbound.extra_ca.as_deref()),
         ("geo.database", config.geo.database.as_deref()),
     ];

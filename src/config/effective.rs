@@ -1,6 +1,8 @@
 //! The configuration in effect, typed, a struct for each of a file's tables.
 
-use super::{BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed};
+use super::{
+    Attestation, BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed,
+};
 use crate::domain::{Locale, Secret};
 use ipnet::IpNet;
 use std::{
@@ -9,6 +11,7 @@ use std::{
     time::Duration,
 };
 use url::Url;
+use uuid::Uuid;
 
 /// Stands for an address until the table's default is put there.
 const UNSET: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
@@ -34,6 +37,7 @@ pub struct Config {
     pub registration: Registration,
     pub password: PasswordRules,
     pub assurance: Assurance,
+    pub passkeys: PasskeyRules,
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
     pub geo: Geo,
@@ -116,6 +120,8 @@ pub struct SignUp {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     pub open: bool,
+    /// A file of trusted issuers of software statements and their keys.
+    pub software_statement_keys: Option<PathBuf>,
 }
 
 /// What a new password must satisfy.
@@ -130,6 +136,14 @@ pub struct PasswordRules {
 pub struct Assurance {
     /// How long a browser is remembered in which a second factor was proved; `None` is off.
     pub remember_device: Option<Duration>,
+}
+
+/// What passkeys are asked for beside a signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PasskeyRules {
+    pub attestation: Attestation,
+    /// The models whose attestation counts; all where there is none.
+    pub attestation_aaguids: Vec<Uuid>,
 }
 
 /// How long things live.
@@ -216,6 +230,7 @@ impl Config {
             registration: Registration::default(),
             password: PasswordRules::default(),
             assurance: Assurance::default(),
+            passkeys: PasskeyRules::default(),
             lifetimes: Lifetimes::default(),
             outbound: Outbound::default(),
             geo: Geo::default(),

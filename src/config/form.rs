@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 use url::{Host, Url};
+use uuid::Uuid;
 
 /// A parsed value, or what it is not: words that follow the value in a sentence and do not quote it.
 pub(super) type Parsed<T> = Result<T, String>;
@@ -120,13 +121,25 @@ pub(super) fn address(given: &Given) -> Parsed<SocketAddr> {
     text(given)?.parse().map_err(|_| "is not an address like 127.0.0.1:8443".to_owned())
 }
 
+/// The members of a list, which a variable separates by commas.
+fn members(given: &Given) -> Option<Vec<&str>> {
+    match &given.raw {
+        Raw::List(list) => Some(list.iter().map(String::as_str).collect()),
+        Raw::Text(text) if text.trim().is_empty() => Some(Vec::new()),
+        Raw::Text(text) => Some(text.split(',').map(str::trim).collect()),
+        Raw::Flag(_) | Raw::Number(_) => None,
+    }
+}
+
+/// Models of authenticators, as their makers and the FIDO Alliance write them.
+pub(super) fn aaguids(given: &Given) -> Parsed<Vec<Uuid>> {
+    let wrong = || "is not a list of AAGUIDs like cb69481e-8ff7-4039-93ec-0a2729a154a8".to_owned();
+    let members = members(given).ok_or_else(wrong)?;
+    members.into_iter().map(|text| Uuid::try_parse(text).map_err(|_| wrong())).collect()
+}
+
 pub(super) fn networks(given: &Given) -> Parsed<Vec<IpNet>> {
-    let members: Vec<&str> = match &given.raw {
-        Raw::List(list) => list.iter().map(String::as_str).collect(),
-        Raw::Text(text) if text.trim().is_empty() => Vec::new(),
-        Raw::Text(text) => text.split(',').map(str::trim).collect(),
-        Raw::Flag(_) | Raw::Number(_) => return Err("is not a list of networks".to_owned()),
-    };
+    let members = members(given).ok_or_else(|| "is not a list of networks".to_owned())?;
     let network = |text: &str| {
         let whole = text.parse::<IpNet>().map(|network| network.trunc());
         whole.or_else(|_| text.parse::<IpAddr>().map(IpNet::from))

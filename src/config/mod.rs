@@ -32,7 +32,7 @@ pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
     Assurance, Config, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator, Outbound,
-    PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
+    PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
 };
 pub use file::{read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};
@@ -42,7 +42,9 @@ pub use origin::Origin;
 pub use refusal::Refusal;
 pub use section::Section;
 pub use settings::{Effect, SETTINGS, Secrecy, Setting};
-pub use transport::{BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp};
+pub use transport::{
+    Attestation, BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp,
+};
 
 #[cfg(test)]
 mod tests;

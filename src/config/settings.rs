@@ -3,15 +3,15 @@
 //! A new setting is a row here and the field of [`Config`] that it lands in.
 
 use super::{
-    BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
+    Attestation, BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
     form::{self, Parsed},
     layers::Given,
     mask,
 };
 use crate::domain::Secret;
 use Form::{
-    Address, Count, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds, StoreUrl, Text,
-    Url, Word,
+    Aaguids, Address, Count, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds,
+    StoreUrl, Text, Url, Word,
 };
 use ipnet::IpNet;
 use serde_json::{Value, json};
@@ -40,6 +40,8 @@ pub(super) enum Form {
     Address(Field<SocketAddr>),
     OptionalAddress(Field<Option<SocketAddr>>),
     Networks(Field<Vec<IpNet>>),
+    /// Models of authenticators.
+    Aaguids(Field<Vec<uuid::Uuid>>),
     /// In a file, relative to that file's folder.
     Path(Field<Option<PathBuf>>),
     Url(Field<Option<url::Url>>),
@@ -111,6 +113,10 @@ impl Setting {
             Networks(field) => {
                 let networks = land(field(config), form::networks(given)?);
                 networks.iter().map(ToString::to_string).collect()
+            }
+            Aaguids(field) => {
+                let models = land(field(config), form::aaguids(given)?);
+                models.iter().map(ToString::to_string).collect()
             }
             Path(field) => json!(field(config).insert(form::path(given)?).to_string_lossy()),
             StoreUrl(field) => {
@@ -230,6 +236,8 @@ pub const SETTINGS: &[Setting] = &[
         "how hard a sign-up is for a program: bits of a hash, 0 to 24; 20 takes about a second"),
     row("registration.open", Flag(|c| &mut c.registration.open), "true",
         "clients may register without credentials (RFC 7591)"),
+    unset("registration.software_statement_keys", Path(|c| &mut c.registration.software_statement_keys),
+        "a file of issuers whose software statements count, {issuer: {\"keys\": […]}}"),
     row("password.min_length", Number(|c| &mut c.password.min_length), "15",
         "characters a password has at least, 8 to 128"),
     row("password.breach_check",
@@ -237,6 +245,11 @@ pub const SETTINGS: &[Setting] = &[
         "off, https://…/range/ or file:///hashes.txt"),
     row("assurance.remember_device_days", Days(|c| &mut c.assurance.remember_device), "0",
         "days for which a browser is not asked for a second factor again, 90 at most; 0 is off"),
+    row("passkeys.attestation",
+        Word(|c, text| { c.passkeys.attestation = Attestation::parse(&text)?; Ok(()) }), "off",
+        "off, or file:///roots.pem: makers whose hardware keys are aal3"),
+    row("passkeys.attestation_aaguids", Aaguids(|c| &mut c.passkeys.attestation_aaguids), "",
+        "the models of theirs that count; all where there is none"),
     row("lifetimes.authorization_code", Seconds(|c| &mut c.lifetimes.authorization_code), "60",
         "an authorization code, 600 at most"),
     row("lifetimes.access_token", Seconds(|c| &mut c.lifetimes.access_token), "300", "an access token"),

@@ -55,6 +55,25 @@ pub enum BreachCheck {
     File(PathBuf),
 }
 
+/// Whose attestation of passkeys is believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Attestation {
+    #[default]
+    Off,
+    /// The certificates of makers of authenticators, PEM.
+    File(PathBuf),
+}
+
+impl Attestation {
+    pub(super) fn parse(text: &str) -> Parsed<Self> {
+        match text.split_once(':') {
+            None if text == "off" => Ok(Self::Off),
+            Some(("file", _)) => form::file_url(text).map(Self::File),
+            _ => Err("is neither off nor file:///roots.pem".to_owned()),
+        }
+    }
+}
+
 /// Who mail is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mailbox {

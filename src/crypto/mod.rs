@@ -5,9 +5,12 @@
 //! draws by itself: randomness is given as [`Dice`].
 
 mod base32;
+mod client_keys;
+mod jws;
 pub mod keys;
 mod mac;
 mod opaque;
+mod pairwise;
 pub mod passkeys;
 pub mod password;
 mod pseudonym;
@@ -16,19 +19,25 @@ mod recovery_codes;
 mod secret_key;
 mod shared_vault;
 mod signer;
+mod statements;
 mod totp;
 mod vault;
 mod verifier;
 
 pub use base32::{decode_base32, encode_base32};
+pub use client_keys::{ClientKeys, Unverified};
+pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;
-pub use opaque::{Genuine, Minted, OpaqueKind, draw_id};
+pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, id_of_uuid, uuid_of_id};
+pub use pairwise::PairwiseSubjects;
 pub use pseudonym::Pseudonyms;
+use random::uuid_text;
 pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
 pub use recovery_codes::{RecoveryCode, draw_recovery_codes, hash_recovery_codes};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
 pub use signer::{SignError, Signer};
+pub use statements::{BadIssuers, BadStatement, StatementIssuers};
 pub use totp::{TotpEnrolment, draw_totp_secret, matching_step};
 pub use vault::{Unsealable, Vault};
 pub use verifier::{NotOurs, Verifiers};

@@ -8,7 +8,7 @@
 //! without a lookup. The MAC tells, without reading a row, that this was once issued; whether it is
 //! good is for its owner to say, who compares the hash of the random bits.
 
-use super::{Dice, Vault, draw_text};
+use super::{Dice, Vault, draw_text, uuid_text};
 use crate::domain::Fingerprint;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
@@ -21,6 +21,10 @@ pub enum OpaqueKind {
     Session,
     Invitation,
     DeviceCode,
+    /// Lets a person recover an account.
+    RecoveryLink,
+    /// Voids such a link.
+    RecoveryStop,
 }
 
 /// A new token: its text is seen once, its fingerprint is kept.
@@ -50,6 +54,8 @@ impl OpaqueKind {
             Self::Session => "pss_",
             Self::Invitation => "piv_",
             Self::DeviceCode => "pdc_",
+            Self::RecoveryLink => "prl_",
+            Self::RecoveryStop => "prs_",
         }
     }
 
@@ -85,6 +91,24 @@ pub fn draw_id(dice: &dyn Dice) -> String {
     draw_text(dice, ID_BYTES)
 }
 
+/// Returns the id that tokens lead to an entity by which has a UUID; nothing where it has none.
+pub fn id_of_uuid(uuid: &str) -> Option<String> {
+    let groups = [8, 4, 4, 4, 12];
+    if !uuid.split('-').map(str::len).eq(groups) {
+        return None;
+    }
+    let bytes = u128::from_str_radix(&uuid.replace('-', ""), 16).ok()?.to_be_bytes();
+    let id = URL_SAFE_NO_PAD.encode(bytes);
+    // What is not written as we write it is not the name of an entity.
+    (uuid_of_id(&id).as_deref() == Some(uuid)).then_some(id)
+}
+
+/// Returns the UUID that [`id_of_uuid`] was given.
+pub fn uuid_of_id(id: &str) -> Option<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok()?;
+    Some(uuid_text(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,13 +118,29 @@ mod tests {
         Vault::new(SecretKey::new(&[byte; 32]), Vec::new())
     }
 
-    const ALL: [OpaqueKind; 5] = [
+    const ALL: [OpaqueKind; 7] = [
         OpaqueKind::AuthorizationCode,
         OpaqueKind::RefreshToken,
         OpaqueKind::Session,
         OpaqueKind::Invitation,
         OpaqueKind::DeviceCode,
+        OpaqueKind::RecoveryLink,
+        OpaqueKind::RecoveryStop,
     ];
+
+    #[test]
+    fn a_uuid_is_read_back_from_the_id_of_its_tokens() {
+        for _ in 0..10 {
+            let uuid = crate::crypto::draw_uuid(&SystemDice);
+            let id = id_of_uuid(&uuid).unwrap();
+            assert_eq!((id.len(), uuid_of_id(&id)), (ID, Some(uuid.clone())));
+            assert_eq!(id_of_uuid(&uuid.to_uppercase()), None);
+        }
+        for wrong in ["", "ana", "0-0-0-0-0", "+0000000-0000-0000-0000-000000000000"] {
+            assert_eq!(id_of_uuid(wrong), None, "{wrong}");
+        }
+        assert_eq!(uuid_of_id("AAAA"), None);
+    }
 
     #[test]
     fn what_was_minted_is_read_as_its_own_kind_alone() {

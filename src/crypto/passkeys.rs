@@ -9,10 +9,15 @@
 //! that the authenticator has verified its user.
 
 mod answer;
+mod attestation;
 
 pub use answer::Presented;
+pub use attestation::{AttestationFault, AttestationPolicy};
 
-use crate::domain::account::{Passkey, PasskeyUse};
+use crate::domain::{
+    account::{Passkey, PasskeyUse},
+    assurance::Worth,
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 use url::Url;
@@ -24,7 +29,7 @@ use webauthn_rs::{
         PasskeyRegistration, PublicKeyCredential, RegisterPublicKeyCredential, WebauthnError,
     },
 };
-use webauthn_rs_proto::ResidentKeyRequirement;
+use webauthn_rs_proto::{AttestationConveyancePreference, ResidentKeyRequirement};
 
 /// How many bytes a credential id has at most (WebAuthn §7.1, step 25).
 const LONGEST_ID: usize = 1_023;
@@ -34,6 +39,8 @@ pub struct Passkeys {
     library: Webauthn,
     /// The issuer's and those of pages that may use its passkeys, each once.
     origins: Vec<String>,
+    /// `None` where no passkey is asked for an attestation.
+    attestation: Option<AttestationPolicy>,
 }
 
 /// The first half of a ceremony.
@@ -91,7 +98,17 @@ impl Passkeys {
                 origins.push(origin);
             }
         }
-        Some(Self { library: builder.build().ok()?, origins })
+        Some(Self { library: builder.build().ok()?, origins, attestation: None })
+    }
+
+    /// Says whose attestation counts; without one none is asked for.
+    pub fn believing(self, attestation: Option<AttestationPolicy>) -> Self {
+        Self { attestation, ..self }
+    }
+
+    /// Tells whether passkeys are asked for an attestation.
+    pub fn asks_for_attestation(&self) -> bool {
+        self.attestation.is_some()
     }
 
     /// Lists the origins whose pages may use passkeys of this issuer; its own comes first.
@@ -161,6 +178,10 @@ impl Passkeys {
             wanted.require_resident_key = true;
             wanted.resident_key = Some(ResidentKeyRequirement::Required);
         }
+        if self.attestation.is_some() {
+            // A passkey that does not attest is registered all the same, and is worth less.
+            options.public_key.attestation = Some(AttestationConveyancePreference::Direct);
+        }
         Ok(Ceremony {
             options: serde_json::to_value(options)?,
             state: serde_json::to_value(state)?,
@@ -183,15 +204,36 @@ impl Passkeys {
         if credential.cred_id.as_slice().len() > LONGEST_ID {
             return Err(PasskeyError::Malformed("the credential id is too long"));
         }
+        let attested = self.is_attested(&credential);
         Ok(Passkey {
             id: URL_SAFE_NO_PAD.encode(&credential.cred_id),
             name: Passkey::named(name),
             verifier: verifier_value,
             backup_eligible: credential.backup_eligible,
             backed_up: credential.backup_state,
-            attested: false,
+            attested,
             last_used_at: None,
         })
+    }
+
+    /// Says what a use of this passkey proves.
+    ///
+    /// An attestation is verified again: a maker or a model that is not believed any more counts for
+    /// nothing at the next use.
+    pub fn worth(&self, passkey: &Passkey) -> Worth {
+        let attests = || {
+            let verifier = serde_json::from_value::<Verifier>(passkey.verifier.clone());
+            verifier.is_ok_and(|verifier| self.is_attested(&Credential::from(verifier)))
+        };
+        match passkey {
+            Passkey { backup_eligible: true, .. } => Worth::PASSKEY,
+            Passkey { attested: true, .. } if attests() => Worth::ATTESTED_PASSKEY,
+            _ => Worth::DEVICE_PASSKEY,
+        }
+    }
+
+    fn is_attested(&self, credential: &Credential) -> bool {
+        self.attestation.as_ref().is_some_and(|policy| policy.vouches_for(credential))
     }
 }
 

@@ -42,6 +42,11 @@ pub fn draw_uuid(dice: &dyn Dice) -> String {
     let mut bytes = draw::<16>(dice);
     bytes[6] = (bytes[6] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    uuid_text(bytes)
+}
+
+/// Writes a UUID.
+pub(super) fn uuid_text(bytes: [u8; 16]) -> String {
     let digits = format!("{:032x}", u128::from_be_bytes(bytes));
     let group = |from: usize, to: usize| &digits[from..to];
     [group(0, 8), group(8, 12), group(12, 16), group(16, 20), group(20, 32)].join("-")

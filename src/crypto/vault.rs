@@ -49,7 +49,7 @@ pub enum Unsealable {
 }
 
 impl Vault {
-    /// Seals under `current`; `former` keys only open.
+    /// Seals under `current`; `former` keys only open, the newest first.
     pub fn new(current: SecretKey, former: Vec<SecretKey>) -> Self {
         let all = std::iter::once(&current).chain(&former);
         let opaque = all.map(|key| MacKey::derive(key, "opaque token")).collect();
@@ -113,6 +113,12 @@ impl Vault {
     /// Derives the key under which new tags for `purpose` are made.
     pub fn mac_key(&self, purpose: &'static str) -> MacKey {
         MacKey::derive(&self.keys.current, purpose)
+    }
+
+    /// Derives the key for `purpose` that stays the same while the oldest secret key is kept.
+    pub fn lasting_mac_key(&self, purpose: &'static str) -> MacKey {
+        let oldest = self.keys.former.last().unwrap_or(&self.keys.current);
+        MacKey::derive(oldest, purpose)
     }
 
     /// Derives the key for `purpose` that descends from the secret key `kid`, while it is kept.

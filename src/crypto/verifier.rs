@@ -7,14 +7,16 @@ use aws_lc_rs::signature::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The published keys, ready to verify.
 #[derive(Clone, Default)]
 pub struct Verifiers(BTreeMap<String, (SigningAlgorithm, Key)>);
 
+/// A public key, for one algorithm.
 #[derive(Clone)]
-enum Key {
+pub(super) enum Key {
     Rsa { n: Vec<u8>, e: Vec<u8>, parameters: &'static RsaParameters },
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
@@ -36,12 +38,35 @@ struct Header<'a> {
 
 impl<'a> FromIterator<&'a PublicKey> for Verifiers {
     fn from_iter<I: IntoIterator<Item = &'a PublicKey>>(keys: I) -> Self {
-        let read = |key: &PublicKey| Some((key.kid.clone(), (key.algorithm, Key::read(key)?)));
+        let read = |key: &PublicKey| {
+            let read = Key::read(key.algorithm, &key.public_jwk)?;
+            Some((key.kid.clone(), (key.algorithm, read)))
+        };
         Self(keys.into_iter().filter_map(read).collect())
     }
 }
 
 impl Verifiers {
+    /// Reads the public keys of another party: each has a `kid`, and tells its algorithm by `alg` or by
+    /// its type. One that cannot be used refuses all of them.
+    pub fn of_others(keys: &[Value]) -> Option<Self> {
+        let read = |jwk: &Value| {
+            let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+            let algorithm = match (text("alg"), text("kty")?, text("crv")) {
+                (Some(name), _, _) => SigningAlgorithm::by_name(name)?,
+                (None, "EC", Some("P-256")) => SigningAlgorithm::Es256,
+                (None, "OKP", Some("Ed25519")) => SigningAlgorithm::EdDsa,
+                _ => return None,
+            };
+            Some((text("kid")?.to_owned(), (algorithm, Key::read(algorithm, jwk)?)))
+        };
+        keys.iter().map(read).collect::<Option<_>>().map(Self)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the claims of a token of this type that one of these keys signed.
     ///
     /// Says nothing of time, issuer or revocation.
@@ -61,28 +86,23 @@ impl Verifiers {
 }
 
 impl Key {
-    fn read(key: &PublicKey) -> Option<Self> {
-        let member = |name: &str| decode(key.public_jwk.get(name)?.as_str()?).ok();
-        Some(match key.algorithm {
-            SigningAlgorithm::Rs256 => Self::Rsa {
-                n: member("n")?,
-                e: member("e")?,
-                parameters: &RSA_PKCS1_2048_8192_SHA256,
-            },
-            SigningAlgorithm::Ps256 => Self::Rsa {
-                n: member("n")?,
-                e: member("e")?,
-                parameters: &RSA_PSS_2048_8192_SHA256,
-            },
+    /// Reads the members of a public JWK (RFC 7518 §6, RFC 8037 §2); how long they are is not judged.
+    pub(super) fn read(algorithm: SigningAlgorithm, jwk: &Value) -> Option<Self> {
+        let member = |name: &str| decode(jwk.get(name)?.as_str()?).ok();
+        let rsa = |parameters| Some(Self::Rsa { n: member("n")?, e: member("e")?, parameters });
+        match algorithm {
+            SigningAlgorithm::Rs256 => rsa(&RSA_PKCS1_2048_8192_SHA256),
+            SigningAlgorithm::Ps256 => rsa(&RSA_PSS_2048_8192_SHA256),
             SigningAlgorithm::Es256 => {
                 // Uncompressed: 0x04, then both coordinates (RFC 7518 §6.2.1).
-                Self::P256([&[4], member("x")?.as_slice(), member("y")?.as_slice()].concat())
+                let point = [&[4], member("x")?.as_slice(), member("y")?.as_slice()].concat();
+                Some(Self::P256(point))
             }
-            SigningAlgorithm::EdDsa => Self::Ed25519(member("x")?),
-        })
+            SigningAlgorithm::EdDsa => member("x").map(Self::Ed25519),
+        }
     }
 
-    fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NotOurs> {
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NotOurs> {
         let verified = match self {
             Self::Rsa { n, e, parameters } => {
                 RsaPublicKeyComponents { n, e }.verify(parameters, message, signature)
@@ -107,7 +127,7 @@ mod tests {
     use super::*;
     use crate::crypto::signer::tests::signers;
     use crate::domain::{Timestamp, signing_keys::KeyState};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn published(signer: &crate::crypto::Signer) -> PublicKey {
         let observed = signer.observed();

@@ -10,7 +10,9 @@
 //! | known | set recovery codes | known; the set before is void | |
 //! | known | issue recovery codes | known, with a set | there are unused ones |
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
-//! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled |
+//! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled; a link that is not the account's |
+//! | known | issue a recovery link | known; the link before is void | |
+//! | known | stop a recovery link | known, without one | it is another one's, or none |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
 //! again must not undo what the person has changed since. The normalised address is the account's
@@ -22,6 +24,7 @@ mod credentials;
 mod email;
 mod passkey;
 mod profile;
+mod recovery_link;
 mod shape;
 
 pub use claim_fault::{ClaimFault, ClaimProblem};
@@ -32,10 +35,11 @@ pub use credentials::{
 pub use email::{LONGEST_EMAIL, normalise_email};
 pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
+pub use recovery_link::{RECOVERY_LINK_LIFETIME, RecoveredBy, RecoveryLink};
 pub use shape::ADDRESS_MEMBERS;
 
 use super::{
-    Decision, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp,
+    Decision, Fingerprint, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp,
     epoch::is_first,
     message::{Mail, NOTICE_LIFETIME},
 };
@@ -68,6 +72,9 @@ pub struct Known {
     /// How often it was recovered: what was proved in an earlier epoch is worth nothing any more.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// By which an operator lets the person recover it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_link: Option<RecoveryLink>,
     pub created_at: Timestamp,
     /// When anything of it last changed.
     pub updated_at: Timestamp,
@@ -130,13 +137,23 @@ pub enum Command {
     UseRecoveryCode(PasswordHash),
     /// The person is told by mail of what has changed.
     Tell(Box<Mail>),
-    /// The person could not sign in any more, and has proved by mail that the account is theirs; the
-    /// new credential follows.
+    /// The person could not sign in any more, and has proved that the account is theirs; the new
+    /// credential follows.
     Recover {
-        /// A saved recovery code was proved as well.
-        saved_code: bool,
+        by: RecoveredBy,
         /// The new credential is a password, and nothing else.
         password_only: bool,
+    },
+    /// An operator lets the person recover the account by a link.
+    IssueRecoveryLink {
+        /// Of the token in it.
+        token: Fingerprint,
+        /// Of the token that voids it.
+        stop: Fingerprint,
+    },
+    /// The holder of the account's address wants no recovery by that link.
+    StopRecoveryLink {
+        stop: Fingerprint,
     },
     /// Does what the command says, and tells the person of it in the same commit.
     Telling {
@@ -167,11 +184,15 @@ pub enum Event {
     RecoveryCodesSet { codes: RecoveryCodes, at: Timestamp },
     RecoveryCodeUsed(PasswordHash),
     Recovered { credentials: Removed, at: Timestamp },
+    RecoveryLinkIssued(RecoveryLink),
+    RecoveryLinkStopped,
 }
 
 /// Which credentials a recovery removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
+    /// All of them: the proof was none of them.
+    All,
     /// All but saved recovery codes.
     Replaced,
     /// None: mail alone replaces no second factor.
@@ -209,6 +230,8 @@ pub enum Refusal {
     RecoveryCodeSpent,
     #[error("mail alone replaces no second factor")]
     SecondFactorStays,
+    #[error("there is no such recovery link, or it is not good any more")]
+    NoRecoveryLink,
 }
 
 impl Known {
@@ -227,6 +250,7 @@ impl Known {
             credentials,
             profile: Profile::default(),
             epoch: 0,
+            recovery_link: None,
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
         }
@@ -240,6 +264,15 @@ impl Known {
             "updated_at" => Some(self.updated_at.seconds().into()),
             _ => self.profile.claim(name).cloned(),
         }
+    }
+
+    /// Tells these claims, as far as they are known, in all their languages (OIDC Core §5.2).
+    pub fn tell(&self, names: &[&str]) -> Map<String, Value> {
+        let said = names.iter().filter_map(|name| Some(((*name).to_owned(), self.claim(name)?)));
+        let is_asked =
+            |name: &str| name.split_once('#').is_some_and(|(base, _)| names.contains(&base));
+        let tagged = self.profile.claims().filter(|(name, _)| is_asked(name));
+        said.chain(tagged.map(|(name, value)| (name.to_owned(), value.clone()))).collect()
     }
 
     /// Returns the language of the person, where they have said one that we have.

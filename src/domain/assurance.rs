@@ -10,6 +10,12 @@ const AAL2_LIVES: Duration = Duration::from_hours(24);
 /// For how long a session may be unused before two factors count as one.
 const AAL2_IDLE: Duration = Duration::from_hours(1);
 
+/// For how long an attested passkey is good for the highest level (§2.3.3).
+const AAL3_LIVES: Duration = Duration::from_hours(12);
+
+/// For how long a session may be unused before it needs that passkey again.
+const AAL3_IDLE: Duration = Duration::from_mins(15);
+
 /// For how long a proof is fresh: long enough to go through a page of settings.
 pub const FRESH_FOR: Duration = Duration::from_mins(15);
 
@@ -26,6 +32,8 @@ pub enum Method {
     Passkey,
     /// A passkey that stays on one device, with its user verified.
     DevicePasskey,
+    /// A passkey in hardware whose maker vouches for it, with its user verified (adr/0059).
+    AttestedPasskey,
     EmailCode,
     MagicLink,
     SmsCode,
@@ -34,11 +42,12 @@ pub enum Method {
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Password,
         Self::Totp,
         Self::Passkey,
         Self::DevicePasskey,
+        Self::AttestedPasskey,
         Self::EmailCode,
         Self::MagicLink,
         Self::SmsCode,
@@ -52,14 +61,14 @@ impl Method {
             Self::Password => &["pwd"],
             Self::Totp | Self::EmailCode | Self::MagicLink | Self::RecoveryCode => &["otp"],
             Self::Passkey => &["swk", "mfa"],
-            Self::DevicePasskey => &["hwk", "mfa"],
+            Self::DevicePasskey | Self::AttestedPasskey => &["hwk", "mfa"],
             Self::SmsCode => &["sms"],
         }
     }
 
     /// Tells whether a page that poses as ours gains nothing from it.
     pub const fn resists_phishing(self) -> bool {
-        matches!(self, Self::Passkey | Self::DevicePasskey)
+        matches!(self, Self::Passkey | Self::DevicePasskey | Self::AttestedPasskey)
     }
 }
 
@@ -92,8 +101,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level that evidence can reach today.
-    pub const REACHABLE: [Self; 2] = [Self::Aal1, Self::Aal2];
+    /// Every level.
+    pub const ALL: [Self; 3] = [Self::Aal1, Self::Aal2, Self::Aal3];
 
     /// Returns its name in `acr`.
     pub const fn name(self) -> &'static str {
@@ -106,36 +115,42 @@ impl Level {
 
     /// Returns what is left of a level that was reached at this time.
     pub fn lapsed(self, reached_at: Timestamp, now: Timestamp) -> Self {
-        if now.since(reached_at) < AAL2_LIVES { self } else { Self::Aal1 }
+        let left = match now.since(reached_at) {
+            age if age < AAL3_LIVES => Self::Aal3,
+            age if age < AAL2_LIVES => Self::Aal2,
+            _ => Self::Aal1,
+        };
+        self.min(left)
     }
 
-    /// Returns the level of this name, if evidence can reach it.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::REACHABLE.into_iter().find(|level| level.name() == name)
+        Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
-/// A value of `acr_values`: what a client, or a person, may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A value of `acr_values`: what a client, a person or an organization may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Acr {
+    #[default]
     Aal1,
     Aal2,
+    Aal3,
     /// Phishing resistant (OpenID Connect Extended Authentication Profile).
     Phr,
-    /// The same with keys in hardware. `acr` never says it, since we do not vouch for hardware that
-    /// was not attested; `amr` says which sort of passkey it was.
+    /// The same with keys in hardware that was attested. `acr` says the level, and never this.
     Phrh,
 }
 
 impl Acr {
     /// Every value that can be asked for.
-    pub const ALL: [Self; 4] = [Self::Aal1, Self::Aal2, Self::Phr, Self::Phrh];
+    pub const ALL: [Self; 5] = [Self::Aal1, Self::Aal2, Self::Aal3, Self::Phr, Self::Phrh];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Aal1 => "aal1",
             Self::Aal2 => "aal2",
+            Self::Aal3 => "aal3",
             Self::Phr => "phr",
             Self::Phrh => "phrh",
         }
@@ -150,17 +165,31 @@ impl Acr {
         match self {
             Self::Aal1 => Level::Aal1,
             Self::Aal2 | Self::Phr | Self::Phrh => Level::Aal2,
+            Self::Aal3 => Level::Aal3,
         }
+    }
+
+    /// Tells whether it asks for nothing that any proof does not give.
+    pub fn is_least(&self) -> bool {
+        *self == Self::Aal1
+    }
+
+    /// Tells whether proofs by these methods, which reached this level, are enough for it.
+    pub fn is_met_at(self, level: Level, methods: &[Method]) -> bool {
+        let by = |is_right: fn(Method) -> bool| methods.iter().copied().any(is_right);
+        let sort = match self {
+            Self::Aal1 | Self::Aal2 | Self::Aal3 => true,
+            Self::Phr => by(Method::resists_phishing),
+            Self::Phrh => by(|method| method == Method::AttestedPasskey),
+        };
+        level >= self.level() && sort
     }
 
     /// Tells whether the evidence is enough for it now.
     pub fn is_met_by(self, evidence: &Evidence, now: Timestamp) -> bool {
-        let resists = || {
-            let proofs = evidence.proofs.iter().filter(|proof| proof.is_good(now));
-            proofs.map(|proof| proof.method).any(Method::resists_phishing)
-        };
-        evidence.level(now) >= Some(self.level())
-            && (matches!(self, Self::Aal1 | Self::Aal2) || resists())
+        let good = evidence.proofs.iter().filter(|proof| proof.is_good(now));
+        let methods: Vec<Method> = good.map(|proof| proof.method).collect();
+        evidence.level(now).is_some_and(|level| self.is_met_at(level, &methods))
     }
 
     /// Tells whether an account that can prove itself by these methods may come to it.
@@ -173,8 +202,16 @@ impl Acr {
                 let possessed = [Method::Totp, Method::RecoveryCode, Method::SmsCode];
                 has_passkey || one_of(&[Method::Password]) && one_of(&possessed)
             }
-            Self::Phr | Self::Phrh => has_passkey,
+            Self::Phr => has_passkey,
+            Self::Aal3 | Self::Phrh => one_of(&[Method::AttestedPasskey]),
         }
+    }
+
+    /// Returns as much of it as such an account may come to: of a key in hardware that was attested
+    /// any passkey is a part.
+    pub fn within(self, methods: &[Method]) -> Option<Self> {
+        let part = if self == Self::Phrh { Self::Phr } else { self };
+        [self, part].into_iter().find(|acr| acr.is_reachable_by(methods))
     }
 }
 
@@ -193,6 +230,7 @@ impl Worth {
     pub const PASSKEY: Self =
         Self { method: Method::Passkey, factors: &[Factor::Possession, Factor::Knowledge] };
     pub const DEVICE_PASSKEY: Self = Self { method: Method::DevicePasskey, ..Self::PASSKEY };
+    pub const ATTESTED_PASSKEY: Self = Self { method: Method::AttestedPasskey, ..Self::PASSKEY };
     /// Mail proves no possession of a device (NIST SP 800-63B-4 §3.1.3.1).
     pub const EMAIL_CODE: Self = Self { method: Method::EmailCode, factors: &[] };
     pub const MAGIC_LINK: Self = Self { method: Method::MagicLink, factors: &[] };
@@ -201,11 +239,12 @@ impl Worth {
         Self { method: Method::RecoveryCode, factors: &[Factor::Possession] };
 
     /// What every kind of proof is worth.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::PASSWORD,
         Self::TOTP,
         Self::PASSKEY,
         Self::DEVICE_PASSKEY,
+        Self::ATTESTED_PASSKEY,
         Self::EMAIL_CODE,
         Self::MAGIC_LINK,
         Self::SMS_CODE,
@@ -231,6 +270,11 @@ impl Proof {
     fn is_good(&self, now: Timestamp) -> bool {
         now.since(self.at) < AAL2_LIVES
     }
+
+    /// Tells whether it still makes up the highest level.
+    fn is_hardware(&self, now: Timestamp) -> bool {
+        self.method == Method::AttestedPasskey && now.since(self.at) < AAL3_LIVES
+    }
 }
 
 /// Everything that was proved of one person, in order.
@@ -240,11 +284,14 @@ pub struct Evidence {
     /// The session was unused for too long since the last proof.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lapsed: bool,
+    /// The session was unused for too long since the last proof by an attested passkey.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    idle: bool,
 }
 
 impl Evidence {
     pub fn of(proof: Proof) -> Self {
-        Self { proofs: vec![proof], lapsed: false }
+        Self { proofs: vec![proof], lapsed: false, idle: false }
     }
 
     /// Returns the level reached and not lapsed; without a proof there is none.
@@ -256,33 +303,40 @@ impl Evidence {
         let first = factors.next();
         // Two proofs of one factor are one factor.
         let several = factors.any(|factor| Some(factor) != first);
-        Some(if several && !self.lapsed { Level::Aal2 } else { Level::Aal1 })
+        if !several || self.lapsed {
+            return Some(Level::Aal1);
+        }
+        let hardware = !self.idle && self.proofs.iter().any(|proof| proof.is_hardware(now));
+        Some(if hardware { Level::Aal3 } else { Level::Aal2 })
     }
 
     /// Returns what was proved, and one proof more; of each method the last proof is kept.
     pub fn and(&self, proof: Proof) -> Self {
         // A mailed code is no factor, and brings none back.
         let lapsed = self.lapsed && proof.factors.is_empty();
+        let idle = self.idle && proof.method != Method::AttestedPasskey;
         let mut proofs = self.proofs.clone();
         match proofs.iter_mut().find(|former| former.method == proof.method) {
             Some(former) => *former = proof,
             None => proofs.push(proof),
         }
-        Self { proofs, lapsed }
+        Self { proofs, lapsed, idle }
     }
 
     /// Returns what it is worth in a session that was last used at `seen_at`.
     ///
     /// Once lapsed it stays so until the next proof.
     pub fn after_use(&self, seen_at: Timestamp, now: Timestamp) -> Self {
-        let lapsed = self.lapsed || now.since(seen_at) >= AAL2_IDLE;
-        Self { proofs: self.proofs.clone(), lapsed }
+        let unused = now.since(seen_at);
+        let idle = self.idle || unused >= AAL3_IDLE && self.has(Method::AttestedPasskey);
+        let lapsed = self.lapsed || unused >= AAL2_IDLE;
+        Self { proofs: self.proofs.clone(), lapsed, idle }
     }
 
     /// Returns what was proved at this time or later.
     pub fn since(&self, at: Timestamp) -> Self {
         let proofs = self.proofs.iter().filter(|proof| proof.at >= at).cloned().collect();
-        Self { proofs, lapsed: self.lapsed }
+        Self { proofs, lapsed: self.lapsed, idle: self.idle }
     }
 
     /// Tells whether this level was proved a moment ago: what changes the ways into an account needs

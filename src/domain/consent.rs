@@ -54,18 +54,33 @@ pub struct Terms {
     pub scopes: Scopes,
     /// The recipients that tokens may be for.
     pub audiences: Vec<Audience>,
+    /// The claims that the client may learn beside those of the scopes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
+}
+
+/// What a person consents to at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    pub scopes: Scopes,
+    pub audience: Audience,
+    /// The claims that no scope covers.
+    pub claims: Vec<String>,
 }
 
 impl Terms {
     /// Tells whether all of this was consented to.
-    pub fn cover(&self, scopes: &Scopes, audience: &Audience) -> bool {
-        scopes.iter().all(|scope| self.scopes.contains(scope)) && self.audiences.contains(audience)
+    pub fn cover(&self, given: &Given) -> bool {
+        let Given { scopes, audience, claims } = given;
+        scopes.iter().all(|scope| self.scopes.contains(scope))
+            && self.audiences.contains(audience)
+            && claims.iter().all(|claim| self.claims.contains(claim))
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    Give { parties: Parties, scopes: Scopes, audience: Audience },
+    Give { parties: Parties, given: Given },
     Withdraw,
 }
 
@@ -88,21 +103,22 @@ impl Consent {
         }
     }
 
-    fn give(
-        &self,
-        parties: &Parties,
-        (more, audience): (&Scopes, &Audience),
-        at: Timestamp,
-    ) -> Decision<Self> {
+    fn give(&self, parties: &Parties, more: &Given, at: Timestamp) -> Decision<Self> {
+        let Given { scopes, audience, claims } = more;
         let mut terms = match self.terms() {
-            Some(held) if held.cover(more, audience) => return Decision::accept(Vec::new(), ()),
-            Some(held) => Terms { scopes: held.scopes.with(more), ..held.clone() },
-            None => Terms { scopes: more.clone(), audiences: Vec::new() },
+            Some(held) if held.cover(more) => return Decision::accept(Vec::new(), ()),
+            Some(held) => Terms { scopes: held.scopes.with(scopes), ..held.clone() },
+            None => Terms { scopes: scopes.clone(), audiences: Vec::new(), claims: Vec::new() },
         };
         if !terms.audiences.contains(audience) {
             terms.audiences.push(audience.clone());
         }
-        let record = record("consent.given", parties).with("scope", more.to_string());
+        let new = claims.iter().filter(|claim| !terms.claims.contains(claim)).cloned();
+        terms.claims.extend(new.collect::<Vec<_>>());
+        let mut record = record("consent.given", parties).with("scope", scopes.to_string());
+        if !claims.is_empty() {
+            record = record.with("claims", claims.join(" "));
+        }
         let given = Event::Given { parties: parties.clone(), terms, at };
         Decision::accept(vec![given], ()).recording(record)
     }
@@ -127,9 +143,7 @@ impl Machine for Consent {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self) {
-            (Command::Give { parties, scopes, audience }, _) => {
-                self.give(parties, (scopes, audience), now)
-            }
+            (Command::Give { parties, given }, _) => self.give(parties, given, now),
             (Command::Withdraw, Self::Given { parties, .. }) => {
                 Decision::accept(vec![Event::Withdrawn { at: now }], ())
                     .recording(record("consent.withdrawn", parties))
@@ -162,9 +176,16 @@ mod tests {
         Parties { account, client_id, organization: Some("acme".to_owned()) }
     }
 
+    fn given(scope: &str, audience: Audience) -> Given {
+        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new() }
+    }
+
     fn give(consent: &mut Consent, scope: &str, audience: Audience) -> usize {
-        let scopes = Scopes::parse(scope).unwrap();
-        let decision = consent.decide(&Command::Give { parties: parties(), scopes, audience }, NOW);
+        take(consent, given(scope, audience))
+    }
+
+    fn take(consent: &mut Consent, given: Given) -> usize {
+        let decision = consent.decide(&Command::Give { parties: parties(), given }, NOW);
         decision.events.iter().for_each(|event| consent.apply(event));
         decision.events.len()
     }
@@ -178,10 +199,14 @@ mod tests {
         assert_eq!(give(&mut consent, "email openid", Audience::Issuer), 1);
         assert_eq!(give(&mut consent, "email", Audience::Issuer), 0, "nothing new");
         assert_eq!(consent.terms().unwrap().scopes.to_string(), "openid email");
-        let openid = Scopes::parse("openid").unwrap();
-        assert!(!consent.terms().unwrap().cover(&openid, &api()), "another recipient");
+        let openid = given("openid", api());
+        assert!(!consent.terms().unwrap().cover(&openid), "another recipient");
         assert_eq!(give(&mut consent, "openid", api()), 1);
-        assert!(consent.terms().unwrap().cover(&openid, &api()));
+        assert!(consent.terms().unwrap().cover(&openid));
+        let named = Given { claims: vec!["name".to_owned()], ..openid };
+        assert!(!consent.terms().unwrap().cover(&named), "another claim");
+        assert_eq!((take(&mut consent, named.clone()), take(&mut consent, named)), (1, 0));
+        assert_eq!(consent.terms().unwrap().claims, ["name"]);
         let text = serde_json::to_string(&consent).unwrap();
         assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
         let withdrawn = consent.decide(&Command::Withdraw, NOW);

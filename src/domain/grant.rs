@@ -3,10 +3,11 @@
 use super::{
     Requirement, Timestamp,
     account::Account,
-    assurance::{Evidence, Level, Method},
+    assurance::{Acr, Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     client::GrantType,
     epoch::is_first,
+    requested_claims::RequestedClaims,
     session::Session,
     token_family::TokenFamily,
 };
@@ -49,6 +50,9 @@ pub struct Grant {
     pub membership: Option<MembershipRef>,
     pub audience: Audience,
     pub scopes: Scopes,
+    /// Claims that were granted one by one, beside those of the scopes.
+    #[serde(default, skip_serializing_if = "RequestedClaims::is_empty")]
+    pub claims: RequestedClaims,
     /// When the person last proved who they are.
     pub authenticated_at: Timestamp,
     pub level: Level,
@@ -65,6 +69,8 @@ pub struct Limits {
     pub held: Option<Held>,
     /// Every scope of the API that the grant is for.
     pub offered: Vec<String>,
+    /// What the organization requires of a person now, for grants that people give.
+    pub required: Acr,
 }
 
 /// What roles confer in one organization.
@@ -125,6 +131,11 @@ impl Grant {
             return Err(Widening::BeyondGrant { scope: beyond.to_owned() });
         }
         limits.narrow(self.organization(), &self.audience, scopes)
+    }
+
+    /// Tells whether the person had proved as much as the organization requires now.
+    pub fn is_sure_enough(&self, limits: &Limits) -> bool {
+        limits.required.is_met_at(self.level, &self.methods)
     }
 
     /// Returns the session that it ends with.

@@ -3,6 +3,7 @@
 use super::{Timestamp, assurance::amr, grant::Grant};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, time::Duration};
 
@@ -27,15 +28,22 @@ pub struct IdToken<'a> {
     /// The slug of the organization that was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub org: Option<Cow<'a, str>>,
+    /// The claims of the person that were asked for one by one; never one of the above.
+    #[serde(flatten)]
+    pub profile: Map<String, Value>,
 }
 
 /// What one is made of.
 pub struct Mint<'a> {
     pub issuer: &'a str,
+    /// How the client knows the person.
+    pub subject: &'a str,
     pub grant: &'a Grant,
     pub nonce: Option<&'a str>,
     /// The access token it comes with, where its hash is told.
     pub access_token: Option<&'a str>,
+    /// The claims of the person that were asked for one by one.
+    pub profile: Map<String, Value>,
     pub now: Timestamp,
     pub lifetime: Duration,
 }
@@ -46,7 +54,7 @@ impl<'a> From<Mint<'a>> for IdToken<'a> {
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
         Self {
             iss: mint.issuer.into(),
-            sub: (&*grant.account).into(),
+            sub: mint.subject.into(),
             aud: (&*grant.client_id).into(),
             exp: iat.saturating_add(lifetime),
             iat,
@@ -57,6 +65,7 @@ impl<'a> From<Mint<'a>> for IdToken<'a> {
             sid: grant.session.as_deref().map(Cow::Borrowed),
             at_hash: mint.access_token.map(left_half),
             org: grant.organization().map(Cow::Borrowed),
+            profile: mint.profile,
         }
     }
 }

@@ -106,7 +106,8 @@ impl Invitation {
         self.pending(now).filter(|pending| pending.token == token)
     }
 
-    fn pending(&self, now: Timestamp) -> Option<&Pending> {
+    /// Returns the invitation, if it can be accepted now.
+    pub fn pending(&self, now: Timestamp) -> Option<&Pending> {
         match self {
             Self::Pending(pending) if now < pending.expires_at => Some(pending),
             _ => None,

@@ -72,6 +72,11 @@ pub enum MailContent {
         /// Stops the recovery.
         stop: String,
     },
+    /// An operator has made a link by which the account can be recovered; likewise.
+    RecoveryIssued {
+        /// Voids the link.
+        stop: String,
+    },
     PasswordChanged,
     PasskeyAdded {
         name: String,
@@ -150,6 +155,7 @@ impl MailContent {
             Self::RecoveryCode { .. } => "recovery-code",
             Self::RecoveryLink { .. } => "recovery-link",
             Self::RecoveryStarted { .. } => "recovery-started",
+            Self::RecoveryIssued { .. } => "recovery-issued",
             Self::PasswordChanged => "password-changed",
             Self::PasskeyAdded { .. } => "passkey-added",
             Self::PasskeyRemoved { .. } => "passkey-removed",

@@ -6,12 +6,15 @@
 //! | enabled | provision | what was given replaced; suspended if the draft says so | likewise |
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
 //!
+//! It may require how sure we are of a person before tokens speak for it (adr/0060).
+//!
 //! A suspended organization confers no authority and accepts no change; it is never deleted, and its
 //! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
 //! stays ended (adr/0038).
 
 use super::{
     Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
+    assurance::Acr,
     authority::{Permission, Permissions},
     epoch::{is_first, next_epoch},
 };
@@ -33,6 +36,9 @@ pub struct Known {
     pub name: String,
     pub enabled: bool,
     pub roles: Vec<Role>,
+    /// What a person must have proved before tokens of theirs speak for it.
+    #[serde(default, skip_serializing_if = "Acr::is_least")]
+    pub required_acr: Acr,
     /// How often it was enabled again; what was granted before belongs to an earlier epoch.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
@@ -51,6 +57,8 @@ pub struct Draft {
     pub name: Option<String>,
     pub enabled: Option<bool>,
     pub roles: Option<Vec<Role>>,
+    /// `aal1` requires nothing.
+    pub required_acr: Option<Acr>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +130,7 @@ impl Organization {
             name: draft.slug.clone(),
             enabled: true,
             roles: Vec::new(),
+            required_acr: Acr::default(),
             epoch: 0,
         });
         let enabled = draft.enabled.unwrap_or(held.enabled);
@@ -130,12 +139,14 @@ impl Organization {
             name: draft.name.clone().unwrap_or(held.name.clone()),
             enabled,
             roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            required_acr: draft.required_acr.unwrap_or(held.required_acr),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
         };
         let differs = [
             ("name", next.name != held.name),
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
+            ("required_acr", next.required_acr != held.required_acr),
         ];
         let outcome = Provisioned::of(existed, &differs);
         if existed && outcome != Provisioned::Unchanged && !held.enabled && !next.enabled {
@@ -177,8 +188,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
-    // 2: `epoch`
-    const REVISION: u32 = 2;
+    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -288,6 +299,26 @@ mod tests {
         assert_eq!(epoch_after(true, "f"), 2);
         let text = serde_json::to_string(&acme).unwrap();
         assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
+    }
+
+    #[test]
+    fn what_it_requires_of_people_is_kept_until_it_is_said_anew() {
+        let mut acme = acme();
+        let required = |acme: &Organization| acme.known().unwrap().required_acr;
+        assert_eq!(required(&acme), Acr::Aal1);
+        let text = serde_json::to_string(&acme).unwrap();
+        assert!(!text.contains("required_acr"), "rows of before are as they were: {text}");
+        let more = Draft { required_acr: Some(Acr::Phr), ..draft() };
+        let changed = Ok(Provisioned::Changed(vec!["required_acr"]));
+        assert_eq!(provision(&mut acme, more.clone()), changed);
+        assert_eq!(provision(&mut acme, more), Ok(Provisioned::Unchanged));
+        provision(&mut acme, Draft { name: Some("Acme".to_owned()), ..draft() }).unwrap();
+        assert_eq!(required(&acme), Acr::Phr, "a file that does not say it changes nothing");
+        let text = serde_json::to_string(&acme).unwrap();
+        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
+        let none = Draft { required_acr: Some(Acr::Aal1), ..draft() };
+        assert_eq!(provision(&mut acme, none), changed);
+        assert_eq!(required(&acme), Acr::Aal1);
     }
 
     #[test]

@@ -5,17 +5,22 @@
 //! | unborn | (born of a flow) | open | |
 //! | open | touch | open; seen now, written down once in a while | it has expired |
 //! | open | renew | open, with a new token and new evidence | it has expired; another account |
-//! | open | end | ended | |
+//! | open | sign into | open; the client is told when it ends | it has expired |
+//! | open | end | ended; a message for each client that is told | |
 //! | ended | anything | ended | always, except to end it again |
 //!
 //! It expires when it was not used for as long as `idle`, and at its ceiling whatever happens. Use is
 //! written down at most once in a hundredth of `idle`, five minutes at the longest; a session may
 //! therefore expire that much early, and never late.
+//!
+//! Clients with a back-channel are told in the commit that ends a session. One that expires has no such
+//! commit, and no client hears of it: their own sessions have times of their own (adr/0066).
 
 use super::{
     Birth, CLOCK_SKEW, Decision, Device, Fingerprint, Listing, Machine, Record, Timestamp,
     assurance::{Evidence, Method},
     grant::Person,
+    logout::SessionEnded,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -28,6 +33,9 @@ const LAST_RANK: i64 = 999_999_999_999_999;
 
 /// How long use may go unwritten.
 const LONGEST_GRAIN: Duration = Duration::from_mins(5);
+
+/// How many clients are told of the end of one session; beyond that, the first ones are forgotten.
+const MOST_TOLD: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Session {
@@ -52,6 +60,24 @@ pub struct Open {
     /// Where it began.
     #[serde(default)]
     device: Device,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    told: Option<Box<Told>>,
+}
+
+/// The clients that are told when a session ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The id of the session, which clients know as `sid`.
+    session: String,
+    /// Their ids, in the order in which the person signed into them.
+    clients: Vec<String>,
+}
+
+impl Told {
+    /// The first client of a session.
+    pub fn first(session: impl Into<String>, client_id: impl Into<String>) -> Self {
+        Self { session: session.into(), clients: vec![client_id.into()] }
+    }
 }
 
 /// A new session and the token that opens it.
@@ -62,6 +88,8 @@ pub struct Begin {
     pub idle: Duration,
     pub ceiling: Duration,
     pub device: Device,
+    /// The client that the person signs into with it, if that is told when it ends.
+    pub told: Option<Told>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +100,12 @@ pub enum Command {
         person: Person,
         token: Fingerprint,
     },
+    /// The person signed into a client that is told when the session ends.
+    SignInto {
+        /// The id of this very session.
+        session: String,
+        client_id: String,
+    },
     End,
 }
 
@@ -79,6 +113,7 @@ pub enum Command {
 pub enum Event {
     Seen { at: Timestamp },
     Renewed { token: Fingerprint, evidence: Evidence, at: Timestamp },
+    SignedInto { session: String, client_id: String },
     Ended,
 }
 
@@ -99,9 +134,10 @@ impl Session {
     }
 
     fn begun(begin: Begin, now: Timestamp) -> Self {
-        let Begin { person, token, idle, ceiling, device } = begin;
-        let (created_at, seen_at) = (now, now);
-        Self::Open(Box::new(Open { person, token, created_at, seen_at, idle, ceiling, device }))
+        let Begin { person, token, idle, ceiling, device, told } = begin;
+        let (created_at, seen_at, told) = (now, now, told.map(Box::new));
+        let open = Open { person, token, created_at, seen_at, idle, ceiling, device, told };
+        Self::Open(Box::new(open))
     }
 
     /// Returns the session, if `token` opens it now.
@@ -149,6 +185,42 @@ impl Open {
         &self.device
     }
 
+    /// Lists the clients that are told when it ends.
+    pub fn told(&self) -> &[String] {
+        self.told.as_ref().map_or(&[], |told| &told.clients)
+    }
+
+    /// Tells whether this client is told when it ends.
+    pub fn tells(&self, client_id: &str) -> bool {
+        self.told().iter().any(|one| one == client_id)
+    }
+
+    fn sign_into(&mut self, session: &str, client_id: &str) {
+        match &mut self.told {
+            None => self.told = Some(Box::new(Told::first(session, client_id))),
+            Some(told) => {
+                if told.clients.len() == MOST_TOLD {
+                    told.clients.remove(0);
+                }
+                told.clients.push(client_id.to_owned());
+            }
+        }
+    }
+
+    /// Ends it, and leaves a message for each client that is told.
+    fn end(&self, now: Timestamp) -> Decision<Session> {
+        let decision = Decision::accept(vec![Event::Ended], ());
+        let Some(told) = &self.told else { return decision };
+        let message = |client_id: &String| SessionEnded {
+            client_id: client_id.clone(),
+            account: self.person.account.clone(),
+            session: told.session.clone(),
+        };
+        told.clients.iter().fold(decision, |decision, client_id| {
+            decision.dispatching(message(client_id).dispatch(now))
+        })
+    }
+
     /// Tells whether its use should be written down.
     pub fn is_due(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= (self.idle / 100).min(LONGEST_GRAIN)
@@ -161,7 +233,8 @@ impl Open {
 
 impl Machine for Session {
     const KIND: &'static str = "session";
-    const REVISION: u32 = 2;
+    /// 3: it knows which clients are told when it ends.
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -172,7 +245,8 @@ impl Machine for Session {
             (Self::Unborn, _) => return Decision::refuse(Refusal::Unknown),
             (Self::Ended { .. }, Command::End) => return Decision::accept(Vec::new(), ()),
             (Self::Ended { .. }, _) => return Decision::refuse(Refusal::Over),
-            (Self::Open(open), Command::Touch | Command::Renew { .. }) if now >= open.over_at() => {
+            (Self::Open(open), Command::End) => open,
+            (Self::Open(open), _) if now >= open.over_at() => {
                 return Decision::refuse(Refusal::Over);
             }
             (Self::Open(open), _) => open,
@@ -191,9 +265,14 @@ impl Machine for Session {
                 let renewed = Event::Renewed { token: *token, evidence, at: now };
                 Decision::accept(vec![renewed], ()).recording(record("session.renewed"))
             }
-            Command::End => {
-                Decision::accept(vec![Event::Ended], ()).recording(record("session.ended"))
+            Command::SignInto { client_id, .. } if open.tells(client_id) => {
+                Decision::accept(Vec::new(), ())
             }
+            Command::SignInto { session, client_id } => {
+                let (session, client_id) = (session.clone(), client_id.clone());
+                Decision::accept(vec![Event::SignedInto { session, client_id }], ())
+            }
+            Command::End => open.end(now).recording(record("session.ended")),
         }
     }
 
@@ -208,6 +287,7 @@ impl Machine for Session {
                 (open.token, open.seen_at) = (*token, *at);
                 open.person.evidence = evidence.clone();
             }
+            Event::SignedInto { session, client_id } => open.sign_into(session, client_id),
             Event::Ended => {
                 let (account, forget_at) =
                     (open.person.account.clone(), open.over_at() + CLOCK_SKEW);
@@ -245,126 +325,4 @@ impl Machine for Session {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::assurance::{Level, Worth};
-
-    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-    const DAY: Duration = Duration::from_hours(24);
-
-    fn person(account: &str, at: Timestamp) -> Person {
-        Person { account: account.to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(at)) }
-    }
-
-    fn session() -> Session {
-        let (person, token) = (person("ana", NOW), Fingerprint::of(b"token"));
-        let device = Device::default();
-        Session::begun(Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY, device }, NOW)
-    }
-
-    fn ask(session: &mut Session, command: &Command, now: Timestamp) -> Result<(), Refusal> {
-        let decision = session.decide(command, now);
-        for event in &decision.events {
-            session.apply(event);
-        }
-        decision.outcome
-    }
-
-    #[test]
-    fn a_session_slides_with_use_up_to_its_ceiling() {
-        let mut session = session();
-        assert_eq!(session.live_until(), NOW + 7 * DAY);
-        for day in 1..30 {
-            assert_eq!(ask(&mut session, &Command::Touch, NOW + day * DAY), Ok(()), "day {day}");
-        }
-        assert_eq!(session.live_until(), NOW + 30 * DAY, "regardless of activity");
-        assert_eq!(ask(&mut session, &Command::Touch, NOW + 30 * DAY), Err(Refusal::Over));
-        assert!(session.opened_by(Fingerprint::of(b"token"), NOW + 30 * DAY).is_none());
-    }
-
-    #[test]
-    fn a_session_unused_for_its_idle_time_is_over() {
-        let mut session = session();
-        assert!(session.opened_by(Fingerprint::of(b"token"), NOW + 7 * DAY - DAY / 2).is_some());
-        assert_eq!(ask(&mut session, &Command::Touch, NOW + 7 * DAY), Err(Refusal::Over));
-    }
-
-    #[test]
-    fn use_is_written_down_once_in_a_while() {
-        let session = session();
-        let soon = session.decide(&Command::Touch, NOW + Duration::from_mins(4));
-        assert!(soon.events.is_empty() && soon.outcome.is_ok());
-        let later = session.decide(&Command::Touch, NOW + Duration::from_mins(5));
-        assert_eq!(later.events, [Event::Seen { at: NOW + Duration::from_mins(5) }]);
-    }
-
-    #[test]
-    fn only_its_token_opens_a_session_and_a_renewal_changes_it() {
-        let mut session = session();
-        assert!(session.opened_by(Fingerprint::of(b"other"), NOW).is_none());
-        let (later, token) = (NOW + DAY, Fingerprint::of(b"new"));
-        let renew = Command::Renew { person: person("ana", later), token };
-        assert_eq!(ask(&mut session, &renew, later), Ok(()));
-        assert!(session.opened_by(Fingerprint::of(b"token"), later).is_none());
-        let open = session.opened_by(token, later).unwrap();
-        assert_eq!(open.person_at(later).evidence.last(), Some(later));
-        let foreign = Command::Renew { person: person("eve", later), token };
-        assert_eq!(ask(&mut session, &foreign, later), Err(Refusal::OtherAccount));
-    }
-
-    #[test]
-    fn only_its_account_sees_a_session_and_only_while_it_lasts() {
-        let mut session = session();
-        assert!(session.owned_by("ana", NOW).is_some_and(|open| open.created_at() == NOW));
-        assert!(session.owned_by("eve", NOW).is_none());
-        assert!(session.owned_by("ana", NOW + 7 * DAY).is_none(), "it has expired");
-        assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
-        assert!(session.owned_by("ana", NOW).is_none(), "it was ended");
-    }
-
-    #[test]
-    fn an_ended_session_keeps_nothing_of_where_it_began_and_the_newest_is_listed_first() {
-        let device =
-            Device { user_agent: Some("curl/8".to_owned()), network: Some("::/48".to_owned()) };
-        let begun = |now| {
-            let (person, token) = (person("ana", now), Fingerprint::of(b"token"));
-            let (idle, ceiling, device) = (DAY, DAY, device.clone());
-            Session::begun(Begin { person, token, idle, ceiling, device }, now)
-        };
-        let (mut older, newer) = (begun(NOW), begun(NOW + DAY));
-        assert!(newer.listings()[0].rank < older.listings()[0].rank);
-        assert!(serde_json::to_string(&older).unwrap().contains("curl/8"));
-        assert_eq!(ask(&mut older, &Command::End, NOW), Ok(()));
-        assert!(!serde_json::to_string(&older).unwrap().contains("curl/8"));
-    }
-
-    #[test]
-    fn an_ended_session_confers_nothing_and_stays_ended() {
-        let mut session = session();
-        assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
-        assert_eq!(session.live_until(), Timestamp::NEVER);
-        assert_eq!(ask(&mut session, &Command::Touch, NOW), Err(Refusal::Over));
-        assert_eq!(ask(&mut session, &Command::End, NOW), Ok(()));
-        assert!(session.opened_by(Fingerprint::of(b"token"), NOW).is_none());
-    }
-
-    #[test]
-    fn two_factors_count_as_one_after_an_hour_without_use() {
-        let mut person = person("ana", NOW);
-        person.evidence = person.evidence.and(Worth::TOTP.given(NOW));
-        let token = Fingerprint::of(b"token");
-        let device = Device::default();
-        let begin = Begin { person, token, idle: 7 * DAY, ceiling: 30 * DAY, device };
-        let mut session = Session::begun(begin, NOW);
-        let level = |session: &Session, now| {
-            session.opened_by(token, now).unwrap().person_at(now).evidence.level(now)
-        };
-        let hour = Duration::from_hours(1);
-        let used = NOW + hour / 2;
-        assert_eq!(ask(&mut session, &Command::Touch, used), Ok(()));
-        assert_eq!(level(&session, used + hour / 2), Some(Level::Aal2));
-        assert_eq!(level(&session, used + hour), Some(Level::Aal1));
-        assert_eq!(ask(&mut session, &Command::Touch, used + hour), Ok(()));
-        assert_eq!(level(&session, used + hour), Some(Level::Aal1), "use does not bring it back");
-    }
-}
+mod tests;

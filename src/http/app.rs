@@ -18,12 +18,14 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
-    crypto::{Dice, SharedVault, passkeys::Passkeys},
+    client_documents::{Fetcher, KeySets, RequestObjects},
+    crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
         account::Account,
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
+        client_assertion::ClientAssertion,
         consent::Consent,
         device_grant::DeviceGrant,
         flow::{Flow, Rules},
@@ -64,6 +66,11 @@ pub struct Inner {
     pub(super) keys: watch::Receiver<KeySnapshot>,
     pub(super) clients: View<Client>,
     pub(super) registry: Entities<Client>,
+    pub(super) client_assertions: Entities<ClientAssertion>,
+    /// The keys of clients that have a `jwks_uri`.
+    pub(super) key_sets: KeySets,
+    /// At the `request_uris` of clients.
+    pub(super) request_objects: RequestObjects,
     pub(super) organizations: View<Organization>,
     pub(super) resources: View<Resource>,
     pub(super) scope_owners: NameView,
@@ -86,6 +93,9 @@ pub struct Inner {
     pub(super) hashing: Arc<HashingPool>,
     pub(super) new_passwords: NewPasswords,
     pub(super) vault: SharedVault,
+    pairwise: PairwiseSubjects,
+    /// Calls what clients have registered, and nothing inside our network.
+    pub(super) client_documents: Arc<Fetcher>,
     /// `None` where the issuer's host is an IP address.
     pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
@@ -94,6 +104,8 @@ pub struct Inner {
     /// Where pages of ours come from beside the issuer.
     pub(super) origins: Arc<[HeaderValue]>,
     pub(super) registration: bool,
+    /// Whose software statements count.
+    pub(super) statement_issuers: Option<Arc<StatementIssuers>>,
     pub(super) sign_up: SignUp,
     channels: Channels,
     pub(super) mailbox: Option<Arc<Mailbox>>,
@@ -142,12 +154,16 @@ impl App {
         let cookies = CookieNames::new(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let related = origins.iter().filter_map(|origin| origin.to_str().ok());
-        let passkeys = Passkeys::new(&options.issuer, related);
+        let passkeys = Passkeys::new(&options.issuer, related)
+            .map(|passkeys| passkeys.believing(options.attestation));
         let means = Means {
             hashing: system.hashing().clone(),
             dice: system.dice(),
             vitals: vitals.clone(),
         };
+        let fetcher = Arc::new(options.client_documents);
+        let key_sets = KeySets::new(fetcher.clone(), system.clock());
+        let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -158,6 +174,9 @@ impl App {
             keys: system.keys(),
             clients: system.view(),
             registry: system.host().await?,
+            client_assertions: system.host().await?,
+            key_sets,
+            request_objects,
             organizations: system.view(),
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),
@@ -180,12 +199,15 @@ impl App {
             hashing: system.hashing().clone(),
             new_passwords,
             vault: system.vault(),
+            pairwise: PairwiseSubjects::new(system.vault()),
+            client_documents: fetcher,
             passkeys,
             cookies,
             links: options.links,
             locale: options.locale,
             origins: origins.clone(),
             registration: options.registration,
+            statement_issuers: options.statement_issuers,
             sign_up: options.sign_up,
             channels: options.channels,
             mailbox: options.mailbox,
@@ -265,13 +287,37 @@ impl App {
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
 
-    /// Reads an ID token of ours for this client and returns whom it names, though it has expired or
-    /// its key was retired; one that a revoked key signed is not ours (adr/0035).
+    /// Reads an ID token of ours for this client and returns the account it names.
     pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
+        let claims = self.read_id_token_hint(token)?;
+        if claims.aud != client.client_id {
+            return None;
+        }
+        self.account_of(client, &claims.sub)
+    }
+
+    /// Returns the account that a client knows by this subject.
+    pub(super) fn account_of(&self, client: &KnownClient, subject: &str) -> Option<String> {
+        if !PairwiseSubjects::is_one(subject) {
+            return Some(subject.to_owned());
+        }
+        self.pairwise.account(&client.pairwise_sector()?, subject)
+    }
+
+    /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
+    /// signed is not ours (adr/0035).
+    pub(super) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
         let verifiers = self.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
-        let ours = claims.iss == self.issuer && claims.aud == client.client_id;
-        ours.then(|| claims.sub.into_owned())
+        (claims.iss == self.issuer).then_some(claims)
+    }
+
+    /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
+    pub(super) fn subject(&self, client: &KnownClient, account: &str) -> String {
+        match client.pairwise_sector() {
+            None => account.to_owned(),
+            Some(sector) => self.pairwise.subject(&sector, account),
+        }
     }
 
     /// Notes that a person has used a client, so that one which registered itself is not forgotten.

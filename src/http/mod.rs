@@ -29,7 +29,7 @@ mod options;
 mod related_origins;
 pub mod router;
 pub mod routes;
-mod time;
+pub mod time;
 pub mod vitals;
 
 pub use app::App;

@@ -3,6 +3,8 @@
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
+    client_documents::Fetcher,
+    crypto::{StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
@@ -84,6 +86,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,
+    /// Whose software statements count; without them none is looked at.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether people may make accounts for themselves, and how.
     pub sign_up: SignUp,
     /// The language of people who have not said theirs.
@@ -94,6 +98,10 @@ pub struct AppOptions {
     /// bounded all the same.
     pub rates: Option<Rates>,
     pub passwords: PasswordOptions,
+    /// What fetches the documents that clients keep at addresses of their own.
+    pub client_documents: Fetcher,
+    /// Whose attestation of a passkey counts; without it none is asked for.
+    pub attestation: Option<AttestationPolicy>,
     /// By what people can be written to.
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.

@@ -11,8 +11,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, device, form_post, introspect, jwks, metadata, par, register, revoke, token,
-        userinfo,
+        authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
+        token, userinfo,
     },
     related_origins, routes,
     vitals::Vitals,
@@ -46,7 +46,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 25] = {
+const ROUTES: [Route; 26] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -58,9 +58,15 @@ const ROUTES: [Route; 25] = {
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
-        route(routes::REGISTERED, || get(register::read), AnySite, OAuth),
         route(routes::DEVICE, || post(device::post), AnySite, OAuth),
+        route(
+            routes::REGISTERED,
+            || get(register::read).put(register::replace).delete(register::delete),
+            AnySite,
+            OAuth,
+        ),
         route(routes::AUTHORIZE, authorize::methods, NoPage, OAuth),
+        route(routes::LOGOUT, logout::methods, NoPage, OAuth),
         route(routes::PAR, || post(par::post), NoPage, OAuth),
         route(routes::FORM_POST, || get(form_post::get), NoPage, OAuth),
         route(routes::INTROSPECT, || post(introspect::post), NoPage, OAuth),

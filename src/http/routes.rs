@@ -12,6 +12,7 @@ pub const FORM_POST: &str = "/connect/form_post";
 pub const USERINFO: &str = "/connect/userinfo";
 pub const TOKEN: &str = "/connect/token";
 pub const INTROSPECT: &str = "/connect/introspect";
+pub const LOGOUT: &str = "/connect/logout";
 pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
 pub const REGISTERED: &str = "/connect/register/{client_id}";
@@ -21,6 +22,8 @@ pub const MAILBOX: &str = "/mailbox";
 
 /// The screen on which people make an account, or accept an invitation.
 pub const SIGN_UP: &str = "/sign-up";
+/// The page on which an account is recovered.
+pub const RESET_PASSWORD: &str = "/reset-password";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";

@@ -62,7 +62,8 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::SignUpLink { link }
         | C::RecoveryLink { link }
         | C::Invitation { link, .. }
-        | C::RecoveryStarted { stop: link } => Highlight::Link(link),
+        | C::RecoveryStarted { stop: link }
+        | C::RecoveryIssued { stop: link } => Highlight::Link(link),
         C::SignUpKnown
         | C::PasswordChanged
         | C::PasskeyAdded { .. }

@@ -1,7 +1,7 @@
 //! The client: checks the destination, connects, sends one request.
 
 use super::{
-    OutboundError, Request, Resolver, Response, TrustError,
+    OutboundError, Request, Resolver, Response, SystemResolver, TrustError,
     address::{Reach, reach},
     destination::Destination,
     exchange::exchange,
@@ -53,6 +53,12 @@ impl Outbound {
         let Policy { allow_private_networks, extra_ca, time_limit, size_limit } = policy;
         let tls = tls::connector(extra_ca.as_deref())?;
         Ok(Self { allow_private_networks, time_limit, size_limit, tls, resolver })
+    }
+
+    /// Calls as the default policy has it.
+    pub fn usual() -> Self {
+        Self::new(Policy::default(), Arc::new(SystemResolver))
+            .expect("only trust anchors that are added can be unreadable")
     }
 
     /// Returns the whole answer, whatever its status, or why there is none.

@@ -19,9 +19,10 @@ const SHORTEST_SECRET: usize = 32;
 const LONGEST_SECRET: usize = 512;
 
 /// The fields that say how we sign for a client.
-const SIGNED_BY_US: [&str; 3] = [
+const SIGNED_BY_US: [&str; 4] = [
     "id_token_signed_response_alg",
     "userinfo_signed_response_alg",
+    "introspection_signed_response_alg",
     "authorization_signed_response_alg",
 ];
 
@@ -117,14 +118,19 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
             let said = faults.iter().map(|fault| (lines.of_field(&fault.field), fault.to_string()));
             return said.collect();
         }
-        Refusal::ClientId | Refusal::Exists | Refusal::NoSuchClient => lines.of_field("client_id"),
+        Refusal::ClientId
+        | Refusal::Exists
+        | Refusal::NoSuchClient
+        | Refusal::Deleted
+        | Refusal::OfOperator
+        | Refusal::WrongToken => lines.of_field("client_id"),
         Refusal::NoSuchOrganization(_) | Refusal::Suspended(_) | Refusal::OtherOrganization => {
             lines.of_field("organization")
         }
         Refusal::NoSuchRole(role) => lines.of_member(ROLES, role),
         Refusal::RolesNowhere => lines.of_field(ROLES),
         Refusal::SecretMissing => lines.of_field("token_endpoint_auth_method"),
-        Refusal::SecretUseless => lines.of_field("client_secret"),
+        Refusal::SecretUseless | Refusal::WrongSecret => lines.of_field("client_secret"),
         Refusal::PublicMachine => lines.of_field("grant_types"),
     };
     vec![(line, refusal.to_string())]

@@ -15,6 +15,7 @@ mod apply;
 mod beginnings;
 mod clients;
 mod file;
+mod invitations;
 mod invite;
 mod issuer;
 mod lines;
@@ -23,6 +24,7 @@ mod owners;
 mod plan;
 mod planner;
 mod progress;
+mod recover;
 mod resources;
 mod table;
 mod unlock;
@@ -30,9 +32,11 @@ mod unlock;
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
+pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
 pub use plan::{Plan, Step};
+pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     config::{Located, Section},
-    domain::organization::{Draft, Refusal, Role},
+    domain::{
+        assurance::Acr,
+        organization::{Draft, Refusal, Role},
+    },
 };
 use std::collections::HashMap;
 
@@ -20,13 +23,26 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let slug = table.text("slug");
     let name = table.name("name");
     let enabled = table.flag("enabled");
+    let required_acr = required_acr(&mut table);
     let sections = table.tables(ROLES);
     let roles = sections.map(|sections| roles(sections, &mut table));
     if let Some(Located { value, line }) = &slug {
         table.reading.once("organization", value, *line);
     }
     let lines = table.finish();
-    Some(Declared { draft: Draft { slug: slug?.value, name, enabled, roles }, lines })
+    let slug = slug?.value;
+    Some(Declared { draft: Draft { slug, name, enabled, roles, required_acr }, lines })
+}
+
+/// Takes what a person must have proved before tokens speak for the organization.
+fn required_acr(table: &mut Table<'_>) -> Option<Acr> {
+    let Located { value, line } = table.text("required_acr")?;
+    let acr = Acr::by_name(&value);
+    if acr.is_none() {
+        let known = Acr::ALL.map(Acr::name).join(", ");
+        table.complain_of("required_acr", line, &format!("must be one of {known}"));
+    }
+    acr
 }
 
 fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {

@@ -241,12 +241,14 @@ fn as_meant(
     let held = held.cloned();
     let enabled = held.as_ref().is_none_or(|held| held.enabled);
     let epoch = held.as_ref().map_or(0, |held| held.epoch);
+    let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
     let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
     organization::Known {
         slug: draft.slug.clone(),
         name: draft.name.clone().unwrap_or(name),
         enabled: draft.enabled.unwrap_or(enabled),
         roles: draft.roles.clone().unwrap_or(roles),
+        required_acr: draft.required_acr.unwrap_or(required_acr),
         epoch,
     }
 }

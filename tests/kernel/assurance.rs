@@ -23,8 +23,10 @@ it by hand.
 - Mail proves no factor: a code or a link that was mailed is `aal1` alone, and adds nothing to another proof.
 - A factor counts for 24 hours after its proof. When the session was not used for 1 hour, `aal2` lapses to `aal1` until the next proof of a factor.
   The session itself lives on.
-- `acr_values` of `phr` or `phrh` (phishing resistant) are met by a passkey among the proofs; `acr` says the level all the same.
-- `aal3` is not reached: it needs a passkey whose hardware was attested.
+- `acr_values` of `phr` (phishing resistant) is met by a passkey among the proofs, `phrh` by one whose hardware was attested; `acr` says the
+  level all the same.
+- `aal3` is a passkey whose hardware was attested by a maker that the operator believes (`passkeys.attestation`, off by default). It counts for
+  12 hours, and until the session was not used for 15 minutes; then it is `aal2`, until that passkey is used again.
 ";
 
 fn name(worth: Worth) -> &'static str {
@@ -33,6 +35,7 @@ fn name(worth: Worth) -> &'static str {
         Worth::TOTP => "TOTP",
         Worth::PASSKEY => "passkey",
         Worth::DEVICE_PASSKEY => "device-bound passkey",
+        Worth::ATTESTED_PASSKEY => "attested passkey",
         Worth::EMAIL_CODE => "e-mail code",
         Worth::MAGIC_LINK => "magic link",
         Worth::SMS_CODE => "SMS code",
@@ -120,6 +123,8 @@ fn no_combination_breaks_a_rule_that_is_stated() {
         // A proof given twice is worth what it is worth once.
         let twice: Vec<Worth> = worths.iter().chain(&worths).copied().collect();
         assert_eq!(evidence(&twice).level(NOW), reached, "{names:?}");
+        let attested = worths.contains(&Worth::ATTESTED_PASSKEY);
+        assert_eq!(reached == Some(Level::Aal3), attested, "{names:?}");
         let passkey = worths.iter().any(|worth| worth.method.resists_phishing());
         assert!(!passkey || reached >= Some(Level::Aal2), "{names:?}");
     }

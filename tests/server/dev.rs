@@ -49,6 +49,12 @@ fn dev_listens_where_it_is_told_and_says_what_to_try_otherwise() {
     let told = speaking.until("Ctrl-C");
     assert!(told.contains(&format!("running at http://localhost:{port},")), "{told}");
     assert!(told.contains(&format!("http://127.0.0.1:{operator}/metrics")), "{told}");
+    // Commands print links to where it runs.
+    let invite = ["account", "invite", "eva@demo.test", "--organization", "demo", "--json"];
+    for arguments in [&invite[..], &["account", "recover", "ana@demo.test", "--json"]] {
+        let printed = succeed(folder.path(), arguments);
+        assert!(printed.contains(&format!("http://localhost:{port}/")), "{printed}");
+    }
     let busy = run(folder.path(), &["dev", "--listen", &port.to_string()]);
     assert_eq!(busy.status.code(), Some(1), "{}", said(&busy));
     assert!(said(&busy).contains("try `porteiro dev --listen 127.0.0.1:8081`"), "{}", said(&busy));

@@ -313,7 +313,7 @@ async fn what_is_wrong_is_said_when_a_device_asks() {
         (&[("resource", "https://nowhere.example")], "invalid_target"),
         (&[("organization", &"x".repeat(64))], "invalid_request"),
         (&[("request_uri", "urn:ietf:params:oauth:request_uri:x")], "invalid_request"),
-        (&[("request", "x.y.z")], "request_not_supported"),
+        (&[("request", "x.y.z")], "invalid_request"),
     ] {
         ask(*server, "tv", "/connect/device", fields).await.refused(400, code);
     }

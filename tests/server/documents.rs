@@ -23,9 +23,12 @@ fn tests() -> String {
 #[test]
 fn every_clause_names_a_file_and_a_test_that_exist() {
     let tests = tests();
-    let document = fs::read_to_string("docs/standards.md").unwrap();
-    let rows = document.lines().filter(|line| line.starts_with("| ")).skip(1);
     let mut named = 0;
+    let documents = ["docs/standards.md", "docs/rfc9700.md"];
+    let documents = documents.map(|name| fs::read_to_string(name).unwrap());
+    let rows = documents
+        .iter()
+        .flat_map(|document| document.lines().filter(|line| line.starts_with("| ")).skip(1));
     for row in rows {
         let columns: Vec<&str> = row.trim_matches('|').split(" | ").collect();
         assert_eq!(columns.len(), 4, "{row}");
@@ -42,6 +45,30 @@ fn every_clause_names_a_file_and_a_test_that_exist() {
         }
     }
     assert!(named > 40, "the table was read");
+}
+
+#[test]
+fn every_deviation_names_a_decision_and_a_test_that_exist() {
+    let tests = tests();
+    let decisions: Vec<String> = fs::read_dir("adr")
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let document = fs::read_to_string("docs/deviations.md").unwrap();
+    let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 10, "the table was read");
+    for row in rows {
+        let columns: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        assert_eq!(columns.len(), 5, "{row}");
+        let number = columns[3].trim().strip_prefix("adr/").unwrap_or_else(|| panic!("{row}"));
+        assert!(decisions.iter().any(|name| name.starts_with(&format!("{number}-"))), "{row}");
+        let mut named = columns[4].split('`').skip(1).step_by(2).peekable();
+        assert!(named.peek().is_some(), "{row}");
+        for word in named {
+            let (_, test) = word.rsplit_once("::").unwrap_or_else(|| panic!("{word}: {row}"));
+            assert!(tests.contains(&format!("fn {test}(")), "{word}: {row}");
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Whether a token is still good: fresh, and only for those who may know.
 
-use crate::support::{INVOICES, SECRET, TestServer};
+use crate::support::{INVOICES, SECRET, TestServer, form};
+use hyper::Method;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use porteiro::domain::{Context, signing_keys::SigningAlgorithm};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 #[tokio::test]
@@ -185,5 +187,66 @@ async fn what_a_revoked_key_signed_is_not_believed() {
     assert_eq!(server.introspect("invoices-api", &token).await, json!({ "active": false }));
     let next = server.token("billing", "invoices:read").await;
     assert_eq!(server.introspect("invoices-api", &next).await["active"], true);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_wants_it_gets_a_signed_answer_for_itself_alone() {
+    const SIGNED: &str = "application/token-introspection+jwt";
+    let server = TestServer::open().await;
+    let token = server.token("billing", "invoices:read").await;
+    let algorithm =
+        "[[client]]\nclient_id = \"boss\"\nintrospection_signed_response_alg = \"ES256\"\n";
+    server.apply(algorithm).await;
+    let ask = async |accept: &str, client: &str, token: &str| {
+        let mut request = server.request(Method::POST, "/connect/introspect");
+        request = request.header("content-type", "application/x-www-form-urlencoded");
+        if !accept.is_empty() {
+            request = request.header("accept", accept);
+        }
+        let secret = [("token", token), ("client_id", client), ("client_secret", SECRET)];
+        server.send(request.body(form(&secret)).unwrap()).await
+    };
+    let keys = server.key_set().await;
+    for (client, token, algorithm, active) in [
+        ("invoices-api", token.as_str(), Algorithm::RS256, true),
+        ("nobody", token.as_str(), Algorithm::RS256, false),
+        ("invoices-api", "no token", Algorithm::RS256, false),
+        ("boss", token.as_str(), Algorithm::ES256, false),
+    ] {
+        let answer = ask(SIGNED, client, token).await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some(SIGNED)));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let jwt = answer.text();
+        let header = decode_header(&jwt).unwrap();
+        assert_eq!(header.typ.as_deref(), Some("token-introspection+jwt"));
+        assert_eq!(header.alg, algorithm);
+        let mut validation = Validation::new(header.alg);
+        validation.set_audience(&[client]);
+        validation.required_spec_claims.clear();
+        let key = DecodingKey::from_jwk(keys.find(&header.kid.unwrap()).unwrap()).unwrap();
+        let said = decode::<Value>(&jwt, &key, &validation).unwrap().claims;
+        let mut members: Vec<&String> = said.as_object().unwrap().keys().collect();
+        members.sort();
+        assert_eq!(members, ["aud", "iat", "iss", "token_introspection"]);
+        assert_eq!((&said["iss"], &said["aud"]), (&json!(server.issuer()), &json!(client)));
+        assert_eq!(said["token_introspection"]["active"], active);
+        if active {
+            assert_eq!(said["token_introspection"], ask("", client, token).await.json());
+        } else {
+            assert_eq!(said["token_introspection"], json!({ "active": false }));
+        }
+        // It is no access token, and no ID token of ours.
+        assert_eq!(server.introspect("billing", &jwt).await, json!({ "active": false }));
+    }
+    for plain in ["", "*/*", "application/json", "application/token-introspection+jwt;q=0"] {
+        let answer = ask(plain, "invoices-api", &token).await;
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{plain}");
+    }
+    // A caller that does not prove itself gets no signature either.
+    let request = server.request(Method::POST, "/connect/introspect").header("accept", SIGNED);
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let refused = server.send(request.body(form(&[("token", &token)])).unwrap()).await;
+    refused.refused(401, "invalid_client");
     server.stop().await;
 }

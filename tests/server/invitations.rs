@@ -3,6 +3,7 @@
 use crate::{
     binary::Installation,
     mails::{begin, link, names, wait_for},
+    outside::Outside,
     person::{PASSWORD, claims, parameter, text},
     support::{TestOptions, TestServer},
 };
@@ -209,6 +210,53 @@ async fn the_command_prints_the_link_of_an_invitation() {
     assert!(said.lines().any(|line| line.starts_with("http://localhost:")), "{said}");
     let output = installation.run(&["account", "invite", "eva@acme.test", "--organization", "no"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[tokio::test]
+async fn the_commands_list_invitations_and_withdraw_one() {
+    let installation = Installation::new().await;
+    let slugs = "[[organization]]\nslug = \"acme\"\n[[organization]]\nslug = \"other\"\n";
+    installation.apply(slugs);
+    let json = |arguments: &[&str]| {
+        let output = installation.run(&[&["account"], arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(json(&["invitations"]), json!([]));
+    let invite = |email: &str, home: &str| json(&["invite", email, "--organization", home]);
+    let eva = invite("eva@acme.test", "acme");
+    let (ida, rui) = (invite("ida@acme.test", "other"), invite("rui@acme.test", "acme"));
+    let ids = |listed: &Value| {
+        let ids = listed.as_array().unwrap().iter().map(|one| text(&one["id"]).to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let of = |invited: &Value| text(&invited["id"]).to_owned();
+    assert_eq!(ids(&json(&["invitations"])), [of(&eva), of(&rui), of(&ida)]);
+    let listed = json(&["invitations", "--organization", "acme"]);
+    assert_eq!(ids(&listed), [of(&eva), of(&rui)]);
+    let members = ["id", "email", "organization", "roles", "created_at", "expires_at"];
+    assert!(members.iter().all(|name| listed[0].get(name).is_some()), "{listed}");
+    assert!(!listed.to_string().contains("piv_"), "no token is shown again: {listed}");
+    assert_eq!((&listed[0]["email"], &listed[0]["roles"]), (&json!("eva@acme.test"), &json!([])));
+
+    let withdrawn = json(&["uninvite", &of(&eva)]);
+    assert_eq!(withdrawn["email"], "eva@acme.test", "{withdrawn}");
+    assert_eq!(ids(&json(&["invitations"])), [of(&rui), of(&ida)]);
+    for wrong in [&*of(&eva), "nothing", ""] {
+        let refused = installation.run(&["account", "uninvite", wrong]);
+        assert_eq!(refused.status.code(), Some(1), "{wrong}: {refused:?}");
+    }
+    let nowhere = installation.run(&["account", "invitations", "--organization", "nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(1), "{nowhere:?}");
+
+    let _serving = installation.serve();
+    let node = Outside { address: installation.address };
+    for (invited, status) in [(&eva, 400), (&rui, 201)] {
+        let token = parameter(&Url::parse(text(&invited["link"])).unwrap(), "token").unwrap();
+        let body = json!({ "kind": "invitation", "token": token });
+        let answer = node.post_json("/flows", &body, &[]).await;
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -16,18 +16,18 @@ use porteiro::{
 };
 use std::time::Duration;
 
-fn kid_of(token: &str) -> String {
+pub fn kid_of(token: &str) -> String {
     decode_header(token).unwrap().kid.unwrap()
 }
 
-fn is_published(server: &TestServer, kid: &str) -> bool {
+pub fn is_published(server: &TestServer, kid: &str) -> bool {
     let keys = server.running.system().keys();
     let set = keys.borrow().jwks.clone();
     set["keys"].as_array().unwrap().iter().any(|key| key["kid"] == kid)
 }
 
 /// Puts a new key of each algorithm into the folder and waits until they sign.
-async fn rotate(server: &TestServer) {
+pub async fn rotate(server: &TestServer) {
     let algorithms = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
     server.clock.advance(Duration::from_secs(1));
     let next = algorithms.map(|algorithm| (algorithm, server.add_key(algorithm)));

@@ -10,17 +10,24 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod attestation;
 mod authenticator;
 mod authorization;
 mod authorize_answers;
+mod backchannel;
 mod binary;
 mod browser;
 mod changing;
 mod channels;
 mod chromium;
+mod claims_parameter;
+mod client_assertions;
 mod client_failures;
+mod client_key_sets;
 mod codes;
 mod commands;
+#[path = "../conformance/mod.rs"]
+mod conformance;
 mod consents;
 mod contexts;
 mod dev;
@@ -32,22 +39,31 @@ mod edge;
 mod epochs;
 mod families;
 mod flows;
+mod guessing;
 mod http;
 mod indistinguishable;
 mod introspection;
 mod invitations;
 mod key_rotation;
 mod keys;
+mod links;
+mod logout;
+mod logout_attacks;
 mod mailbox;
 mod mails;
+mod managed;
 mod me;
 mod me_passkeys;
 mod metadata;
+mod moving;
+mod new_credentials;
 mod operator;
+mod operator_recovery;
 #[cfg(feature = "otel")]
 mod otel;
 mod outcomes;
 mod outside;
+mod pairwise;
 mod par;
 mod passkey_attacks;
 mod passkey_ceremonies;
@@ -63,13 +79,22 @@ mod refusals;
 mod registered;
 mod registration;
 mod remembered;
+mod request_objects;
+mod required_assurance;
 mod rotation;
+mod sector_host;
+#[expect(clippy::disallowed_types, reason = "a device draws for itself")]
+#[path = "../shared/security_key.rs"]
+mod security_key;
 mod security_log;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;
 mod sign_in;
 mod sign_up;
+mod signing_client;
+mod site;
+mod statements;
 mod step_up;
 mod support;
 mod tokens;

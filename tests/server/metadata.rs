@@ -34,16 +34,21 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
         let answer = send(server.address, server.request(method, path).body(body).unwrap()).await;
         assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
     }
-    assert_eq!(endpoints, 8);
+    assert_eq!(endpoints, 9);
     let grants = ["authorization_code", "refresh_token", "client_credentials"];
     assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
     assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
-    assert_eq!(document["subject_types_supported"], serde_json::json!(["public"]));
+    assert_eq!(document["subject_types_supported"], serde_json::json!(["public", "pairwise"]));
     let algorithms = &document["id_token_signing_alg_values_supported"];
     assert_eq!(algorithms, &serde_json::json!(["RS256", "ES256", "EdDSA"]));
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);
-    assert_eq!(document["request_uri_parameter_supported"], false);
+    for supported in ["request_parameter", "request_uri_parameter"] {
+        assert_eq!(document[format!("{supported}_supported")], true);
+    }
+    assert_eq!(document["require_request_uri_registration"], true);
+    let theirs = serde_json::json!(["RS256", "PS256", "ES256", "EdDSA"]);
+    assert_eq!(document["request_object_signing_alg_values_supported"], theirs);
     for never in ["implicit", "password", "client_secret_jwt"] {
         let listed = document["token_endpoint_auth_methods_supported"].to_string();
         assert!(

@@ -216,7 +216,7 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("response_types", json!(["code id_token"])),
         ("token_endpoint_auth_method", json!("client_secret_jwt")),
         ("token_endpoint_auth_method", json!("unheard_of")),
-        ("token_endpoint_auth_method", json!("private_key_jwt")),
+        ("token_endpoint_auth_method", json!("self_signed_tls_client_auth")),
         ("token_endpoint_auth_method", json!(7)),
         ("client_name", json!({})),
         ("client_name", json!("x".repeat(2_001))),
@@ -240,14 +240,14 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("jwks", json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }] })),
         ("jwks_uri", json!("http://169.254.169.254/latest")),
         ("default_max_age", json!(-1)),
-        ("sector_identifier_uri", json!("https://a.example/sector")),
+        ("sector_identifier_uri", json!("https://127.0.0.1/sector")),
+        ("subject_type", json!("secret")),
         ("post_logout_redirect_uris", json!(["http://a.example/out"])),
         ("dpop_bound_access_tokens", json!(true)),
         ("tls_client_certificate_bound_access_tokens", json!(true)),
-        ("require_signed_request_object", json!(true)),
     ] {
         let mut asked = json!({ "redirect_uris": ["https://a.example/cb"] });
-        if ["token_endpoint_auth_method", "require_signed_request_object"].contains(&member) {
+        if member == "token_endpoint_auth_method" {
             asked["jwks_uri"] = "https://a.example/jwks".into();
         }
         asked[member] = value;

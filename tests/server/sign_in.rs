@@ -37,7 +37,10 @@ async fn a_person_signs_in_for_a_client_and_it_gets_a_code() {
     let flow = begun.json();
     assert_eq!((text(&flow["kind"]), text(&flow["state"])), ("sign_in", "identify"));
     assert_eq!(names(&flow), ["identifier", "passkey/options", "passkey"]);
-    assert_eq!(flow["client"], json!({ "client_id": "web", "client_name": "Web" }));
+    assert_eq!(
+        flow["client"],
+        json!({ "client_id": "web", "client_name": "Web", "self_registered": false })
+    );
     assert_eq!(flow["scopes"], json!(["openid", "invoices:read"]));
     assert!(flow["expires_at"].as_str().unwrap().ends_with('Z') && flow.get("result").is_none());
 

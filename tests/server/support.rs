@@ -12,15 +12,18 @@ use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
+    client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
-        SystemDice,
+        StatementIssuers, SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
+        passkeys::AttestationPolicy,
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::Messages,
+    outbound::{Outbound, Policy, SystemResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -154,7 +157,7 @@ pub struct TestServer {
     outside: Outside,
     pub operator: SocketAddr,
     pub running: Running,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
 }
 
 /// What a test may want to be otherwise.
@@ -176,8 +179,15 @@ pub struct TestOptions {
     pub janitor: JanitorOptions,
     pub flows: Flows,
     pub passwords: PasswordOptions,
+    /// What fetches the documents of clients.
+    pub client_documents: Fetcher,
+    pub attestation: Option<AttestationPolicy>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    /// Whose software statements count.
+    pub statement_issuers: Option<Arc<StatementIssuers>>,
+    /// Whether clients on this machine may be called.
+    pub private_networks: bool,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -206,7 +216,11 @@ impl Default for TestOptions {
             janitor: TreeOptions::default().janitor,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
+            client_documents: Fetcher::default(),
+            attestation: None,
             mailbox: false,
+            statement_issuers: None,
+            private_networks: false,
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -241,46 +255,24 @@ impl TestServer {
         };
         generator.generate_all().unwrap();
         apply(&url, &keys, ACME).await.unwrap();
-        let mut tree = TreeOptions::default();
-        (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
-        tree.janitor = options.janitor;
-        let plan = Plan {
-            issuer: options.issuer,
-            store: url.clone(),
-            read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
-            listen: vec![loopback()],
-            tls: None,
-            operator: OperatorAddress::At(loopback()),
-            lifetimes: options.lifetimes,
-            links: options.links,
-            locale: porteiro::domain::Locale::English,
-            hosts: options.hosts,
-            proxies: options.proxies,
-            registration: options.registration,
-            sign_up: options.sign_up,
-            rates: options.rates,
-            runtime_options: RuntimeOptions {
-                clock: clock.clone(),
-                tree,
-                hashing: HashingOptions {
-                    workers: 1,
-                    cost: PasswordCost::CHEAP,
-                    ..Default::default()
-                },
-                limits: options.limits,
-                connections: options.connections,
-                flows: options.flows,
-                drain: options.drain,
-                passwords: options.passwords,
-                messages: if options.mailbox {
-                    Messages::in_mailbox(clock.clone())
-                } else {
-                    Messages::default()
-                },
-                fault_injection: options.fault_injection,
-            },
-        };
-        let running = Running::start(plan).await.unwrap();
+        Self::start(Arc::new(folder), url, clock, options).await
+    }
+
+    /// Starts another node of this installation.
+    pub async fn beside(&self, options: TestOptions) -> Self {
+        let (folder, url) = (self.folder.clone(), self.url.clone());
+        Self::start(folder, url, self.clock.clone(), options).await
+    }
+
+    async fn start(
+        folder: Arc<tempfile::TempDir>,
+        url: String,
+        clock: Arc<TestClock>,
+        options: TestOptions,
+    ) -> Self {
+        let keys = folder.path().join("keys");
+        // Boxed once for all tests, which would each carry it.
+        let running = Box::pin(start(options, url.clone(), keys, clock.clone())).await;
         let (address, operator) = (running.address, running.operator.unwrap());
         Self { url, clock, outside: Outside { address }, operator, running, folder }
     }
@@ -325,6 +317,55 @@ impl TestServer {
     pub async fn stop(self) {
         assert!(self.running.stop().await, "it came down in order");
     }
+}
+
+/// Starts a node of an installation.
+async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<TestClock>) -> Running {
+    let mut tree = TreeOptions::default();
+    (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
+    tree.janitor = options.janitor;
+    let plan = Plan {
+        issuer: options.issuer,
+        store: url,
+        read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
+        listen: vec![loopback()],
+        tls: None,
+        operator: OperatorAddress::At(loopback()),
+        lifetimes: options.lifetimes,
+        links: options.links,
+        locale: porteiro::domain::Locale::English,
+        hosts: options.hosts,
+        proxies: options.proxies,
+        registration: options.registration,
+        sign_up: options.sign_up,
+        rates: options.rates,
+        runtime_options: RuntimeOptions {
+            clock: clock.clone(),
+            tree,
+            hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
+            limits: options.limits,
+            connections: options.connections,
+            flows: options.flows,
+            drain: options.drain,
+            passwords: options.passwords,
+            attestation: options.attestation,
+            statement_issuers: options.statement_issuers,
+            client_documents: options.client_documents,
+            outbound: Arc::new(outbound(options.private_networks)),
+            messages: if options.mailbox {
+                Messages::in_mailbox(clock.clone())
+            } else {
+                Messages::default()
+            },
+            fault_injection: options.fault_injection,
+        },
+    };
+    Running::start(plan).await.unwrap()
+}
+
+fn outbound(allow_private_networks: bool) -> Outbound {
+    let policy = Policy { allow_private_networks, ..Policy::default() };
+    Outbound::new(policy, Arc::new(SystemResolver)).unwrap()
 }
 
 fn loopback() -> SocketAddr {

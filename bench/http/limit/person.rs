@@ -75,6 +75,7 @@ impl Person {
             sid: grant.session.clone().map(Into::into),
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),
+            userinfo_claims: None,
         };
         Ok(Self {
             families: Families::open(database, scene).await?,
@@ -105,9 +106,11 @@ impl Person {
         let access_token = &*self.access.sign("at+jwt", &claims).unwrap();
         let identity = IdToken::from(Mint {
             issuer: &self.issuer,
+            subject: &self.grant.account,
             grant: &self.grant,
             nonce,
             access_token: Some(access_token),
+            profile: serde_json::Map::new(),
             now,
             lifetime: Duration::from_secs(self.lifetime.into()),
         });

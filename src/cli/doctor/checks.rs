@@ -6,7 +6,7 @@ use crate::{
     cli::{
         certificate::{self, Concern},
         chain,
-        settings::{DEV_FOLDER, key_states, read_folder},
+        settings::{DEV_FOLDER, attestation, key_states, read_folder},
         unsupported_settings,
     },
     clock::SystemClock,
@@ -74,7 +74,20 @@ pub(super) async fn all(survey: &Survey, dev_keys: DevKeys, tests: &Tests) -> Ve
     findings.extend(outside::names(config).await);
     findings.extend(messages::all(config, dev_keys, tests).await);
     findings.extend(outside::leaked_passwords(config).await);
+    findings.extend(passkeys(config));
     findings
+}
+
+/// Tells whether the certificates of makers of authenticators can be used.
+fn passkeys(config: &Config) -> Option<Finding> {
+    const SUBJECT: &str = "passkeys";
+    Some(match attestation(config).transpose()? {
+        Ok(policy) => {
+            let roots = policy.roots();
+            good(SUBJECT, format!("hardware is attested: {roots} certificates are believed"))
+        }
+        Err(reason) => bad(SUBJECT, reason),
+    })
 }
 
 fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {

@@ -17,6 +17,8 @@ fn example(setting: &Setting) -> (String, String) {
         (_, Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_)) => "17",
         (_, Form::Address(_) | Form::OptionalAddress(_)) => "127.0.0.9:9",
         (_, Form::Networks(_)) => "10.0.0.0/8",
+        (_, Form::Aaguids(_)) => "cb69481e-8ff7-4039-93ec-0a2729a154a8",
+        ("passkeys.attestation", _) => "file:///etc/porteiro/roots.pem",
         (_, Form::Path(_)) => "/etc/porteiro/x",
         _ => "https://id.example.com/x",
     };
@@ -24,7 +26,7 @@ fn example(setting: &Setting) -> (String, String) {
         Form::Flag(_) | Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
             plain.to_owned()
         }
-        Form::Networks(_) => format!("[\"{plain}\"]"),
+        Form::Networks(_) | Form::Aaguids(_) => format!("[\"{plain}\"]"),
         _ => format!("\"{plain}\""),
     };
     (in_file, plain.to_owned())
@@ -163,7 +165,7 @@ fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
     assert_eq!(Given::file(EXAMPLE).unfit(), [""; 0]);
     let loaded = Given::file(EXAMPLE).load().unwrap();
     let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
-    assert_eq!(unset, ["sms.secret"]);
+    assert_eq!(unset, ["sms.secret", "registration.software_statement_keys"]);
     let config = loaded.config;
     assert_eq!(config.screens.default_locale, crate::domain::Locale::English);
     assert_eq!(config.password.breach_check, BreachCheck::Off);

@@ -40,12 +40,17 @@ pub struct Claims<'a> {
     pub acr: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_time: Option<i64>,
+    /// The claims that userinfo tells beside those of the scopes, joined by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub userinfo_claims: Option<String>,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
 pub struct Mint<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
+    /// How the client knows the person, or the client itself where there is none.
+    pub subject: &'a str,
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
     pub roles: &'a [String],
@@ -73,7 +78,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
         let membership = grant.and_then(|grant| grant.membership.as_ref());
         Self {
             iss: mint.issuer.into(),
-            sub: grant.map_or(mint.client_id, |grant| &grant.account).into(),
+            sub: mint.subject.into(),
             aud: mint.granted.audience().claim(mint.issuer).into(),
             exp: iat.saturating_add(lifetime),
             iat,
@@ -90,6 +95,9 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
             acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
             auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
+            userinfo_claims: grant
+                .map(|grant| grant.claims.userinfo.join(" "))
+                .filter(|claims| !claims.is_empty()),
         }
     }
 }
@@ -135,6 +143,7 @@ mod tests {
         assurance::{Level, Method},
         authority::{Asked, Audience, Bound, Permission, Scopes, narrow},
         grant::MembershipRef,
+        requested_claims::RequestedClaims,
     };
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -150,6 +159,7 @@ mod tests {
             membership: Some(membership),
             audience: Audience::Resource("api".to_owned()),
             scopes: Scopes::parse("openid invoices:read").unwrap(),
+            claims: RequestedClaims::default(),
             authenticated_at: NOW,
             level: Level::Aal1,
             methods: vec![Method::Password],
@@ -170,6 +180,7 @@ mod tests {
         let claims = Claims::from(Mint {
             issuer: "https://id.example",
             client_id: "app",
+            subject: &grant.account,
             granted: &granted,
             roles: &roles,
             epoch: 0,

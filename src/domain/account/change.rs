@@ -1,6 +1,6 @@
 //! What a person changes of their own account: its credentials, and whether its address was proved.
 
-use super::{Account, Command, Event, Known, Refusal, Removed, Reply};
+use super::{Account, Command, Event, Known, RecoveredBy, Refusal, Removed, Reply};
 use crate::domain::{Decision, Record, Timestamp};
 
 impl Known {
@@ -48,9 +48,11 @@ impl Known {
                     Err(Refusal::RecoveryCodeSpent)
                 }
             }
-            Command::Recover { saved_code, password_only } => {
-                self.recover(*saved_code, *password_only, now)
+            Command::Recover { by, password_only } => self.recover(*by, *password_only, now),
+            Command::IssueRecoveryLink { token, stop } => {
+                Ok(Some(Self::issue_link(*token, *stop, now)))
             }
+            Command::StopRecoveryLink { stop } => self.stop_link(*stop, now),
             Command::AddPasskey(_)
             | Command::UsePasskey(_)
             | Command::RenamePasskey { .. }
@@ -70,21 +72,29 @@ impl Known {
     }
 
     /// Mail is no factor: alone it changes nothing but the password of an account that has a second
-    /// one.
+    /// one. The link of an operator replaces everything.
     fn recover(
         &self,
-        saved_code: bool,
+        by: RecoveredBy,
         password_only: bool,
         now: Timestamp,
     ) -> Result<Option<(Event, Option<Record>)>, Refusal> {
         let strong = self.credentials.reach_aal2();
+        let record = Record::new("account.recovered").with("by", by.name());
+        let saved_code = match by {
+            RecoveredBy::Mail => false,
+            RecoveredBy::MailAndCode => true,
+            RecoveredBy::Link(token) => {
+                let good = self.is_recovered_by(token, now);
+                let credentials = good.then_some(Removed::All).ok_or(Refusal::NoRecoveryLink)?;
+                return Ok(Some((Event::Recovered { credentials, at: now }, Some(record))));
+            }
+        };
         let credentials = match (strong, saved_code, password_only) {
             (false, ..) | (true, true, _) => Removed::Replaced,
             (true, false, true) => Removed::Nothing,
             (true, false, false) => return Err(Refusal::SecondFactorStays),
         };
-        let by = if saved_code { "mail and recovery code" } else { "mail" };
-        let record = Record::new("account.recovered").with("by", by);
         Ok(Some((Event::Recovered { credentials, at: now }, Some(record))))
     }
 
@@ -148,10 +158,15 @@ impl Known {
             Event::RecoveryCodeUsed(code) => credentials.use_recovery_code(code),
             Event::Recovered { credentials: removed, at } => {
                 (self.epoch, self.updated_at) = (self.epoch.saturating_add(1), *at);
-                if *removed == Removed::Replaced {
-                    credentials.replace();
+                self.recovery_link = None;
+                match removed {
+                    Removed::All => credentials.clear(),
+                    Removed::Replaced => credentials.replace(),
+                    Removed::Nothing => {}
                 }
             }
+            Event::RecoveryLinkIssued(link) => self.recovery_link = Some(*link),
+            Event::RecoveryLinkStopped => self.recovery_link = None,
         }
     }
 }

@@ -183,6 +183,7 @@ impl Credentials {
         let held = [
             (Method::Password, self.password().is_some()),
             (Method::Passkey, self.passkeys().next().is_some()),
+            (Method::AttestedPasskey, self.passkeys().any(|(passkey, _)| passkey.attested)),
             (Method::Totp, self.totp().is_some()),
             (Method::RecoveryCode, self.has_recovery_codes()),
         ];
@@ -268,6 +269,11 @@ impl Credentials {
         self.drop_all(|kind| matches!(kind, CredentialKind::RecoveryCodes { .. }));
         let RecoveryCodes { salt, hashes: unused } = codes;
         self.add(CredentialKind::RecoveryCodes { salt, unused }, now);
+    }
+
+    /// Drops all of them.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// Drops what a recovery replaces; saved recovery codes stay.

@@ -280,7 +280,10 @@ fn change(account: &mut Account, command: &Command) -> Result<Reply, Refusal> {
 #[test]
 fn mail_alone_replaces_no_second_factor_whenever_it_was_enrolled() {
     let saved = RecoveryCodes { salt: "salt".to_owned(), hashes: vec![PasswordHash::new("one")] };
-    let recover = |saved_code, password_only| Command::Recover { saved_code, password_only };
+    let recover = |saved_code, password_only| {
+        let by = if saved_code { RecoveredBy::MailAndCode } else { RecoveredBy::Mail };
+        Command::Recover { by, password_only }
+    };
     let methods = |account: &Account| account.known().unwrap().credentials.methods();
     let mut account = known();
     change(&mut account, &Command::SetRecoveryCodes(saved)).unwrap();

@@ -1,9 +1,10 @@
 //! What is true of a person and a client at the moment of a request.
 
-use super::{Denial, Settled};
+use super::{Denial, RequestedGrant, Settled};
 use crate::domain::{
     Requirement,
-    authority::{Audience, Permissions, Scopes},
+    assurance::Acr,
+    authority::{Permissions, Scopes},
     consent::Terms,
     grant::Held,
 };
@@ -22,6 +23,8 @@ pub struct AuthorizationFacts {
     pub memberships: Vec<MembershipChoice>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
+    /// The client is told when the session ends (OIDC Back-Channel Logout).
+    pub hears_of_logout: bool,
     /// What beside the membership was read and must still be so.
     pub requirements: Vec<Requirement>,
 }
@@ -41,6 +44,8 @@ pub struct MembershipChoice {
     /// The names of the roles that it gives there.
     pub roles: Vec<String>,
     pub permissions: Permissions,
+    /// What the organization requires a person to have proved.
+    pub required: Acr,
     /// Membership and organization as they were read.
     pub requirements: Vec<Requirement>,
 }
@@ -72,6 +77,9 @@ pub struct ConsentQuestion {
     /// The role names that tokens would carry: none where no scope of an API is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// The claims that the client would learn beside those of the scopes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
 }
 
 /// When a person is asked whether a client may act for them.
@@ -86,11 +94,11 @@ pub enum ConsentRule {
 }
 
 impl ConsentRule {
-    pub(super) fn asks_for(&self, scopes: &Scopes, audience: &Audience) -> bool {
+    pub(super) fn asks_for(&self, wanted: &RequestedGrant) -> bool {
         match self {
             Self::FirstParty => false,
             Self::Remembered(None) | Self::Always => true,
-            Self::Remembered(Some(given)) => !given.cover(scopes, audience),
+            Self::Remembered(Some(given)) => !given.cover(&wanted.to_consent()),
         }
     }
 }
@@ -121,14 +129,15 @@ impl AuthorizationFacts {
     pub(super) fn question(
         &self,
         membership: Option<&MembershipChoice>,
-        scopes: &Scopes,
+        wanted: &RequestedGrant,
     ) -> ConsentQuestion {
-        let has_api_scope = scopes.of_apis().next().is_some();
+        let has_api_scope = wanted.scopes.of_apis().next().is_some();
         let roles = membership.filter(|_| has_api_scope).map(|one| one.roles.clone());
         ConsentQuestion {
             organization: membership.map(MembershipChoice::choice),
             resource: self.resource.clone(),
             roles: roles.unwrap_or_default(),
+            claims: wanted.claims.beyond(&wanted.scopes),
         }
     }
 

@@ -7,8 +7,9 @@
 //!
 //! 1. the one organization: the one asked for, else the only one, else the person chooses;
 //! 2. authority: what is asked is within the registration and what the person's roles confer there;
-//! 3. consent: given before or now, unless the client is first party;
-//! 4. then there is a grant.
+//! 3. assurance: the person has proved as much as the organization requires;
+//! 4. consent: given before or now, unless the client is first party;
+//! 5. then there is a grant.
 
 mod facts;
 mod request;
@@ -21,6 +22,7 @@ pub use request::{Prompt, ReplyTo, Request, RequestedGrant, ResponseMode};
 
 use super::{
     Requirement, Timestamp,
+    assurance::Acr,
     authority::Widening,
     grant::{Grant, Limits, MembershipRef, Person},
 };
@@ -35,6 +37,8 @@ pub enum Settled {
     },
     /// The person belongs to several organizations, and tokens speak for one.
     ChooseOrganization(Vec<Choice>),
+    /// The organization requires more than the person has proved.
+    ProveMore(Acr),
     AskConsent(Box<ConsentQuestion>),
     Denied(Denial),
 }
@@ -55,6 +59,8 @@ pub enum Denial {
     OtherPerson,
     /// The holder of the account's address has stopped it.
     Stopped,
+    /// The organization requires more than the person's account can prove.
+    NotSureEnough,
 }
 
 /// Who is asked, and when.
@@ -97,8 +103,7 @@ impl RequestedGrant {
         }
         let wanted = self.organization.as_deref().or(said.organization);
         let third_party = facts.consent != ConsentRule::FirstParty;
-        let ask =
-            |membership| Settled::AskConsent(Box::new(facts.question(membership, &self.scopes)));
+        let ask = |membership| Settled::AskConsent(Box::new(facts.question(membership, self)));
         let membership = match facts.membership(wanted) {
             Ok(membership) => membership,
             // Before consent a client does not learn in silence where a person belongs, nor that there
@@ -106,7 +111,7 @@ impl RequestedGrant {
             Err(_) if self.prompt.none && third_party => return ask(None),
             Err(settled) => return settled,
         };
-        let unknown = third_party && facts.consent.asks_for(&self.scopes, &self.audience);
+        let unknown = third_party && facts.consent.asks_for(self);
         if self.prompt.none && unknown {
             return ask(membership);
         }
@@ -114,10 +119,18 @@ impl RequestedGrant {
             ceiling: facts.ceiling.clone(),
             held: membership.map(MembershipChoice::held),
             offered: facts.offered.clone(),
+            required: Acr::default(),
         };
         let organization = membership.map(|one| one.organization.as_str());
         if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
             return Settled::Denied(denial(&widening));
+        }
+        let required = membership.map(|one| one.required).unwrap_or_default();
+        if !required.is_least() && !required.is_met_by(&person.evidence, now) {
+            return Settled::ProveMore(required);
+        }
+        if let Some(unmet) = self.unmet(person, now) {
+            return Settled::ProveMore(unmet);
         }
         let forced = self.prompt.consent && third_party;
         // What was said of one organization says nothing of another.
@@ -142,6 +155,7 @@ impl RequestedGrant {
             }),
             audience: self.audience.clone(),
             scopes: self.scopes.clone(),
+            claims: self.claims.clone(),
             authenticated_at,
             level,
             methods: person.evidence.methods(),

@@ -4,8 +4,10 @@ use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
+    consent::Given,
     grant::Person,
     pushed_request::Pushed,
+    requested_claims::RequestedClaims,
 };
 use serde::{Deserialize, Serialize};
 use std::{ops::Not, time::Duration};
@@ -56,6 +58,12 @@ pub struct RequestedGrant {
     /// What the client would like, what it would like most first (`acr_values`, OIDC Core §3.1.2.1).
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub acr_values: Vec<Acr>,
+    /// One of them must be reached, or nothing is granted (OIDC Core §5.5.1.1).
+    #[serde(rename = "w", default, skip_serializing_if = "Not::not")]
+    pub acr_is_essential: bool,
+    /// Claims that were asked for one by one.
+    #[serde(rename = "k", default, skip_serializing_if = "RequestedClaims::is_empty")]
+    pub claims: RequestedClaims,
 }
 
 /// Where the answer to a request goes, and how.
@@ -118,6 +126,19 @@ impl Prompt {
 }
 
 impl RequestedGrant {
+    /// Returns what the person must still prove, if one of the wishes must be met: the least of them.
+    pub fn unmet(&self, person: &Person, now: Timestamp) -> Option<Acr> {
+        let met = |acr: &Acr| acr.is_met_by(&person.evidence, now);
+        let essential = self.acr_is_essential && !self.acr_values.iter().any(met);
+        self.acr_values.iter().copied().min_by_key(|acr| acr.level()).filter(|_| essential)
+    }
+
+    /// Returns what a person consents to who grants it.
+    pub fn to_consent(&self) -> Given {
+        let claims = self.claims.beyond(&self.scopes);
+        Given { scopes: self.scopes.clone(), audience: self.audience.clone(), claims }
+    }
+
     /// Tells whether another account is meant.
     pub fn is_about_another_person(&self, person: &Person) -> bool {
         self.hint.as_ref().is_some_and(|account| *account != person.account)
@@ -136,9 +157,9 @@ impl RequestedGrant {
     /// Returns what a person who can prove themselves by these methods is asked for: the first wish
     /// that is in their reach, unless it is met.
     pub fn step_up(&self, person: &Person, methods: &[Method], now: Timestamp) -> Option<Acr> {
-        let met = |acr: &Acr| acr.is_met_by(&person.evidence, now);
-        let reached = |acr: &&Acr| met(acr) || acr.is_reachable_by(methods);
-        self.acr_values.iter().find(reached).copied().filter(|acr| !met(acr))
+        let met = |acr: Acr| acr.is_met_by(&person.evidence, now);
+        let reached = |acr: &Acr| if met(*acr) { Some(*acr) } else { acr.within(methods) };
+        self.acr_values.iter().find_map(reached).filter(|acr| !met(*acr))
     }
 
     /// Tells whether a person who signed in before must do so again.

@@ -4,6 +4,7 @@ use crate::domain::{
     assurance::{Evidence, Worth},
     authority::{Audience, Permission, Scopes},
     consent::Terms,
+    requested_claims::RequestedClaims,
 };
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ fn request(scope: &str) -> RequestedGrant {
         max_age: None,
         hint: None,
         acr_values: Vec::new(),
+        acr_is_essential: false,
+        claims: RequestedClaims::default(),
     }
 }
 
@@ -34,6 +37,7 @@ fn member(slug: &str, enabled: bool) -> MembershipChoice {
         epoch: 3,
         roles: vec!["reader".to_owned()],
         permissions: [&read].into_iter().collect(),
+        required: Acr::Aal1,
         requirements: vec![],
     }
 }
@@ -42,8 +46,16 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
     let consent = ConsentRule::FirstParty;
     let resource = Some(api());
-    let requirements = vec![];
-    AuthorizationFacts { ceiling: None, resource, offered, memberships, consent, requirements }
+    let (hears_of_logout, requirements) = (false, vec![]);
+    AuthorizationFacts {
+        ceiling: None,
+        resource,
+        offered,
+        memberships,
+        consent,
+        hears_of_logout,
+        requirements,
+    }
 }
 
 fn api() -> ResourceChoice {
@@ -125,7 +137,7 @@ fn what_roles_or_registration_do_not_cover_is_refused_whole() {
 fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
     let given = |scope| {
         let (scopes, audiences) = (Scopes::parse(scope).unwrap(), vec![Audience::Issuer]);
-        ConsentRule::Remembered(Some(Terms { scopes, audiences }))
+        ConsentRule::Remembered(Some(Terms { scopes, audiences, claims: Vec::new() }))
     };
     let with = |consent| AuthorizationFacts { consent, ..facts(vec![]) };
     let asked = request("openid email");
@@ -183,7 +195,7 @@ fn consent_is_asked_before_a_choice_of_organization_is_told_to_a_silent_client()
     let silent = RequestedGrant { prompt, ..request("openid") };
     let third_party = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..several };
     let settled = settle(&silent, &third_party, Said::default());
-    assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent.scopes))));
+    assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent))));
     let own = AuthorizationFacts { consent: ConsentRule::FirstParty, ..third_party };
     let settled = settle(&silent, &own, Said::default());
     assert!(matches!(settled, Settled::ChooseOrganization(_)), "{settled:?}");
@@ -221,4 +233,39 @@ fn a_sign_in_that_is_too_old_is_asked_for_again() {
     assert!(
         RequestedGrant { prompt: login, ..request("openid") }.wants_fresh_sign_in(&person(), NOW)
     );
+}
+
+#[test]
+fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked() {
+    let strict = |required| {
+        let acme = MembershipChoice { required, ..member("acme", true) };
+        facts(vec![acme, member("other", true)])
+    };
+    let acme = Said { organization: Some("acme"), ..Said::default() };
+    let other = Said { organization: Some("other"), ..Said::default() };
+    let asked = request("openid invoices:read");
+    for required in [Acr::Aal2, Acr::Aal3, Acr::Phr, Acr::Phrh] {
+        let facts = strict(required);
+        assert_eq!(settle(&asked, &facts, acme), Settled::ProveMore(required));
+        // Of another organization nothing more is required.
+        assert_eq!(organization(settle(&asked, &facts, other)).as_deref(), Some("other"));
+        let third = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..facts.clone() };
+        assert_eq!(settle(&asked, &third, acme), Settled::ProveMore(required));
+        // In silence a client that has no consent hears that, and nothing of the organization.
+        let prompt = Prompt { none: true, ..Prompt::default() };
+        let silent =
+            RequestedGrant { prompt, organization: Some("acme".to_owned()), ..asked.clone() };
+        let settled = settle(&silent, &third, Said::default());
+        assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
+        // More than is held there is refused, whatever would be proved.
+        let wide = settle(&request("openid invoices:write"), &facts, acme);
+        assert!(matches!(wide, Settled::Denied(Denial::TooMuch { .. })), "{wide:?}");
+        let key = Evidence::of(Worth::ATTESTED_PASSKEY.given(NOW));
+        let person = Person { evidence: key, ..person() };
+        let subject = Subject { person: &person, session: "session", now: NOW };
+        let granted = asked.settle(subject, &facts, acme);
+        assert_eq!(organization(granted).as_deref(), Some("acme"));
+    }
+    let settled = settle(&asked, &strict(Acr::Aal1), acme);
+    assert_eq!(organization(settled).as_deref(), Some("acme"));
 }

@@ -4,6 +4,7 @@ use super::{AuthMethod, GrantType, KnownClient, ResponseType, SubjectType, redir
 use crate::domain::{
     authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
+    signing_keys::SigningAlgorithm,
 };
 
 impl KnownClient {
@@ -36,6 +37,23 @@ impl KnownClient {
         registered.any(|one| redirect_uri::matches(one, presented, kind))
     }
 
+    /// Tells whether people may be sent there after they have signed out: exactly as registered
+    /// (OIDC RP-Initiated Logout §3).
+    pub fn has_post_logout_redirect_uri(&self, presented: &str) -> bool {
+        self.metadata.post_logout_redirect_uris.iter().any(|one| one == presented)
+    }
+
+    /// Tells whether it is told when a session ends (OIDC Back-Channel Logout §2.2).
+    pub fn hears_of_logout(&self) -> bool {
+        self.metadata.backchannel_logout_uri.is_some()
+    }
+
+    /// The algorithm of its ID tokens and logout tokens (OIDC Registration §2: RS256 unless it says
+    /// otherwise).
+    pub fn id_token_algorithm(&self) -> SigningAlgorithm {
+        self.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
+    }
+
     /// Tells why the client may not ask for codes, if it may not.
     ///
     /// A client that wants more than is offered must not get less.
@@ -57,17 +75,19 @@ impl KnownClient {
     }
 
     fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {
-        let metadata = &self.metadata;
         if self.demands_bound_tokens() {
             return Err(NotForCodes::BoundTokens);
         }
-        if metadata.subject_type == Some(SubjectType::Pairwise) {
-            return Err(NotForCodes::PairwiseSubjects);
-        }
-        if metadata.require_signed_request_object {
-            return Err(NotForCodes::SignedRequests);
-        }
         Ok(())
+    }
+
+    /// Returns the sector in which it knows people by subjects of their own, if it does (OIDC Core
+    /// §8.1).
+    pub fn pairwise_sector(&self) -> Option<String> {
+        let pairwise = self.metadata.subject_type == Some(SubjectType::Pairwise);
+        // One without a sector is refused; if there ever is one, it is a sector by itself.
+        let alone = || format!("client {}", self.client_id);
+        pairwise.then(|| self.metadata.sector_identifier().unwrap_or_else(alone))
     }
 
     /// Tells whether another program on the person's machine could pose as this client
@@ -98,6 +118,4 @@ pub enum NotForCodes {
     NotRegistered,
     /// These and the rest are not offered yet.
     BoundTokens,
-    PairwiseSubjects,
-    SignedRequests,
 }

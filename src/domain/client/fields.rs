@@ -46,6 +46,12 @@ pub(super) const FIELDS: &[(&str, Setter)] = &[
     ("userinfo_signed_response_alg", |m, v| one(&mut m.userinfo_signed_response_alg, v, algorithm)),
     ("userinfo_encrypted_response_alg", |_, v| refused(v, ENCRYPTION)),
     ("userinfo_encrypted_response_enc", |_, v| refused(v, ENCRYPTION)),
+    // RFC 9701 §6.
+    ("introspection_signed_response_alg", |m, v| {
+        one(&mut m.introspection_signed_response_alg, v, algorithm)
+    }),
+    ("introspection_encrypted_response_alg", |_, v| refused(v, ENCRYPTION)),
+    ("introspection_encrypted_response_enc", |_, v| refused(v, ENCRYPTION)),
     ("request_object_signing_alg", |m, v| one(&mut m.request_object_signing_alg, v, algorithm)),
     ("request_object_encryption_alg", |_, v| refused(v, ENCRYPTION)),
     ("request_object_encryption_enc", |_, v| refused(v, ENCRYPTION)),

@@ -1,9 +1,13 @@
 //! Key sets that clients register: public keys, few, of kinds that we verify with (RFC 7517).
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 
 const MOST_KEYS: usize = 20;
 const MOST_BYTES: usize = 32 * 1024;
+
+/// Of an RSA key (RFC 7518 §3.3).
+const LEAST_BITS: usize = 2048;
 
 /// The members of a JWK that give the private key away (RFC 7518 §6, RFC 8037 §2).
 const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
@@ -23,6 +27,8 @@ pub enum KeySetFault {
     KeyType,
     #[error("holds a key without a proper `{0}`")]
     Member(&'static str),
+    #[error("holds an RSA key of less than {LEAST_BITS} bits")]
+    Weak,
 }
 
 /// Returns the set with nothing but its keys, every fault at once, or `None` if it is no key set.
@@ -41,7 +47,7 @@ pub(super) fn check(value: &Value) -> Option<Result<Value, Vec<KeySetFault>>> {
     if has_control_character(&set) {
         faults.push(KeySetFault::ControlCharacter);
     }
-    for fault in keys.into_iter().filter_map(|key| check_key(key).err()) {
+    for fault in keys.into_iter().filter_map(|key| check_public_key(key).err()) {
         if !faults.contains(&fault) {
             faults.push(fault);
         }
@@ -49,7 +55,8 @@ pub(super) fn check(value: &Value) -> Option<Result<Value, Vec<KeySetFault>>> {
     Some(if faults.is_empty() { Ok(set) } else { Err(faults) })
 }
 
-fn check_key(key: &Map<String, Value>) -> Result<(), KeySetFault> {
+/// Checks one key of a set.
+pub fn check_public_key(key: &Map<String, Value>) -> Result<(), KeySetFault> {
     // RFC 7591 §2: public keys. A private key that was sent here is no secret any more.
     if let Some(private) = PRIVATE_MEMBERS.into_iter().find(|member| key.contains_key(*member)) {
         return Err(KeySetFault::Private(private));
@@ -71,7 +78,19 @@ fn check_key(key: &Map<String, Value>) -> Result<(), KeySetFault> {
             return Err(KeySetFault::Member(member));
         }
     }
-    Ok(())
+    match text("n").filter(|_| text("kty") == Some("RSA")).map(bits) {
+        Some(None) => Err(KeySetFault::Member("n")),
+        Some(Some(bits)) if bits < LEAST_BITS => Err(KeySetFault::Weak),
+        _ => Ok(()),
+    }
+}
+
+/// Counts the bits of a number in base64url.
+fn bits(number: &str) -> Option<usize> {
+    let octets = URL_SAFE_NO_PAD.decode(number).ok()?;
+    let zeros = octets.iter().take_while(|octet| **octet == 0).count();
+    let first = octets.get(zeros).map_or(0, |octet| octet.leading_zeros());
+    Some((octets.len() - zeros) * 8 - usize::try_from(first).unwrap_or(0))
 }
 
 fn has_control_character(value: &Value) -> bool {

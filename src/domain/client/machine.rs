@@ -6,11 +6,17 @@
 //! | unborn | register | known, until it is no longer used | its metadata does not hold together |
 //! | known | provision | known, what was given replaced; kept for good | likewise |
 //! | known | use | known; a client that registered itself is kept longer | never |
+//! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
+//! | known | delete | deleted | likewise |
+//! | deleted | any | deleted | always |
 //!
 //! A client of a suspended organization accepts no change, as the organization itself does not. The
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
-use super::{AuthMethod, ClientMetadata, FieldFault, GrantType, Registrant, Registration, Usage};
+use super::{
+    AuthMethod, ClientMetadata, Deletion, GrantType, Refusal, Registrant, Registration,
+    Replacement, Usage,
+};
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
     organization,
@@ -33,6 +39,15 @@ pub enum Client {
     #[default]
     Unborn,
     Known(Box<KnownClient>),
+    /// It has deleted itself: what was issued to it is good no more.
+    Deleted {
+        /// The last registration token.
+        token: Fingerprint,
+        /// No person has ever used it: it still counts among those.
+        unused: bool,
+        /// Until then no other client gets its id.
+        forget_at: Timestamp,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +118,10 @@ pub enum Command {
     Provision { draft: Box<Draft>, home: Option<organization::Known> },
     /// What the installation cannot serve to it has been refused before.
     Register(Box<Registrant>),
+    /// The client replaces what it has said of itself.
+    Replace(Box<Replacement>),
+    /// The client deletes itself.
+    Delete(Deletion),
     /// It was granted something.
     Use(Usage),
 }
@@ -111,34 +130,7 @@ pub enum Command {
 pub enum Event {
     Provisioned(Box<KnownClient>),
     Used { used: Usage, at: Timestamp },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("a client_id is made of 1 to 255 printable ASCII characters without spaces")]
-    ClientId,
-    #[error("its metadata cannot stand")]
-    Metadata(Vec<FieldFault>),
-    #[error("there is no organization `{0}`")]
-    NoSuchOrganization(String),
-    #[error("the organization `{0}` is suspended and accepts no change")]
-    Suspended(String),
-    #[error("a client stays with its organization: make another client")]
-    OtherOrganization,
-    #[error("the organization has no role `{0}`")]
-    NoSuchRole(String),
-    #[error("roles are held in an organization, and none is given")]
-    RolesNowhere,
-    #[error("a client that authenticates by a secret needs one")]
-    SecretMissing,
-    #[error("a client that authenticates otherwise has no use for a secret")]
-    SecretUseless,
-    #[error("a public client cannot prove who it is, as client_credentials needs it to")]
-    PublicMachine,
-    #[error("there is such a client already")]
-    Exists,
-    #[error("there is no such client")]
-    NoSuchClient,
+    Deleted { token: Fingerprint, unused: bool, forget_at: Timestamp },
 }
 
 impl KnownClient {
@@ -223,7 +215,7 @@ impl KnownClient {
 impl Client {
     pub fn known(&self) -> Option<&KnownClient> {
         match self {
-            Self::Unborn => None,
+            Self::Unborn | Self::Deleted { .. } => None,
             Self::Known(known) => Some(known),
         }
     }
@@ -246,6 +238,9 @@ impl Client {
         let id = &draft.client_id;
         if !(1..=LONGEST_ID).contains(&id.len()) || !id.bytes().all(printable) {
             return Err(Refusal::ClientId);
+        }
+        if matches!(self, Self::Deleted { .. }) {
+            return Err(Refusal::Deleted);
         }
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| KnownClient::new(id));
@@ -275,7 +270,7 @@ impl Client {
                 .clone()
                 .map(|kept| Registration { adopted: true, ..kept }),
         };
-        let mut differs = differing(&next.metadata, &held.metadata);
+        let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
             ("client_secret", next.secret != held.secret),
             ("organization", next.organization != held.organization),
@@ -305,22 +300,10 @@ fn unique(list: &[String]) -> Vec<String> {
     list.iter().filter(|member| seen.insert(*member)).cloned().collect()
 }
 
-/// Says of each member whether it differs; what people read, in any language.
-fn differing(next: &ClientMetadata, held: &ClientMetadata) -> Vec<(&'static str, bool)> {
-    let (next, held) = (next.members(), held.members());
-    let differs = |name: &str| next.get(name) != held.get(name);
-    let mut changed: HashSet<&str> = next.keys().chain(held.keys()).map(String::as_str).collect();
-    changed.retain(|name| differs(name));
-    let base =
-        |name: &str| name.split_once('#').map_or(name.to_owned(), |(base, _)| base.to_owned());
-    let changed: HashSet<String> = changed.into_iter().map(base).collect();
-    ClientMetadata::known_fields().map(|name| (name, changed.contains(name))).collect()
-}
-
 impl Machine for Client {
     const KIND: &'static str = "client";
-    // 2: `registration`; 3: when that was last used, and until when it is kept
-    const REVISION: u32 = 3;
+    // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -330,6 +313,8 @@ impl Machine for Client {
         match command {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
+            Command::Replace(replacement) => self.replace(replacement),
+            Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
         }
     }
@@ -342,12 +327,24 @@ impl Machine for Client {
                     registration.note_use(*used, *at);
                 }
             }
-            (Event::Used { .. }, Self::Unborn) => {}
+            (Event::Used { .. }, Self::Unborn | Self::Deleted { .. }) => {}
+            (Event::Deleted { token, unused, forget_at }, machine) => {
+                let (token, unused, forget_at) = (*token, *unused, *forget_at);
+                *machine = Self::Deleted { token, unused, forget_at };
+            }
         }
     }
 
+    fn live_until(&self) -> Timestamp {
+        if matches!(self, Self::Deleted { .. }) { Timestamp::NEVER } else { Timestamp::FOREVER }
+    }
+
     fn forget_at(&self) -> Option<Timestamp> {
-        self.known().and_then(KnownClient::forgotten_at)
+        match self {
+            Self::Unborn => None,
+            Self::Known(known) => known.forgotten_at(),
+            Self::Deleted { forget_at, .. } => Some(*forget_at),
+        }
     }
 
     fn tolerates_stale(command: &Command) -> bool {
@@ -356,10 +353,18 @@ impl Machine for Client {
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let Some(known) = self.known() else { return Vec::new() };
-        let listing = |list| Listing::new(list, "", &*known.client_id);
-        let unused = known.is_unused().then(|| listing(UNUSED_CLIENTS));
-        [listing(CLIENTS)].into_iter().chain(unused).collect()
+        let listing = |list, rank: &str| Listing::new(list, "", rank);
+        match self {
+            Self::Unborn => Vec::new(),
+            Self::Known(known) => {
+                let unused = known.is_unused().then(|| listing(UNUSED_CLIENTS, &known.client_id));
+                [listing(CLIENTS, &known.client_id)].into_iter().chain(unused).collect()
+            }
+            // Or else clients that register and delete themselves would never be too many.
+            Self::Deleted { unused, .. } => {
+                unused.then(|| listing(UNUSED_CLIENTS, "")).into_iter().collect()
+            }
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use super::{
 use crate::domain::signing_keys::SigningAlgorithm;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, ops::Not};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::Not,
+};
 
 /// Members that say the same in different ways: of each row a client has one.
 const ALTERNATIVES: [&[&str]; 2] = [
@@ -73,6 +76,8 @@ pub struct ClientMetadata {
     pub id_token_signed_response_alg: Option<SigningAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub userinfo_signed_response_alg: Option<SigningAlgorithm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_signed_response_alg: Option<SigningAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_object_signing_alg: Option<SigningAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,6 +228,16 @@ impl ClientMetadata {
     /// Redirect URIs are compared by the field itself: there, left out is not `web`.
     pub fn application_type(&self) -> ApplicationType {
         self.application_type.unwrap_or(ApplicationType::Web)
+    }
+
+    /// Says of each member whether it differs from the one held; what people read, in any language.
+    pub(super) fn differing(&self, held: &Self) -> Vec<(&'static str, bool)> {
+        let (next, held) = (self.members(), held.members());
+        let differs = |name: &&String| next.get(*name) != held.get(*name);
+        let changed = next.keys().chain(held.keys()).filter(differs);
+        let base = |name: &'_ String| name.split('#').next().unwrap_or_default().to_owned();
+        let changed: HashSet<String> = changed.map(base).collect();
+        Self::known_fields().map(|name| (name, changed.contains(name))).collect()
     }
 
     /// Checks that no two alternatives are given, and drops those held that one given replaces.

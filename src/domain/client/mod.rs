@@ -6,9 +6,11 @@ mod fields;
 mod jwks;
 mod localized;
 mod machine;
+mod management;
 mod metadata;
 mod read;
 pub mod redirect_uri;
+mod refusal;
 mod registration;
 mod uri;
 mod vocabulary;
@@ -16,13 +18,14 @@ mod whole;
 
 pub use authority::NotForCodes;
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
-pub use jwks::KeySetFault;
+pub use jwks::{KeySetFault, check_public_key};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
-    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, Refusal,
-    UNUSED_CLIENTS,
+    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, UNUSED_CLIENTS,
 };
+pub use management::{Deletion, Replacement};
 pub use metadata::ClientMetadata;
+pub use refusal::Refusal;
 pub use registration::{
     KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA, Registrant,
     Registration, USE_NOTED_EVERY, Usage, UsedBy,

@@ -52,6 +52,9 @@ pub struct Registration {
     /// Whether an operator has provisioned it since: then it is kept.
     #[serde(default)]
     pub adopted: bool,
+    /// The software statement that it rests on, as it was sent (RFC 7591 §2.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
 }
 
 /// A client that asks to be registered.
@@ -61,6 +64,8 @@ pub struct Registrant {
     pub metadata: ClientMetadata,
     pub secret: Option<Fingerprint>,
     pub token: Fingerprint,
+    /// The software statement that it rests on.
+    pub statement: Option<String>,
     /// For how long it is kept if it is not used.
     pub kept_for: Duration,
 }
@@ -87,7 +92,6 @@ impl ClientMetadata {
     /// A method that it has not named stays open: it may present its secret either way.
     pub fn to_register(members: &Map<String, Value>) -> Result<Self, Vec<FieldFault>> {
         use GrantType::{AuthorizationCode, RefreshToken};
-        // RFC 7591 §3.1.1: a server that supports no software statements may ignore one.
         let mut metadata = Self::default().patch(&Self::heeded(members))?;
         let usual = || vec![AuthorizationCode, RefreshToken];
         let spends_codes =
@@ -166,10 +170,11 @@ impl Registration {
 
 impl Client {
     pub(super) fn register(&self, registrant: &Registrant, now: Timestamp) -> Decision<Self> {
-        if self.known().is_some() {
+        if *self != Self::Unborn {
             return Decision::refuse(Refusal::Exists);
         }
-        let Registrant { client_id, metadata, secret, token, kept_for } = registrant.clone();
+        let Registrant { client_id, metadata, secret, token, statement, kept_for } =
+            registrant.clone();
         // Without a method and without a secret it would be public, which it has not asked for.
         if metadata.may_use_secret() && secret.is_none() {
             return Decision::refuse(Refusal::SecretMissing);
@@ -181,6 +186,7 @@ impl Client {
             used_by_person: false,
             kept_until: Some(now + kept_for),
             adopted: false,
+            statement,
         };
         let known = KnownClient {
             metadata,

@@ -3,6 +3,7 @@ use crate::domain::{
     assurance::{Level, Method},
     authority::{Audience, Scopes},
     authorization::Prompt,
+    requested_claims::RequestedClaims,
 };
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ fn request() -> DeviceRequest {
             max_age: None,
             hint: None,
             acr_values: Vec::new(),
+            acr_is_essential: false,
+            claims: RequestedClaims::default(),
         },
         from: Device::default(),
         expires_at: END,
@@ -43,6 +46,7 @@ fn grant(client_id: &str) -> Grant {
         membership: None,
         audience: Audience::Issuer,
         scopes: Scopes::parse("openid").unwrap(),
+        claims: RequestedClaims::default(),
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],

@@ -49,7 +49,7 @@ pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, EnteredDevice, Open, Stage};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
-pub use seed::{Channel, Invited, Seed, SignedIn};
+pub use seed::{Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
     Acceptance, AccountChange, AccountSeen, Command, DeviceChange, Finished, FinishedSession,
     Fresh, Material, Moment, Notice, Proved, Reply, SessionChange, Step,

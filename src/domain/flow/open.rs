@@ -7,7 +7,7 @@ use super::{
 use crate::domain::{
     Decision, Dispatch, Record, Timestamp,
     account::Draft,
-    assurance::{Evidence, Level, Method},
+    assurance::{Acr, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
     device_grant::{self, DeviceRequest},
     epoch::is_first,
@@ -38,6 +38,9 @@ pub struct Open {
     /// The slug of the organization they chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
+    /// What the organization requires them to prove, where they were asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<Acr>,
     /// What they are asked to consent to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<ConsentQuestion>>,
@@ -226,7 +229,8 @@ impl Open {
     pub fn required(&self, rules: &Rules) -> Level {
         let asked = rules.goal(&self.seed.kind).map(|goal| goal.required(&self.seed));
         let enrolled = if self.stage == Stage::SecondFactor { Level::Aal2 } else { Level::Aal1 };
-        asked.unwrap_or(Level::Aal1).max(enrolled)
+        let required = self.required.map_or(Level::Aal1, Acr::level);
+        asked.unwrap_or(Level::Aal1).max(enrolled).max(required)
     }
 
     /// Decides one step.

@@ -59,11 +59,14 @@ impl Open {
     /// Counts a wrong proof; a ceremony that was answered wrongly is over.
     pub(super) fn disprove(mut self, step: &str, account: Option<&str>) -> Decision<Flow> {
         self.attempts += 1;
+        // A new credential that does not work proves nothing of one that the account has.
+        let enrols = self.stage == Stage::Enrol && step != "recovery_code";
         let ceremony = |content: &HeldContent| matches!(content, HeldContent::Ceremony(_));
         self.held.retain(|held| held.step != step || !ceremony(&held.content));
         let exhausted = self.attempts >= MOST_ATTEMPTS;
         let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
         let record = match account {
+            Some(account) if enrols => Record::new("enrolment.failed").with("account", account),
             Some(account) => Record::new("sign_in.failed").with("account", account),
             // Any caller can invent identifiers without end.
             None => Record::counted("sign_in.failed"),

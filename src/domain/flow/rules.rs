@@ -47,13 +47,20 @@ pub struct Rules {
     /// The names of steps that are served.
     served: Vec<&'static str>,
     goals: Vec<&'static dyn Goal>,
+    /// Passkeys whose hardware was attested count for more than others.
+    attests: bool,
 }
 
 impl Rules {
     /// The kinds of this product, with these proofs.
     pub fn new(proofs: impl IntoIterator<Item = ProofStep>) -> Self {
         let (proofs, served) = (proofs.into_iter().collect(), Vec::new());
-        Self { proofs, served, goals: goal::ALL.to_vec() }
+        Self { proofs, served, goals: goal::ALL.to_vec(), attests: false }
+    }
+
+    /// Says whether passkeys whose hardware was attested count for more than others.
+    pub fn attesting(self, attests: bool) -> Self {
+        Self { attests, ..self }
     }
 
     /// Says which steps are served: an installation without mail serves none that sends one.
@@ -95,8 +102,12 @@ impl Rules {
 
     /// Lists those of these methods that can be asked for here.
     pub fn served(&self, methods: &[Method]) -> Vec<Method> {
-        let served =
-            |method: &&Method| self.proofs.iter().any(|proof| proof.worth.method == **method);
+        let asked_for = |wanted: Method| self.proofs.iter().any(|one| one.worth.method == wanted);
+        let served = |method: &&Method| match method {
+            // It is proved by the step of any passkey.
+            Method::AttestedPasskey => self.attests && asked_for(Method::Passkey),
+            other => asked_for(**other),
+        };
         methods.iter().filter(served).copied().collect()
     }
 
@@ -113,6 +124,7 @@ impl fmt::Debug for Rules {
             .field("proofs", &self.proofs)
             .field("served", &self.served)
             .field("goals", &goals)
+            .field("attests", &self.attests)
             .finish()
     }
 }

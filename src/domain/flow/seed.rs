@@ -3,6 +3,7 @@
 use super::{Open, Stage};
 use crate::domain::{
     Fingerprint, Timestamp,
+    assurance::{Evidence, Worth},
     authorization::{ConsentQuestion, Request},
     grant::Person,
 };
@@ -44,6 +45,27 @@ pub struct Seed {
     /// A keyed hash of the code that a device shows; it is looked up only after sign-in.
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
     pub user_code: Option<String>,
+    /// The link of an operator that the flow began with.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub operator_link: Option<OperatorLink>,
+}
+
+/// A link by which an operator lets a person recover their account, whose token the caller has
+/// presented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorLink {
+    /// The id of the account.
+    #[serde(rename = "a")]
+    pub account: String,
+    /// Of its token: the account looks at it again when it changes.
+    #[serde(rename = "t")]
+    pub token: Fingerprint,
+    /// The epoch of the account when it was presented.
+    #[serde(rename = "e")]
+    pub epoch: u64,
+    /// When it was presented.
+    #[serde(rename = "p")]
+    pub at: Timestamp,
 }
 
 /// An invitation whose token the caller has presented.
@@ -105,6 +127,13 @@ impl Seed {
         // An account that was invited is named already.
         let named = self.invited.as_ref().filter(|invited| invited.account.is_some());
         let identifier = named.map(|invited| invited.email.clone());
+        // The link has proved whose the account is, as one that was mailed does.
+        let link = self.operator_link.as_ref();
+        let proved = link.map(|link| Person {
+            account: link.account.clone(),
+            evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
+        });
+        let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));
         Open {
             seed: self,
             stage,
@@ -114,12 +143,13 @@ impl Seed {
             proved_here: false,
             methods,
             chosen: None,
+            required: None,
             question,
             held: Vec::new(),
             messages: 0,
             applicant: None,
             enrolled: false,
-            epoch: 0,
+            epoch,
             device: None,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{
     Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Moment, Notice,
-    Open, Over, Refusal, Reply, Rules, SessionChange, Stage,
-    goal::{Case, Ending, Next, Question, SessionEnding},
+    Open, Over, Refusal, Reply, Rules, SessionChange, Stage, Wanted,
+    goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
     Decision, Record, Requirement, Timestamp,
@@ -11,7 +11,7 @@ use crate::domain::{
     assurance::amr,
     grant::Person,
     pushed_request::PushedRequest,
-    session::{self, Session},
+    session::{self, Session, Told},
     token_family::{self, TokenFamily},
 };
 
@@ -36,11 +36,24 @@ impl Open {
         }
         let (session, change) = self.session(material);
         let facts = material.facts.as_ref();
-        let case = Case { person: &person, session: &session, facts, allowed, now };
+        // A person who was signed in when the flow began may have given no proof here.
+        if self.methods.is_empty() {
+            self.methods.clone_from(&material.methods);
+        }
+        let served = rules.served(&self.methods);
+        let case =
+            Case { person: &person, session: &session, facts, served: &served, allowed, now };
         match goal.next(&self, &case) {
             Next::Fail(denial) => self.fail(denial),
             Next::Ask(question) => {
+                if let Question::More(acr) = question {
+                    self.required = Some(acr);
+                }
                 (self.stage, self.question) = match question {
+                    Question::More(acr) => {
+                        let present = InSession { person: &person, methods: &self.methods, now };
+                        (Wanted { acr, since: None }.asks(&present), None)
+                    }
                     Question::Credential => (Stage::Credential, None),
                     Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),
@@ -105,11 +118,24 @@ impl Open {
         let granted = grant.clone();
         let device = self.device.as_ref().zip(grant.as_ref());
         let device = device.map(|(device, grant)| device.approved(grant.clone()));
-        let reply =
-            Reply { granted, changes, signs_out, accepts, device, ..Reply::over(over.clone()) };
+        let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
+        let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
+        let begins = session.change == SessionChange::Begun;
+        let signs_into = told.clone().filter(|_| !begins);
+        let reply = Reply {
+            granted,
+            changes,
+            signs_out,
+            accepts,
+            signs_into,
+            device,
+            ..Reply::over(over.clone())
+        };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         if becomes == SessionEnding::SignedIn {
-            decision = sign_in(decision, &person, &session, material, now);
+            let told = told.map(|client_id| Told::first(&*session.id, client_id));
+            let signing_in = SigningIn { person: &person, session: &session, told };
+            decision = sign_in(decision, signing_in, material, now);
             // A recovery that is committed meanwhile would not have seen the session.
             if session.change == SessionChange::Begun && material.account.version > 0 {
                 let version = material.account.version;
@@ -158,11 +184,18 @@ impl Material {
     }
 }
 
+/// Who signs in where.
+struct SigningIn<'a> {
+    person: &'a Person,
+    session: &'a FinishedSession,
+    /// Noted in a session that begins.
+    told: Option<Told>,
+}
+
 /// Begins the session, or requires the one that goes on.
 fn sign_in(
     decision: Decision<Flow>,
-    person: &Person,
-    session: &FinishedSession,
+    SigningIn { person, session, told }: SigningIn<'_>,
     material: &Material,
     now: Timestamp,
 ) -> Decision<Flow> {
@@ -176,6 +209,7 @@ fn sign_in(
         idle: fresh.session_idle,
         ceiling: fresh.session_ceiling,
         device: fresh.device.clone(),
+        told,
     };
     decision.bearing(Session::birth(&*session.id, begin, now))
 }

@@ -166,6 +166,8 @@ pub struct Material {
     pub fresh: Fresh,
     /// The account of the person, read for this very step.
     pub account: AccountSeen,
+    /// What that account can prove itself by.
+    pub methods: Vec<Method>,
     /// What people are told when the flow comes so far.
     pub notices: Vec<Notice>,
 }
@@ -236,6 +238,8 @@ pub struct Reply {
     pub accepts: Option<Acceptance>,
     /// What becomes of the request of a device with this very step.
     pub device: Option<DeviceChange>,
+    /// The client that is told when the session ends in which the person goes on.
+    pub signs_into: Option<String>,
 }
 
 /// What a flow has come to.
@@ -288,6 +292,7 @@ impl Reply {
             signs_out: None,
             accepts: None,
             device: None,
+            signs_into: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::domain::{
         AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, ReplyTo, Request,
         RequestedGrant, ResponseMode,
     },
+    requested_claims::RequestedClaims,
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -26,6 +27,8 @@ fn request() -> Request {
             max_age: None,
             hint: None,
             acr_values: Vec::new(),
+            acr_is_essential: false,
+            claims: RequestedClaims::default(),
         },
         reply_to: ReplyTo {
             redirect_uri: "https://app.example/cb".to_owned(),
@@ -52,6 +55,7 @@ fn seed(request: Option<Request>) -> Seed {
         signed_in: None,
         invited: None,
         user_code: None,
+        operator_link: None,
     }
 }
 
@@ -68,6 +72,7 @@ fn place(slug: &str) -> MembershipChoice {
         epoch: 0,
         roles: vec![],
         permissions: [].into_iter().collect(),
+        required: Acr::Aal1,
         requirements: vec![Requirement::unchanged::<crate::domain::organization::Organization>(
             slug, 7,
         )],
@@ -92,7 +97,16 @@ fn rules() -> Arc<Rules> {
 fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
     let memberships = slugs.iter().map(|slug| place(slug)).collect();
     let (ceiling, resource, offered, requirements) = (None, None, vec![], vec![]);
-    AuthorizationFacts { ceiling, resource, offered, memberships, consent, requirements }
+    let hears_of_logout = false;
+    AuthorizationFacts {
+        ceiling,
+        resource,
+        offered,
+        memberships,
+        consent,
+        hears_of_logout,
+        requirements,
+    }
 }
 
 fn fresh() -> Fresh {
@@ -112,7 +126,8 @@ fn fresh() -> Fresh {
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = AccountSeen { version: 3, epoch: 0 };
-    Box::new(Material { facts, fresh: fresh(), account, notices: Vec::new() })
+    let (methods, notices) = (Vec::new(), Vec::new());
+    Box::new(Material { facts, fresh: fresh(), account, methods, notices })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
@@ -457,3 +472,6 @@ mod held;
 
 #[path = "tests_kinds.rs"]
 mod kinds;
+
+#[path = "tests_required.rs"]
+mod required;

@@ -152,7 +152,8 @@ fn mail_alone_recovers_an_account_without_a_second_factor() {
     let (mut flow, seed) = recovering(&[Method::Password]);
     assert_eq!(offers(&flow), ["passkey/create_options", "passkey/create", "new_password"]);
     let done = take(&mut flow, &seed, enrol("new_password", vec![set_password()]));
-    let expected = account::Command::Recover { saved_code: false, password_only: true };
+    let by = account::RecoveredBy::Mail;
+    let expected = account::Command::Recover { by, password_only: true };
     assert_eq!(*recover(&done), expected);
     assert!(births(&done).is_empty(), "no session begins");
     assert_eq!(done.effects.dispatches.len(), 1, "the address is told");
@@ -178,7 +179,8 @@ fn a_second_factor_is_replaced_by_mail_and_a_saved_code_together() {
         assert_eq!(offers(&flow), ["passkey/create_options", "passkey/create", "new_password"]);
         let done =
             take(&mut flow, &seed, enrol("passkey/create", vec![account::Command::RemoveTotp]));
-        let expected = account::Command::Recover { saved_code: true, password_only: false };
+        let by = account::RecoveredBy::MailAndCode;
+        let expected = account::Command::Recover { by, password_only: false };
         assert_eq!(*recover(&done), expected);
     }
 }

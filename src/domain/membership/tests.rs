@@ -11,6 +11,7 @@ fn acme() -> organization::Known {
         name: "Acme".to_owned(),
         enabled: true,
         roles: vec![role("clerk"), role("manager")],
+        required_acr: crate::domain::assurance::Acr::Aal1,
         epoch: 0,
     }
 }

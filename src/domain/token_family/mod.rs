@@ -144,12 +144,14 @@ impl TokenFamily {
                 born_at: pending.born_at,
                 refresh: None,
                 nonce: pending.nonce.clone(),
+                redirect_uri: Some(pending.redirect_uri.clone()),
             },
             Self::Alive(alive) => Shown {
                 grant: alive.grant.clone(),
                 born_at: alive.born_at,
                 refresh: alive.refresh,
                 nonce: None,
+                redirect_uri: None,
             },
         };
         Decision::accept(Vec::new(), Reply::Shown(Box::new(shown)))
@@ -284,6 +286,10 @@ impl Grant {
         }
         if organization.is_some() && organization.as_deref() != self.organization() {
             return Err(Refusal::OtherOrganization);
+        }
+        // The organization may require more by now than when this was granted (adr/0060).
+        if !self.is_sure_enough(&issuing.limits) {
+            return Err(Refusal::NotSureEnough);
         }
         Ok(self.narrow(scopes.as_ref(), &issuing.limits)?)
     }

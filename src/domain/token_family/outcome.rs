@@ -41,6 +41,8 @@ pub struct Shown {
     pub refresh: Option<RefreshToken>,
     /// While its code is out: only the tokens it is redeemed for repeat it (OIDC Core §12.2).
     pub nonce: Option<String>,
+    /// Where its code was sent, while that is out.
+    pub redirect_uri: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +67,8 @@ pub enum Refusal {
     OtherAudience,
     #[error("the grant is for another organization")]
     OtherOrganization,
+    #[error("the organization requires more than the person had proved")]
+    NotSureEnough,
     #[error("a scope is malformed")]
     MalformedScope,
     #[error(transparent)]

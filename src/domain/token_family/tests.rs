@@ -2,9 +2,10 @@ use super::*;
 use crate::domain::{
     Fingerprint,
     account::Account,
-    assurance::{Level, Method},
+    assurance::{Acr, Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},
     grant::{Held, Limits, MembershipRef},
+    requested_claims::RequestedClaims,
     session::Session,
 };
 use std::time::Duration;
@@ -33,6 +34,7 @@ fn grant(scope: &str) -> Grant {
         }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: scopes(scope),
+        claims: RequestedClaims::default(),
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],
@@ -47,6 +49,7 @@ fn limits(permissions: &[&str]) -> Limits {
         ceiling: None,
         held: Some(Held { organization: "acme".to_owned(), permissions }),
         offered: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
+        required: Acr::Aal1,
     }
 }
 
@@ -471,6 +474,18 @@ fn what_roles_no_longer_cover_is_refused_and_not_trimmed() {
         .within(limits(&["invoices:read"]))
         .asking(only(scopes("openid invoices:read")));
     assert!(refreshed(&mut family, less, NOW).is_ok(), "nothing was spent");
+}
+
+#[test]
+fn what_the_organization_requires_by_now_ends_what_was_granted_with_less() {
+    let mut family = alive();
+    for required in [Acr::Aal2, Acr::Aal3, Acr::Phr, Acr::Phrh] {
+        let more = Limits { required, ..limits(&["invoices:*"]) };
+        let refused = refreshed(&mut family, refresh("r1", "r2").within(more), NOW);
+        assert_eq!(refused, Err(Refusal::NotSureEnough), "{required:?}");
+    }
+    let as_before = refresh("r1", "r2").within(limits(&["invoices:*"]));
+    assert!(refreshed(&mut family, as_before, NOW).is_ok(), "nothing was spent");
 }
 
 #[test]

@@ -30,12 +30,6 @@ impl From<NotForCodes> for AuthorizationError {
         let description = match why {
             NotForCodes::NotRegistered => "the client is not registered for authorization codes",
             NotForCodes::BoundTokens => "the client wants bound tokens, which are not offered yet",
-            NotForCodes::PairwiseSubjects => {
-                "the client wants pairwise subjects, which are not offered yet"
-            }
-            NotForCodes::SignedRequests => {
-                "the client wants its requests signed, which is not offered yet"
-            }
         };
         Self::new(Code::UnauthorizedClient, description)
     }
@@ -68,6 +62,9 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         Denial::OtherPerson => (Code::LoginRequired, "another person has signed in"),
         Denial::Stopped => (Code::AccessDenied, "it was stopped"),
         Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
+        Denial::NotSureEnough => {
+            (Code::AccessDenied, "more is required than the account of the person can prove")
+        }
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")
         }

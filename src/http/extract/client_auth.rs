@@ -1,10 +1,14 @@
 //! Which client is speaking: RFC 6749 §2.3, OAuth 2.1 §2.4.
 //!
-//! A client presents a secret in the Authorization header or in the body, never both, and only in the
-//! way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
+//! A client presents a secret in the Authorization header or in the body, or a signed assertion; one of
+//! these, and only in the way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
 //! same; one that fails too often is told to wait, and is judged all the same.
 
-use super::form::{Form, Posted, decode};
+use super::{
+    client_assertion::{self, Assertion},
+    form::{Form, Posted, decode},
+    signed_claims::Disbelieved,
+};
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
@@ -48,13 +52,17 @@ impl Caller {
     }
 }
 
+/// The one type of assertion that authenticates (RFC 7523 §2.2).
+const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
 /// What a request shows of its client.
-#[derive(Debug)]
-struct Presented {
+struct Presented<'a> {
     client_id: String,
     /// The secret as the standard has it encoded, and as some send it.
     secrets: Vec<Secret>,
     method: AuthMethod,
+    /// For the method `private_key_jwt`.
+    assertion: Option<Assertion<'a>>,
 }
 
 /// Finds out which client is speaking.
@@ -69,17 +77,23 @@ pub async fn authenticate(
         return Err(refuse(Disbelief::UnknownClient));
     }
     let seen = app.clients.look(&presented.client_id).await?;
-    match judge(seen.machine.known(), &presented) {
-        Ok(confidential) => {
-            let context = context.by(Actor::Client(presented.client_id));
-            Ok(Caller { seen, confidential, context })
+    let confidential = judge(seen.machine.known(), &presented).map_err(refuse)?;
+    let context = context.by(Actor::Client(presented.client_id.clone()));
+    if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
+        let at = client_assertion::Presented { context: &context, path: &posted.path };
+        match Box::pin(assertion.judge(app, client, at)).await {
+            Ok(()) => {}
+            Err(client_assertion::Refused::Disbelieved(why)) => {
+                return Err(refuse(Disbelief::Assertion(why)));
+            }
+            Err(client_assertion::Refused::Failed(error)) => return Err(error),
         }
-        Err(why) => Err(refuse(why)),
     }
+    Ok(Caller { seen, confidential, context })
 }
 
 /// Counts a failure, and says the same of all of them until there are too many.
-fn refusal(app: &App, presented: &Presented, address: IpAddr, why: Disbelief) -> OAuthError {
+fn refusal(app: &App, presented: &Presented<'_>, address: IpAddr, why: Disbelief) -> OAuthError {
     // Of an unknown client too, or the limit would tell which clients exist.
     let failures = &app.client_failures;
     let counted = failures.count(Proof::Secret, &presented.client_id, address, app.clock.now());
@@ -94,10 +108,12 @@ enum Disbelief {
     UnknownClient,
     OtherMethod,
     WrongSecret,
+    Assertion(Disbelieved),
 }
 
-/// Tells whether the client has proved itself, or is one that cannot.
-fn judge(known: Option<&KnownClient>, presented: &Presented) -> Result<bool, Disbelief> {
+/// Tells whether the client has proved itself, or is one that cannot; what an assertion proves is judged
+/// after that.
+fn judge(known: Option<&KnownClient>, presented: &Presented<'_>) -> Result<bool, Disbelief> {
     // A hash for each secret whether or not there is something to compare it with.
     let prints = presented.secrets.iter().map(|secret| Fingerprint::of(secret.expose()));
     let prints: Vec<Fingerprint> = prints.collect();
@@ -107,14 +123,22 @@ fn judge(known: Option<&KnownClient>, presented: &Presented) -> Result<bool, Dis
     }
     match (presented.method, client.secret) {
         (AuthMethod::None, _) => Ok(false),
+        (AuthMethod::PrivateKeyJwt, _) if presented.assertion.is_some() => Ok(true),
         (_, Some(secret)) if prints.contains(&secret) => Ok(true),
         _ => Err(Disbelief::WrongSecret),
     }
 }
 
-fn presented(headers: &HeaderMap, form: &Form) -> Result<Presented, OAuthError> {
+fn presented<'a>(headers: &HeaderMap, form: &'a Form) -> Result<Presented<'a>, OAuthError> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (client_id, secret) = (form.get("client_id"), form.get("client_secret"));
+    let assertion = (form.get("client_assertion_type"), form.get("client_assertion"));
+    if assertion != (None, None) {
+        if given.next().is_some() || secret.is_some() {
+            return Err(several_methods());
+        }
+        return asserted(client_id, assertion);
+    }
     match (given.next(), given.next()) {
         (_, Some(_)) => Err(several_methods()),
         (Some(_), None) if secret.is_some() => Err(several_methods()),
@@ -132,9 +156,33 @@ fn presented(headers: &HeaderMap, form: &Form) -> Result<Presented, OAuthError> 
             let client_id = client_id.ok_or(missing)?.to_owned();
             let method = secret.map_or(AuthMethod::None, |_| AuthMethod::ClientSecretPost);
             let secrets = secret.into_iter().map(Secret::new).collect();
-            Ok(Presented { client_id, secrets, method })
+            Ok(Presented { client_id, secrets, method, assertion: None })
         }
     }
+}
+
+/// Reads an assertion; a `client_id` beside it must be the same client's (RFC 7521 §4.2).
+fn asserted<'a>(
+    client_id: Option<&str>,
+    given: (Option<&str>, Option<&'a str>),
+) -> Result<Presented<'a>, OAuthError> {
+    let (Some(kind), Some(text)) = given else {
+        let why = "client_assertion and client_assertion_type come together";
+        return Err(OAuthError::new(Code::InvalidRequest, why));
+    };
+    if kind != JWT_BEARER {
+        return Err(FAILED.because("another type of assertion"));
+    }
+    let assertion = Assertion::read(text).map_err(|why| FAILED.because(why.to_string()))?;
+    if client_id.is_some_and(|id| id != assertion.client_id()) {
+        return Err(FAILED.because("client_id is not the client that the assertion names"));
+    }
+    Ok(Presented {
+        client_id: assertion.client_id().to_owned(),
+        secrets: Vec::new(),
+        method: AuthMethod::PrivateKeyJwt,
+        assertion: Some(assertion),
+    })
 }
 
 const fn several_methods() -> OAuthError {
@@ -146,7 +194,7 @@ const fn several_methods() -> OAuthError {
 ///
 /// Many programs leave that out, so a secret counts as it was sent as well: a caller that knows one
 /// form knows the other.
-fn basic(header: &HeaderValue) -> Option<Presented> {
+fn basic(header: &HeaderValue) -> Option<Presented<'static>> {
     let (scheme, credentials) = header.to_str().ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -164,10 +212,11 @@ fn basic(header: &HeaderValue) -> Option<Presented> {
     if let Some(Cow::Owned(decoded)) = decoded {
         secrets.push(Secret::new(decoded));
     }
-    Some(Presented { client_id, secrets, method: AuthMethod::ClientSecretBasic })
+    let method = AuthMethod::ClientSecretBasic;
+    Some(Presented { client_id, secrets, method, assertion: None })
 }
 
-impl Presented {
+impl Presented<'_> {
     /// Who it says it is, fit for a log line: short, and nothing in it that ends the line.
     fn told(&self) -> String {
         self.client_id.chars().take(100).filter(|c| !c.is_control()).collect()
@@ -177,14 +226,26 @@ impl Presented {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
     fn header(id: &str, secret: &str) -> HeaderMap {
         let value = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
         HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())])
     }
 
-    fn show(headers: &HeaderMap, form: &[u8]) -> Result<Presented, Code> {
-        presented(headers, &Form::parse(form).unwrap()).map_err(|error| error.code)
+    /// What is shown, but for an assertion.
+    #[derive(Debug)]
+    struct Shown {
+        client_id: String,
+        secrets: Vec<Secret>,
+        method: AuthMethod,
+    }
+
+    fn show(headers: &HeaderMap, form: &[u8]) -> Result<Shown, Code> {
+        let form = Form::parse(form).unwrap();
+        let Presented { client_id, secrets, method, .. } =
+            presented(headers, &form).map_err(|error| error.code)?;
+        Ok(Shown { client_id, secrets, method })
     }
 
     #[test]
@@ -214,6 +275,42 @@ mod tests {
     }
 
     #[test]
+    fn an_assertion_comes_alone_with_its_type_and_names_its_client() {
+        let text = |claims: &str| {
+            let parts = [r#"{"alg":"ES256"}"#, claims].map(|part| URL_SAFE_NO_PAD.encode(part));
+            format!("{}.{}.AAAA", parts[0], parts[1])
+        };
+        let good = text(r#"{"iss":"a","sub":"a","aud":"x","exp":1,"jti":"1"}"#);
+        let form = |kind: &str, assertion: &str, more: &str| {
+            format!("client_assertion_type={kind}&client_assertion={assertion}{more}").into_bytes()
+        };
+        let show = |headers: &HeaderMap, form: &[u8]| show(headers, form).map(|one| one.client_id);
+        let none = HeaderMap::new();
+        for more in ["", "&client_id=a"] {
+            assert_eq!(show(&none, &form(JWT_BEARER, &good, more)), Ok("a".to_owned()));
+        }
+        for (headers, more) in [(header("a", "s"), ""), (HeaderMap::new(), "&client_secret=s")] {
+            let both = show(&headers, &form(JWT_BEARER, &good, more));
+            assert_eq!(both, Err(Code::InvalidRequest));
+        }
+        let half = format!("client_assertion={good}");
+        assert_eq!(show(&none, half.as_bytes()), Err(Code::InvalidRequest));
+        assert_eq!(show(&none, &form(JWT_BEARER, "", "")), Err(Code::InvalidRequest));
+        for (kind, assertion, more) in [
+            ("urn:ietf:params:oauth:client-assertion-type:saml2-bearer", good.as_str(), ""),
+            (JWT_BEARER, &good, "&client_id=b"),
+            (JWT_BEARER, "e30.e30.e30", ""),
+            (JWT_BEARER, &text(r#"{"iss":"a","aud":"x","exp":1,"jti":"1"}"#), ""),
+            (JWT_BEARER, &text(r#"{"iss":"a","sub":"a","exp":1,"jti":"1"}"#), ""),
+            (JWT_BEARER, &text(r#"{"iss":"a","sub":"a","aud":"x","jti":"1"}"#), ""),
+            (JWT_BEARER, &text(r#"{"iss":"a","sub":"a","aud":"x","exp":1}"#), ""),
+        ] {
+            let refused = show(&none, &form(kind, assertion, more));
+            assert_eq!(refused, Err(Code::InvalidClient), "{assertion}");
+        }
+    }
+
+    #[test]
     fn what_is_no_credential_names_no_client() {
         for value in
             ["Basic", "Basic ", "Basic !!", "Basic eA==", "Basic AAA6", "Bearer abc", "basicx eDp5"]
@@ -228,7 +325,7 @@ mod tests {
     #[test]
     fn what_is_logged_of_an_unknown_client_is_one_short_line() {
         let (client_id, method) = ("x\n".repeat(500), AuthMethod::None);
-        let told = Presented { client_id, secrets: vec![], method }.told();
+        let told = Presented { client_id, secrets: vec![], method, assertion: None }.told();
         assert_eq!((told.len(), told.contains('\n')), (50, false));
     }
 }

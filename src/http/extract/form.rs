@@ -110,6 +110,7 @@ fn repeated(name: &str) -> &'static str {
     match name {
         "grant_type" => "the parameter grant_type is repeated",
         "client_id" => "the parameter client_id is repeated",
+        "client_assertion" => "the parameter client_assertion is repeated",
         "client_secret" => "the parameter client_secret is repeated",
         "scope" => "the parameter scope is repeated",
         "organization" => "the parameter organization is repeated",
@@ -152,6 +153,8 @@ pub(super) fn decode(text: &[u8]) -> Result<Cow<'_, str>, OAuthError> {
 pub struct Posted {
     pub headers: HeaderMap,
     pub form: Form,
+    /// The path that was called.
+    pub path: String,
     /// The address of the caller.
     pub address: IpAddr,
     /// Kept until the request is answered.
@@ -165,7 +168,8 @@ impl FromRequest<App> for Posted {
         let (mut head, body) = request.into_parts();
         let Ok(Origin(address)) = Origin::from_request_parts(&mut head, app).await;
         let (body, place) = arrived(&head, body, app).await?;
-        Ok(Self { headers: head.headers, form: Form::parse(&body)?, address, _place: place })
+        let (form, path) = (Form::parse(&body)?, head.uri.path().to_owned());
+        Ok(Self { headers: head.headers, form, path, address, _place: place })
     }
 }
 

@@ -149,6 +149,11 @@ impl Flaw {
     }
 }
 
+/// Reads an object in which every member is given once.
+pub(in crate::http) fn object(bytes: &[u8]) -> Option<Map<String, Value>> {
+    parse(bytes).ok()
+}
+
 /// Parses an object; how deep it may be nested is limited by `serde_json`.
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, Flaw> {
     let flaw = Cell::new(Flaw::NotJson);

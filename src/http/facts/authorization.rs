@@ -64,6 +64,7 @@ impl FactsReader<'_> {
             offered: target::offered(resource.as_deref()),
             memberships: self.memberships().await?,
             consent: ConsentRule::FirstParty,
+            hears_of_logout: self.client.hears_of_logout(),
             // What was checked of the client must still be so when a code is issued.
             requirements: vec![Requirement::unchanged::<Client>(
                 &*self.client.client_id,
@@ -99,6 +100,7 @@ impl FactsReader<'_> {
                 epoch: known.epoch_at(organization),
                 roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
                 permissions: organization.confers(&known.roles),
+                required: organization.required_acr,
                 requirements: vec![
                     Requirement::unchanged::<Membership>(&*entry.id, entry.version),
                     Requirement::unchanged::<Organization>(&**slug, home.version),

@@ -5,7 +5,8 @@ use crate::{
     actors::HydrateError,
     domain::{
         Requirement,
-        client::KnownClient,
+        assurance::Acr,
+        client::{Client, KnownClient},
         grant::{Grant, Held, Limits},
         membership::Membership,
         organization::Organization,
@@ -31,10 +32,14 @@ pub async fn gather(
     let resource = target::resource(app, &grant.audience, anew).await?;
     let offered = target::offered(resource.as_deref());
     let mut limited = Limited {
-        limits: Limits { ceiling: client.ceiling(), held: None, offered },
+        limits: Limits { ceiling: client.ceiling(), held: None, offered, required: Acr::Aal1 },
         roles: Vec::new(),
         requirements: Vec::new(),
     };
+    // The others cannot delete themselves, and what is seen of a client may be a second old.
+    if client.is_self_registered() {
+        limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
+    }
     let Some(of) = &grant.membership else { return Ok(limited) };
     let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
@@ -47,14 +52,15 @@ pub async fn gather(
     let enabled = member.enabled && organization.enabled;
     if enabled && same_epoch && member.organization == organization.slug {
         limited.roles = member.roles_at(organization).into_iter().map(str::to_owned).collect();
+        limited.limits.required = organization.required_acr;
         limited.limits.held = Some(Held {
             organization: organization.slug.clone(),
             permissions: organization.confers(&member.roles),
         });
-        limited.requirements = vec![
+        limited.requirements.extend([
             Requirement::unchanged::<Membership>(&*of.id, membership.version),
             Requirement::unchanged::<Organization>(&*of.organization, home.version),
-        ];
+        ]);
     }
     Ok(limited)
 }

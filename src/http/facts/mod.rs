@@ -1,6 +1,8 @@
 //! What is looked up before a machine decides, with the versions that the commit then requires.
 
 pub mod authorization;
+pub mod client_keys;
+pub mod family;
 pub mod limits;
 pub mod new_password;
 pub mod new_recovery_codes;

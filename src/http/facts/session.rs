@@ -16,9 +16,16 @@ pub struct Present {
     pub id: String,
     pub person: Person,
     version: i64,
+    /// The clients that are told when it ends.
+    told: Vec<String>,
 }
 
 impl Present {
+    /// Tells whether this client is told when it ends.
+    pub fn tells(&self, client_id: &str) -> bool {
+        self.told.iter().any(|one| one == client_id)
+    }
+
     /// That it is still what was read, in the commit that relies on it.
     pub fn requirement(&self) -> Requirement {
         Requirement::unchanged::<Session>(&*self.id, self.version)
@@ -53,7 +60,7 @@ pub async fn find(
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
-    Ok(Some(Present { id: token.id, person, version }))
+    Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
 }
 
 /// Tells whether a request presents the token of an open session; its use is not noted.

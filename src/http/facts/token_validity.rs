@@ -7,10 +7,12 @@
 use super::target;
 use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
+    crypto::PairwiseSubjects,
     domain::{
         Machine as _,
         access_token::{AccessToken, Claims},
         account::{self, Account},
+        assurance::Acr,
         authority::{Asked, Audience, Scopes},
         client::{Client, GrantType, KnownClient},
         grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits},
@@ -59,17 +61,26 @@ pub async fn of_token(
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
-    // A token without a scope of an API does not name its membership. Its family does, and what a
-    // family stands for never changes: this look may be old, and costs nothing where it is.
-    let unnamed = claims.family().filter(|_| claims.membership.is_none() && claims.org.is_some());
+    // A token without a scope of an API does not name its membership, and one of a pairwise client not
+    // its account. Its family does, and what a family stands for never changes: this look may be old,
+    // and costs nothing where it is.
+    let pairwise = PairwiseSubjects::is_one(&claims.sub);
+    let no_membership = claims.membership.is_none() && claims.org.is_some();
+    let unnamed = claims.family().filter(|_| pairwise || no_membership);
     let family = match unnamed {
         None => None,
         Some(family) => Some(app.family_views.look(family).await?),
     };
     let grant = family.as_ref().and_then(|seen| seen.machine.grant());
     let of_grant = grant.and_then(|grant| grant.membership.as_ref());
+    let account = match (pairwise && claims.family().is_some(), grant) {
+        (false, _) => &*claims.sub,
+        (true, Some(grant)) => grant.account.as_str(),
+        // Its family has ended.
+        (true, None) => return Ok(None),
+    };
     let person = claims.family().map(|_| PersonBasis {
-        account: &claims.sub,
+        account,
         families: claims.families().collect(),
         session: claims.sid.as_deref(),
         membership: claims.membership.as_deref().or(of_grant.map(|one| one.id.as_str())),
@@ -244,7 +255,9 @@ impl Read<'_> {
             }
             _ => return Ok(None),
         };
-        let limits = Limits { ceiling: client.ceiling(), held, offered: asked.offered };
+        // What an organization requires acts on grants and refreshes: a token lives for minutes.
+        let (ceiling, required) = (client.ceiling(), Acr::default());
+        let limits = Limits { ceiling, held, offered: asked.offered, required };
         let organization = asked.organization.as_deref();
         let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes);
         let may_hold = GRANTS_OF_PEOPLE.into_iter().any(|grant| client.may_use(grant));

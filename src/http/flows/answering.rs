@@ -127,8 +127,12 @@ pub(super) async fn answer(
             outcome.session_token = Some(drawn.session.text);
         }
     }
-    if change == Some(SessionChange::Ended) && seed.channel != Channel::Program {
-        cookies.push(app.cookies.end_session());
+    if change == Some(SessionChange::Ended) {
+        let to = opened.leaving.as_ref().map(|leaving| leaving.redirect_to.clone());
+        outcome.redirect_to = outcome.redirect_to.or(to.map(Zeroizing::new));
+        if seed.channel != Channel::Program {
+            cookies.push(app.cookies.end_session());
+        }
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
     let document = Document::of(app, shown).await?;

@@ -4,6 +4,7 @@ use super::{
     document::{Document, Shown, expiry},
     invited,
     opened::Opened,
+    operator_link,
     problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
     ticket::Ticket,
     user_code,
@@ -14,8 +15,8 @@ use crate::{
         account::Known,
         assurance::Acr,
         flow::{
-            Flow, Goal, INVITATION, InSession, Invited, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
-            Wanted,
+            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_UP, STEP_UP,
+            Seed, SignedIn, Stage, Wanted,
         },
     },
     http::{
@@ -52,7 +53,7 @@ pub struct Body {
     /// How many seconds ago it may have been proved.
     #[serde(default)]
     max_age: Option<u32>,
-    /// Of an invitation.
+    /// Of an invitation, or of the link of an operator.
     #[serde(default)]
     token: Option<String>,
     /// That a device shows.
@@ -74,11 +75,7 @@ pub async fn post(
     if kind == SIGN_UP && !app.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
-    let invited = match token {
-        _ if kind != INVITATION => None,
-        None => return Err(Problem::wrong_member("#/token", "is missing")),
-        Some(token) => Some(invited::find(&app, &token).await?),
-    };
+    let presented = presented(&app, &kind, token.as_deref()).await?;
     let mut source = RequestSource::of(&headers, app.cookies);
     let user_code = user_code.filter(|_| goal.takes_user_code());
     let user_code = user_code.map(|code| user_codes::hashed(&app, &code));
@@ -93,13 +90,13 @@ pub async fn post(
     } else {
         None
     };
-    let beginning = Beginning { signed_in, invited, user_code };
+    let beginning = Beginning { signed_in, user_code, ..presented };
     let (seed, cookie) = seed(&app, &mut source, goal, beginning);
     if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
         let ticket = Ticket::Begun(Box::new(seed.clone()));
         let (id, name) = ticket.seal_named(&app.vault.now(), &*app.dice);
-        let opened = Opened { id, name, seed, source, context };
+        let opened = Opened { id, name, seed, leaving: None, source, context };
         let mut response = user_code::enter(&app, &opened, &code).await?.response;
         *response.status_mut() = StatusCode::CREATED;
         return Ok(with_cookie(response, cookie));
@@ -113,8 +110,23 @@ pub async fn post(
 struct Beginning {
     signed_in: Option<SignedIn>,
     invited: Option<Invited>,
+    operator_link: Option<OperatorLink>,
     /// Its keyed hash.
     user_code: Option<String>,
+}
+
+/// Finds what a token stands for that a flow begins with.
+async fn presented(app: &App, kind: &str, token: Option<&str>) -> Result<Beginning, Problem> {
+    let mut presented = Beginning::default();
+    match (kind, token) {
+        (INVITATION, None) => return Err(Problem::wrong_member("#/token", "is missing")),
+        (INVITATION, Some(token)) => presented.invited = Some(invited::find(app, token).await?),
+        (RECOVERY, Some(token)) => {
+            presented.operator_link = Some(operator_link::find(app, token).await?);
+        }
+        _ => {}
+    }
+    Ok(presented)
 }
 
 /// A step-up that a caller of another endpoint is led to.
@@ -142,17 +154,30 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, user_code } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code } = beginning;
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
+        // The link is the proof.
+        None if operator_link.is_some() => Stage::Enrol,
         None => goal.first(),
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
     let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
-    (Seed { kind, channel, expires_at, request, stage, signed_in, invited, user_code }, cookie)
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request,
+        stage,
+        signed_in,
+        invited,
+        operator_link,
+        user_code,
+    };
+    (seed, cookie)
 }
 
 async fn begun(
@@ -184,6 +209,9 @@ fn in_session(
     (goal, wanted): (&dyn Goal, Option<Wanted>),
 ) -> SignedIn {
     let methods = account.credentials.methods();
+    let served = app.flow_rules.served(&methods);
+    let reachable = |acr: Acr| acr.within(&served).unwrap_or(acr);
+    let wanted = wanted.map(|wanted| Wanted { acr: reachable(wanted.acr), ..wanted });
     let asked = InSession { person: &present.person, methods: &methods, now: app.clock.now() };
     let stage = match wanted {
         Some(wanted) => wanted.asks(&asked),

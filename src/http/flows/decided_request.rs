@@ -35,6 +35,7 @@ impl<'a> DecidedRequest<'a> {
     pub(super) async fn facts(
         &self,
         app: &App,
+        opened: &Opened,
         asking: &Asking<'_>,
         anew: bool,
     ) -> Result<Option<AuthorizationFacts>, Problem> {
@@ -55,6 +56,14 @@ impl<'a> DecidedRequest<'a> {
         let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
         let client_version = seen.version;
         let Asking { account, chosen, .. } = *asking;
+        // It may have been chosen in a step before: consent is looked up for that very organization.
+        let before = match chosen {
+            None if wanted.organization.is_none() => {
+                opened.look(app).await.ok().and_then(|open| open.chosen)
+            }
+            _ => None,
+        };
+        let chosen = chosen.or(before.as_deref());
         let reader = FactsReader {
             app,
             client,

@@ -74,17 +74,20 @@ struct Consent {
     organization: Option<String>,
     /// The names of the roles that they would carry.
     roles: Vec<String>,
+    /// The claims that the client would learn beside those of the scopes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<String>,
 }
 
 impl From<ConsentQuestion> for Consent {
     fn from(question: ConsentQuestion) -> Self {
-        let ConsentQuestion { organization, resource, roles } = question;
+        let ConsentQuestion { organization, resource, roles, claims } = question;
         let (resource, resource_name) = match resource {
             Some(resource) => (Some(resource.identifier), resource.name),
             None => (None, None),
         };
         let organization = organization.map(|choice| choice.slug);
-        Self { resource, resource_name, organization, roles }
+        Self { resource, resource_name, organization, roles, claims }
     }
 }
 
@@ -136,9 +139,8 @@ struct Client {
     policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tos_uri: Option<String>,
-    /// In a consent document: it registered itself, and the operator does not vouch for what it says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    self_registered: Option<bool>,
+    /// It registered itself, and the operator does not vouch for what it says.
+    self_registered: bool,
     /// In a consent document: the host that it leads to, or its private scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirect_host: Option<String>,
@@ -214,7 +216,6 @@ impl Document {
         };
         if let Some(client) = &mut client {
             let asks = consent.is_some();
-            client.self_registered = client.self_registered.filter(|_| asks);
             let uri = request.filter(|_| asks).map(|request| &request.reply_to.redirect_uri);
             client.redirect_host = uri.and_then(|uri| redirect_uri::host(uri));
         }
@@ -264,7 +265,10 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: Some(Client { self_registered: None, ..client(app, &over.client_id).await }),
+            client: match &over.client_id {
+                None => None,
+                Some(client_id) => Some(client(app, client_id).await),
+            },
             scopes: over
                 .scope
                 .split(' ')
@@ -279,6 +283,14 @@ impl Document {
             ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
         }
+    }
+}
+
+impl Document {
+    /// Names the client that a person goes on to.
+    pub async fn naming(mut self, app: &App, client_id: &str) -> Self {
+        self.client = Some(client(app, client_id).await);
+        self
     }
 }
 
@@ -337,7 +349,7 @@ async fn client(app: &App, client_id: &str) -> Client {
         logo_uri: told(|metadata| &metadata.logo_uri),
         policy_uri: told(|metadata| &metadata.policy_uri),
         tos_uri: told(|metadata| &metadata.tos_uri),
-        self_registered: Some(known.is_none_or(KnownClient::is_self_registered)),
+        self_registered: known.is_none_or(KnownClient::is_self_registered),
         redirect_host: None,
     }
 }

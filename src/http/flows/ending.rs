@@ -13,6 +13,7 @@ use super::{
     document::{Document, Shown},
     invited, known_browser,
     opened::Opened,
+    operator_link,
     problems::{
         ACCOUNT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER, UNAVAILABLE,
     },
@@ -145,6 +146,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     if recovers && matches!(asking.answer, Said::Enrolled(_)) {
+        if let Some(link) = &opened.seed.operator_link {
+            operator_link::insist(app, link).await?;
+        }
         // Before the commit that ends what is left: a client that refreshes without a pause would
         // else make that commit lose for ever.
         sign_out::everywhere(app, &acting.context, asking.account).await?;
@@ -152,14 +156,16 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
     let device = user_code::known(app, opened, &asking).await?;
     for number in 0..TRIES {
         let request = DecidedRequest::of(opened, device.as_deref());
-        let facts = request.facts(app, &asking, number > 0).await?;
+        let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
         let seen = app.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         let epoch = known.map_or(0, |known| known.epoch);
         let account = AccountSeen { version: seen.version, epoch };
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
-        let material = Material { facts, fresh: drawn.fresh.clone(), account, notices };
+        let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
+        let fresh = drawn.fresh.clone();
+        let material = Material { facts, fresh, account, methods, notices };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
             Ok(flow) => {
@@ -259,7 +265,7 @@ async fn take_with_others(
         // What was seen is kept: a wrong code counts.
         Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
     };
-    let Reply { flow, granted, changes, signs_out, accepts, device } = reply;
+    let Reply { flow, granted, changes, signs_out, accepts, signs_into, device } = reply;
     for AccountChange { account, command } in &changes {
         let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
         decided.map_err(refused_change)?;
@@ -284,7 +290,9 @@ async fn take_with_others(
             (SessionChange::Ended, _) => Some(session::Command::End),
             _ => None,
         };
-        if let Some(command) = command {
+        let (session, own) = (id.clone(), signs_into);
+        let note = own.map(|client_id| session::Command::SignInto { session, client_id });
+        for command in command.into_iter().chain(note) {
             let decided = commit.decide::<Session>(id, &command).await.map_err(unreadable)?;
             decided.map_err(|_| NotTaken::Unmet { kind: Session::KIND })?;
         }
@@ -380,6 +388,10 @@ fn consent_to(grant: &Grant) -> (String, consent::Command) {
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };
-    let (scopes, audience) = (grant.scopes.clone(), grant.audience.clone());
-    (parties.id(), consent::Command::Give { parties, scopes, audience })
+    let given = consent::Given {
+        scopes: grant.scopes.clone(),
+        audience: grant.audience.clone(),
+        claims: grant.claims.beyond(&grant.scopes),
+    };
+    (parties.id(), consent::Command::Give { parties, given })
 }

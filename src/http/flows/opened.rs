@@ -2,7 +2,7 @@
 
 use super::{
     problems::{NOT_FOUND, WRONG_CHANNEL},
-    ticket::Ticket,
+    ticket::{Leaving, Ticket},
 };
 use crate::{
     actors::Answer,
@@ -54,6 +54,8 @@ pub struct Opened {
     /// What it is kept under.
     pub name: String,
     pub seed: Seed,
+    /// Where the person goes after a sign-out.
+    pub leaving: Option<Leaving>,
     pub source: RequestSource,
     /// Of the request; who acts is not known from it alone.
     pub context: Context,
@@ -78,10 +80,12 @@ impl Opened {
     ) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
         let source = RequestSource::of(headers, app.cookies);
-        match read(app, &id, &source)? {
-            (name, Ticket::Begun(seed)) => Ok(Self { id, name, seed: *seed, source, context }),
-            (_, Ticket::Over(_)) => Err(Refusal::Over.into()),
-        }
+        let (name, seed, leaving) = match read(app, &id, &source)? {
+            (name, Ticket::Begun(seed)) => (name, *seed, None),
+            (name, Ticket::Leaving(seed, leaving)) => (name, *seed, Some(leaving)),
+            (_, Ticket::Over(_)) => return Err(Refusal::Over.into()),
+        };
+        Ok(Self { id, name, seed, leaving, source, context })
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {

@@ -86,6 +86,11 @@ pub const INVITATION_NOT_GOOD: Problem = Problem::new(
     "invitation_not_valid",
     "this invitation cannot be accepted: it may have been accepted before, or have expired",
 );
+pub const RECOVERY_NOT_GOOD: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "recovery_not_valid",
+    "this link recovers nothing: it may have been used, replaced or stopped, or have expired",
+);
 pub const ORGANIZATION_SUSPENDED: Problem =
     Problem::new(StatusCode::FORBIDDEN, "organization_suspended", "the organization is suspended");
 

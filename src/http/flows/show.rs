@@ -16,10 +16,11 @@ pub async fn get(
 ) -> Result<Document, Problem> {
     let _place = app.request_permits.work()?;
     let source = RequestSource::of(&headers, app.cookies);
-    let (name, seed) = match read(&app, &id, &source)? {
+    let (name, seed, leaving) = match read(&app, &id, &source)? {
         (_, Ticket::Over(over)) if app.clock.now() >= over.expires_at => return Err(EXPIRED),
         (_, Ticket::Over(over)) => return Ok(Document::over(&app, &id, &over, None).await),
-        (name, Ticket::Begun(seed)) => (name, seed),
+        (name, Ticket::Begun(seed)) => (name, seed, None),
+        (name, Ticket::Leaving(seed, leaving)) => (name, seed, Some(leaving)),
     };
     if app.clock.now() >= seed.expires_at {
         return Err(EXPIRED);
@@ -27,5 +28,9 @@ pub async fn get(
     // A look wakes no actor.
     let seen = app.flow_views.peek(&name).await?;
     let shown = Shown { id: &id, seed: &seed, flow: &seen.machine, outcome: None };
-    Ok(Document::of(&app, shown).await?)
+    let document = Document::of(&app, shown).await?;
+    Ok(match leaving {
+        None => document,
+        Some(leaving) => document.naming(&app, &leaving.client_id).await,
+    })
 }

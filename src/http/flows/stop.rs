@@ -2,10 +2,12 @@
 //!
 //! `POST /flows/stop` with `{"token": …}` ends the flow that the token was made for. The token comes
 //! with the mail, names its flow and is sealed; it is good for nothing else, and needs no channel: its
-//! holder is not the one who began the flow. Nothing is stopped by a GET.
+//! holder is not the one who began the flow. Nothing is stopped by a GET. The token that comes with the
+//! mail about an operator's link voids that link, and with it every flow that began with it.
 
 use super::{
     opened::Opened,
+    operator_link,
     problems::NOT_FOUND,
     ticket::{LONGEST, Ticket},
 };
@@ -23,6 +25,7 @@ use crate::{
             request_source::refuse_foreign_pages,
         },
         limits::purpose::Purpose,
+        routes,
     },
 };
 use axum::{extract::State, http::StatusCode};
@@ -45,6 +48,9 @@ pub async fn post(
 ) -> Result<StatusCode, Problem> {
     refuse_foreign_pages(&app, &headers)?;
     app.pace.take(Purpose::Flow, address, app.clock.now())?;
+    if let Some(stopped) = operator_link::stop(&app, &context, &token).await {
+        return stopped.map(|()| StatusCode::NO_CONTENT);
+    }
     let id = open(&app, &token).ok_or(NOT_FOUND)?;
     let Some((name, Ticket::Begun(seed))) = Ticket::open(&id, &app.vault.now()) else {
         return Err(NOT_FOUND);
@@ -76,7 +82,7 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
         Notice { when, message: mail.dispatch(expires_at) }
     };
     let page = app.links.recovery.as_ref();
-    let stop = app.page(page, "/reset-password", &[("stop", &seal(app, &opened.id))]);
+    let stop = app.page(page, routes::RESET_PASSWORD, &[("stop", &seal(app, &opened.id))]);
     vec![
         notice(Moment::Proved, MailContent::RecoveryStarted { stop }),
         notice(Moment::Ended, MailContent::AccountRecovered),

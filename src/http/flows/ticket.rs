@@ -27,6 +27,18 @@ pub enum Ticket {
     Begun(Box<Seed>),
     #[serde(rename = "o")]
     Over(OverAtOnce),
+    /// A person is asked whether to sign out, and goes on to a client after that.
+    #[serde(rename = "l")]
+    Leaving(Box<Seed>, Leaving),
+}
+
+/// Where a person goes once they have signed out: a URI that the client registered for that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaving {
+    #[serde(rename = "c")]
+    pub client_id: String,
+    #[serde(rename = "u")]
+    pub redirect_to: String,
 }
 
 /// A flow that was over at once.
@@ -38,8 +50,9 @@ pub struct OverAtOnce {
     pub channel: Channel,
     #[serde(rename = "e")]
     pub expires_at: Timestamp,
-    #[serde(rename = "c")]
-    pub client_id: String,
+    /// The client that asked, if one did.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     #[serde(rename = "x")]
     pub scope: String,
     /// Where it failed to, if it failed; a code is not shown twice.
@@ -73,7 +86,7 @@ impl Ticket {
 
     pub fn channel(&self) -> Channel {
         match self {
-            Self::Begun(seed) => seed.channel,
+            Self::Begun(seed) | Self::Leaving(seed, _) => seed.channel,
             Self::Over(over) => over.channel,
         }
     }
@@ -98,6 +111,7 @@ mod tests {
             signed_in: None,
             invited: None,
             user_code: None,
+            operator_link: None,
         }))
     }
 

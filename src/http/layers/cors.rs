@@ -8,7 +8,8 @@ use axum::{
 use std::sync::Arc;
 
 const ANY_SITE: HeaderValue = HeaderValue::from_static("*");
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+/// The last two for a client that manages its registration (RFC 7592).
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, DELETE");
 /// What a person changes of their own, they change and end by other methods as well.
 const METHODS_OF_OURS: HeaderValue = HeaderValue::from_static("GET, POST, PATCH, DELETE");
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, dpop");

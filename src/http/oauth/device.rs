@@ -54,8 +54,9 @@ pub async fn post(
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let form = &posted.form;
-    if form.get("request_uri").is_some() {
-        let why = "a device cannot refer to a request elsewhere";
+    // RFC 9101 and RFC 9126 are about the authorization endpoint.
+    if form.get("request").is_some() || form.get("request_uri").is_some() {
+        let why = "the parameters of a device stand in its request";
         return Err(OAuthError::new(Code::InvalidRequest, why));
     }
     let client = caller.client();

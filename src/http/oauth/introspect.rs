@@ -1,4 +1,4 @@
-//! Token introspection: RFC 7662.
+//! Token introspection: RFC 7662, and RFC 9701 for callers that want it signed.
 //!
 //! A confidential client sees its own tokens and those of the resources in its `introspects`; of others it
 //! learns nothing but `{"active": false}`. What is answered is fresh (`facts::token_validity`).
@@ -9,10 +9,11 @@ use crate::{
     domain::{
         access_token::Claims,
         client::KnownClient,
+        signing_keys::SigningAlgorithm,
         token_family::{Command, Reply},
     },
     http::{
-        answer::{error::OAuthError, private_json},
+        answer::{error::OAuthError, never_stored, private_json},
         app::App,
         extract::{
             client_auth::{self, Caller},
@@ -24,6 +25,7 @@ use crate::{
 };
 use axum::{
     extract::State,
+    http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -61,29 +63,72 @@ impl IntoResponse for Introspected {
     }
 }
 
+/// What a signed answer says (RFC 9701 §5): neither `sub` nor `exp`, so that it is no token itself.
+#[derive(Serialize)]
+struct Signed<'a> {
+    iss: &'a str,
+    aud: &'a str,
+    iat: i64,
+    token_introspection: &'a Introspected,
+}
+
+/// The type of a signed answer, without `application/`.
+const SIGNED: &str = "token-introspection+jwt";
+
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
     posted: Posted,
-) -> Result<Introspected, OAuthError> {
+) -> Result<Response, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let client = caller.confidential()?;
     let token = posted.form.token()?;
+    let introspected = introspect(&app, &caller, token).await?;
+    if !wants_signed(&posted.headers) {
+        return Ok(introspected.into_response());
+    }
+    let algorithm = client.metadata.introspection_signed_response_alg;
+    let claims = Signed {
+        iss: &app.issuer,
+        aud: &client.client_id,
+        iat: app.clock.now().seconds(),
+        token_introspection: &introspected,
+    };
+    let signed = app.sign(algorithm.unwrap_or(SigningAlgorithm::Rs256), SIGNED, &claims)?;
+    let kind = HeaderValue::from_static("application/token-introspection+jwt");
+    let mut response = ([(header::CONTENT_TYPE, kind)], signed).into_response();
+    never_stored(&mut response);
+    Ok(response)
+}
+
+async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspected, OAuthError> {
+    let client = caller.client();
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
-        return refresh_token(&app, &caller, token).await;
+        return refresh_token(app, caller, token).await;
     }
     let Some(mut claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
-    if !may_see(&app, client, &claims) {
+    if !may_see(app, client, &claims) {
         return Ok(INACTIVE);
     }
     // A client of a suspended organization may not ask either.
-    if token_validity::of_token(&app, &claims, client.organization.as_deref()).await?.is_none() {
+    if token_validity::of_token(app, &claims, client.organization.as_deref()).await?.is_none() {
         return Ok(INACTIVE);
     }
     // The token says what the person had proved; here it is said what is left of that.
     claims.acr = claims.level(app.clock.now()).map(|level| level.name().into());
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
+}
+
+/// Tells whether the caller names the signed form; one that likes both gets the signed one.
+fn wants_signed(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges = lines.flat_map(|line| line.split(',')).map(str::trim);
+    ranges.any(|range| {
+        let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
+        let refused = parameters.split(';').map(str::trim).any(|one| matches!(one, "q=0" | "Q=0"));
+        name.trim().eq_ignore_ascii_case("application/token-introspection+jwt") && !refused
+    })
 }
 
 fn may_see(app: &App, caller: &KnownClient, claims: &Claims<'_>) -> bool {
@@ -126,7 +171,7 @@ async fn refresh_token(
         active: true,
         iss: app.issuer.clone(),
         client_id: grant.client_id.clone(),
-        sub: grant.account.clone(),
+        sub: app.subject(client, &grant.account),
         scope: grant.scopes.to_string(),
         exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),

@@ -3,13 +3,15 @@
 //! It tells the truth: what is not served is not listed, and a list without entries is left out
 //! (RFC 8414 §3.2).
 
-use super::{token, userinfo};
+use super::token;
 use crate::{
+    crypto::passkeys::Passkeys,
     domain::{
         assurance::Acr,
         authority::OIDC_SCOPES,
         authorization::ResponseMode,
         client::{AuthMethod, GrantType},
+        requested_claims,
         signing_keys::SigningAlgorithm,
     },
     http::{app::App, routes},
@@ -22,8 +24,8 @@ use axum::{
 use serde::Serialize;
 
 /// The ways in which a client may authenticate that are served.
-pub const AUTH_METHODS: [AuthMethod; 2] =
-    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
+pub const AUTH_METHODS: [AuthMethod; 3] =
+    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
 
 /// The algorithms for which every installation has a key.
 const SIGNED: [SigningAlgorithm; 3] =
@@ -45,6 +47,9 @@ struct Metadata<'a> {
     device_authorization_endpoint: String,
     introspection_endpoint: String,
     revocation_endpoint: String,
+    end_session_endpoint: String,
+    backchannel_logout_supported: bool,
+    backchannel_logout_session_supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_endpoint: Option<String>,
     scopes_supported: [&'static str; 6],
@@ -53,9 +58,10 @@ struct Metadata<'a> {
     grant_types_supported: Vec<&'static str>,
     code_challenge_methods_supported: [&'static str; 1],
     authorization_response_iss_parameter_supported: bool,
-    subject_types_supported: [&'static str; 1],
+    subject_types_supported: [&'static str; 2],
     id_token_signing_alg_values_supported: Vec<&'static str>,
     userinfo_signing_alg_values_supported: Vec<&'static str>,
+    introspection_signing_alg_values_supported: Vec<&'static str>,
     acr_values_supported: Vec<&'static str>,
     prompt_values_supported: [&'static str; 4],
     claim_types_supported: [&'static str; 1],
@@ -63,15 +69,24 @@ struct Metadata<'a> {
     claims_parameter_supported: bool,
     request_parameter_supported: bool,
     request_uri_parameter_supported: bool,
+    require_request_uri_registration: bool,
+    request_object_signing_alg_values_supported: Vec<&'static str>,
     token_endpoint_auth_methods_supported: Vec<&'static str>,
+    token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     introspection_endpoint_auth_methods_supported: Vec<&'static str>,
+    introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
+    revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
 }
 
-/// Writes the document of an issuer, at which clients may register or not.
-fn document(issuer: &str, registration: bool) -> String {
+/// Writes the document of an issuer, at which clients may register or not, and which vouches for
+/// hardware or does not.
+fn document(issuer: &str, registration: bool, attests: bool) -> String {
+    let reachable = |acr: &Acr| attests || *acr != Acr::Aal3;
     let at = |path: &str| format!("{issuer}{path}");
     let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
+    // What clients sign is verified with keys of theirs.
+    let theirs = || SigningAlgorithm::ALL.map(SigningAlgorithm::name).to_vec();
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
     let metadata = Metadata {
         issuer,
@@ -83,6 +98,10 @@ fn document(issuer: &str, registration: bool) -> String {
         device_authorization_endpoint: at(routes::DEVICE),
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
+        end_session_endpoint: at(routes::LOGOUT),
+        backchannel_logout_supported: true,
+        // Every ID token and every logout token names the session.
+        backchannel_logout_session_supported: true,
         registration_endpoint: registration.then(|| at(routes::REGISTER)),
         scopes_supported: OIDC_SCOPES,
         // Neither implicit nor hybrid exist.
@@ -91,22 +110,27 @@ fn document(issuer: &str, registration: bool) -> String {
         grant_types_supported: token::grants().map(GrantType::name).collect(),
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: true,
-        subject_types_supported: ["public"],
+        subject_types_supported: ["public", "pairwise"],
         id_token_signing_alg_values_supported: algorithms(),
         userinfo_signing_alg_values_supported: algorithms(),
-        acr_values_supported: Acr::ALL.map(Acr::name).to_vec(),
+        introspection_signing_alg_values_supported: algorithms(),
+        acr_values_supported: Acr::ALL.into_iter().filter(reachable).map(Acr::name).collect(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],
-        claims_supported: TOKEN_CLAIMS.into_iter().chain(userinfo::claims_supported()).collect(),
-        claims_parameter_supported: false,
-        request_parameter_supported: false,
-        // Said, because its absence would mean that it is (OIDC Discovery §3).
-        request_uri_parameter_supported: false,
+        claims_supported: TOKEN_CLAIMS.into_iter().chain(requested_claims::all()).collect(),
+        claims_parameter_supported: true,
+        request_parameter_supported: true,
+        request_uri_parameter_supported: true,
+        require_request_uri_registration: true,
+        request_object_signing_alg_values_supported: theirs(),
         // A public client names itself and proves nothing (OAuth 2.1 §2.1).
         token_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
+        token_endpoint_auth_signing_alg_values_supported: theirs(),
         introspection_endpoint_auth_methods_supported: confidential(),
+        introspection_endpoint_auth_signing_alg_values_supported: theirs(),
         // A public client may take back its own tokens (RFC 7009 §2.1).
         revocation_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
+        revocation_endpoint_auth_signing_alg_values_supported: theirs(),
     };
     serde_json::to_string(&metadata).expect("text and lists of it are JSON")
 }
@@ -116,6 +140,7 @@ pub async fn get(State(app): State<App>) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
-    let document = || document(&app.issuer, app.registration).into();
+    let attests = app.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
+    let document = || document(&app.issuer, app.registration, attests).into();
     (headers, app.fixed.metadata.get_or_init(document).clone()).into_response()
 }

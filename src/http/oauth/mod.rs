@@ -5,6 +5,7 @@ pub mod device;
 pub mod form_post;
 pub mod introspect;
 pub mod jwks;
+pub mod logout;
 pub mod metadata;
 pub mod par;
 pub mod register;

@@ -44,6 +44,9 @@ pub async fn post(
         return Err(OAuthError::new(Code::InvalidRequest, why));
     }
     let source = source::resolve(&app, client, form).await?;
+    if let Some(flaw) = source.flaw {
+        return Err(flaw);
+    }
     let form = source.form();
     // The client is the one that has authenticated, however it named itself.
     let proven = proof::prove(caller.seen(), form)?;

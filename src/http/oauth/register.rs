@@ -4,8 +4,14 @@
 //! manages itself are told once and kept as hashes. What this installation could not serve to it is
 //! refused now, and not when a person signs in. How many clients may register is bounded.
 
+mod manage;
 mod refusal;
+mod sector;
+mod statement;
 
+pub use manage::{delete, read, replace};
+
+use self::statement::Stated;
 use super::metadata::AUTH_METHODS;
 use crate::{
     actors::Failure,
@@ -13,9 +19,7 @@ use crate::{
     domain::{
         Fingerprint,
         authority::Scopes,
-        client::{
-            AuthMethod, ClientMetadata, Command, LONGEST_ID, Refusal, Registrant, SubjectType,
-        },
+        client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant},
         signing_keys::SigningAlgorithm,
     },
     http::{
@@ -24,15 +28,15 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
+        extract::{context::RequestContext, json::JsonPosted, origin::Origin},
         facts::target,
-        limits::{client_failures::Proof, purpose::Purpose, registrations::NotNow},
+        limits::{purpose::Purpose, registrations::NotNow},
         routes,
     },
 };
 use axum::{
-    extract::{FromRequest as _, Path, Request, State, rejection::PathRejection},
-    http::{HeaderMap, StatusCode},
+    extract::{FromRequest as _, Request, State},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -64,6 +68,12 @@ struct GivenSecret {
     client_secret_expires_at: i64,
 }
 
+impl GivenSecret {
+    fn new(client_secret: String) -> Self {
+        Self { client_secret, client_secret_expires_at: 0 }
+    }
+}
+
 impl IntoResponse for Registered {
     fn into_response(self) -> Response {
         private_json(&self)
@@ -81,21 +91,18 @@ pub async fn post(
     }
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
     app.pace.take(Purpose::Registration, address, app.clock.now())?;
-    let metadata = ClientMetadata::to_register(&body).map_err(|faults| refusal::of(&faults))?;
-    check_served(&app, &metadata, &body)?;
-    check_scopes(&app, metadata.scope.as_deref()).await?;
+    let Checked { metadata, statement } = checked(&app, &body).await?;
     let kept_for = admit(&app, address).await?;
     let client_id = draw_text(&*app.dice, 16);
-    // Leak scanners recognise secrets by how they begin.
-    let draw = |prefix: &str| format!("{prefix}{}", draw_text(&*app.dice, 32));
-    let secret = metadata.may_use_secret().then(|| draw("pcs_"));
-    let token = draw("prt_");
-    let members = metadata.registered_members();
+    let secret = metadata.may_use_secret().then(|| draw_secret(&app));
+    let token = draw_token(&app);
+    let members = members(&metadata, statement.as_deref());
     let registrant = Registrant {
         client_id: client_id.clone(),
         metadata,
         secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
         token: Fingerprint::of(token.as_bytes()),
+        statement,
         kept_for,
     };
     let register = Command::Register(Box::new(registrant));
@@ -107,12 +114,46 @@ pub async fn post(
         registration_client_uri: own_address(&app, &client_id),
         client_id,
         client_id_issued_at: app.clock.now().seconds(),
-        secret: secret
-            .map(|client_secret| GivenSecret { client_secret, client_secret_expires_at: 0 }),
+        secret: secret.map(GivenSecret::new),
         registration_access_token: token,
         metadata: members,
     };
     Ok((StatusCode::CREATED, registered))
+}
+
+/// Draws a client secret; leak scanners recognise secrets by how they begin.
+fn draw_secret(app: &App) -> String {
+    format!("pcs_{}", draw_text(&*app.dice, 32))
+}
+
+/// Draws a registration token.
+fn draw_token(app: &App) -> String {
+    format!("prt_{}", draw_text(&*app.dice, 32))
+}
+
+/// What a client may be registered with.
+struct Checked {
+    metadata: ClientMetadata,
+    /// The software statement that it rests on.
+    statement: Option<String>,
+}
+
+/// Reads what a client wants to be registered with; refuses what cannot stand, or is not served.
+async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthError> {
+    let Stated { members, statement } = statement::read(app, body)?;
+    let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
+    check_served(app, &metadata, &members)?;
+    check_scopes(app, metadata.scope.as_deref()).await?;
+    // Last, for it calls another server.
+    sector::check(app, &metadata).await?;
+    Ok(Checked { metadata, statement })
+}
+
+/// What a client is told of what it said (RFC 7591 §3.2.1: a statement as it was sent).
+fn members(metadata: &ClientMetadata, statement: Option<&str>) -> Map<String, Value> {
+    let mut members = metadata.registered_members();
+    members.extend(statement.map(|text| ("software_statement".to_owned(), text.into())));
+    members
 }
 
 /// Counts one more client for its network and in all; says for how long it is kept if no person uses it.
@@ -137,47 +178,6 @@ fn own_address(app: &App, client_id: &str) -> String {
     format!("{}{}/{client_id}", app.issuer, routes::REGISTER)
 }
 
-/// Tells a client what it is registered with (RFC 7592 §2.1), but not its secret,
-/// of which only a hash is kept.
-pub async fn read(
-    State(app): State<App>,
-    client_id: Result<Path<String>, PathRejection>,
-    Origin(address): Origin,
-    headers: HeaderMap,
-) -> Result<Registered, OAuthError> {
-    // RFC 7592 §2.1: the same, whether there is no such client or the token is not its own.
-    const REFUSED: OAuthError =
-        OAuthError::new(Code::InvalidToken, "the registration access token is not this client's");
-    let _permit = app.request_permits.work()?;
-    let token = bearer(&headers).map_err(|_| REFUSED)?;
-    let Path(client_id) = client_id.map_err(|_| REFUSED)?;
-    let refuse = || {
-        let (failures, now) = (&app.client_failures, app.clock.now());
-        let counted = failures.count(Proof::RegistrationToken, &client_id, address, now);
-        counted.map_or_else(OAuthError::from, |()| REFUSED)
-    };
-    if client_id.len() > LONGEST_ID || client_id.contains('\0') {
-        return Err(refuse());
-    }
-    let seen = app.clients.look_anew(&client_id).await?;
-    let known = seen.machine.known();
-    let registration = known.and_then(|known| known.registration.as_ref());
-    let presented = Fingerprint::of(token.as_bytes());
-    let (Some(known), Some(registration)) =
-        (known, registration.filter(|registration| registration.token == presented))
-    else {
-        return Err(refuse());
-    };
-    Ok(Registered {
-        registration_client_uri: own_address(&app, &client_id),
-        client_id_issued_at: registration.registered_at.seconds(),
-        secret: None,
-        registration_access_token: token.to_owned(),
-        metadata: known.metadata.registered_members(),
-        client_id,
-    })
-}
-
 /// Answers where registration is closed: it would take an initial access token (RFC 7591 §3). None is
 /// ever issued, so no token that is presented is a good one (§3.2.2, RFC 6750 §3.1).
 const CLOSED: OAuthError =
@@ -193,24 +193,12 @@ fn check_served(
     if !metadata.token_endpoint_auth_method.is_none_or(served) {
         return Err(unfit("the token_endpoint_auth_method is not offered yet"));
     }
-    // OIDC Registration §5: what is found there must name every redirect URI, and it is
-    // not fetched yet.
-    if metadata.sector_identifier_uri.is_some() {
-        return Err(unfit("a sector_identifier_uri is not offered yet"));
-    }
-    if metadata.subject_type == Some(SubjectType::Pairwise) {
-        return Err(unfit("pairwise subjects are not offered yet"));
-    }
     // The authorization endpoint would refuse a client that wants more than is offered, always.
     let more = [
         (metadata.dpop_bound_access_tokens, "dpop_bound_access_tokens is not offered yet"),
         (
             metadata.tls_client_certificate_bound_access_tokens,
             "tls_client_certificate_bound_access_tokens is not offered yet",
-        ),
-        (
-            metadata.require_signed_request_object,
-            "require_signed_request_object is not offered yet",
         ),
     ];
     if let Some((_, description)) = more.into_iter().find(|(wanted, _)| *wanted) {
@@ -224,6 +212,10 @@ fn check_served(
     let ours = [
         (id_token, "id_token_signed_response_alg is not offered"),
         (metadata.userinfo_signed_response_alg, "userinfo_signed_response_alg is not offered"),
+        (
+            metadata.introspection_signed_response_alg,
+            "introspection_signed_response_alg is not offered",
+        ),
         (
             metadata.authorization_signed_response_alg,
             "authorization_signed_response_alg is not offered",

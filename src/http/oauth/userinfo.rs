@@ -3,7 +3,9 @@
 //! Any live token with the scope `openid` will do, whatever API it is for (adr/0025).
 
 use crate::{
-    domain::{access_token::Claims, account, client::ClientMetadata},
+    domain::{
+        access_token::Claims, account, client::ClientMetadata, requested_claims::SCOPE_CLAIMS,
+    },
     http::{
         answer::{
             error::{Code, OAuthError},
@@ -24,37 +26,6 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Map, Value};
-
-/// The claims that each scope asks for (OIDC Core §5.4).
-const CLAIMS: [(&str, &[&str]); 4] = [
-    (
-        "profile",
-        &[
-            "name",
-            "family_name",
-            "given_name",
-            "middle_name",
-            "nickname",
-            "preferred_username",
-            "profile",
-            "picture",
-            "website",
-            "gender",
-            "birthdate",
-            "zoneinfo",
-            "locale",
-            "updated_at",
-        ],
-    ),
-    ("email", &["email", "email_verified"]),
-    ("address", &["address"]),
-    ("phone", &["phone_number", "phone_number_verified"]),
-];
-
-/// Lists every claim that may be told here.
-pub fn claims_supported() -> impl Iterator<Item = &'static str> {
-    CLAIMS.iter().flat_map(|(_, claims)| claims.iter().copied())
-}
 
 const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
@@ -175,20 +146,13 @@ fn told(claims: &Claims<'_>, account: &account::Known) -> Map<String, Value> {
     if let Some(org) = &claims.org {
         told.insert("org".to_owned(), Value::from(&**org));
     }
-    for scope in claims.scope.split(' ') {
-        let granted = CLAIMS.iter().find(|(name, _)| *name == scope).map(|(_, claims)| *claims);
-        let granted = granted.unwrap_or_default();
-        for name in granted {
-            if let Some(value) = account.claim(name) {
-                told.insert((*name).to_owned(), value);
-            }
-        }
-        // OIDC Core §5.2: the same in other languages.
-        for (name, value) in account.profile.claims() {
-            if name.split_once('#').is_some_and(|(base, _)| granted.contains(&base)) {
-                told.insert(name.to_owned(), value.clone());
-            }
-        }
-    }
+    let of_scope = |scope: &str| {
+        let found = SCOPE_CLAIMS.iter().find(|(name, _)| *name == scope);
+        found.map(|(_, claims)| *claims).unwrap_or_default()
+    };
+    let scopes = claims.scope.split(' ').flat_map(of_scope).copied();
+    let named = claims.userinfo_claims.as_deref().unwrap_or_default().split(' ');
+    let granted: Vec<&str> = scopes.chain(named).collect();
+    told.extend(account.tell(&granted));
     told
 }

@@ -23,6 +23,7 @@ fn contents() -> Vec<MailContent> {
         C::RecoveryCode { code: code() },
         C::RecoveryLink { link: link() },
         C::RecoveryStarted { stop: link() },
+        C::RecoveryIssued { stop: link() },
         C::PasswordChanged,
         C::PasskeyAdded { name: name.clone() },
         C::PasskeyRemoved { name },

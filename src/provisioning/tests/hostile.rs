@@ -59,6 +59,18 @@ fn nul_and_numbers_beyond_reason_are_named_by_their_line() {
 }
 
 #[test]
+fn an_organization_requires_what_can_be_proved_and_nothing_else() {
+    let wrong = "3: `organization.required_acr` must be one of aal1, aal2, aal3, phr, phrh";
+    for bad in ["aal9", "", "AAL2", "mfa"] {
+        let file = format!("[[organization]]\nslug = \"o\"\nrequired_acr = \"{bad}\"\n");
+        assert_eq!(said(&file), [wrong], "{bad}");
+    }
+    let number = "[[organization]]\nslug = \"o\"\nrequired_acr = 2\n";
+    let wrong = "3: `organization.required_acr` must be a text in quotes, found a number";
+    assert_eq!(said(number), [wrong]);
+}
+
+#[test]
 fn wrong_nesting_is_complained_of_and_not_guessed_at() {
     assert_eq!(
         said("[client]\nclient_id = \"c\"\n"),

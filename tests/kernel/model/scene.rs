@@ -2,9 +2,10 @@
 
 use porteiro::domain::{
     Birth, Device, Fingerprint, Machine as _, Requirement, Timestamp,
-    assurance::{Evidence, Level, Method, Worth},
+    assurance::{Acr, Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     grant::{Grant, Held, Limits, MembershipRef, Person},
+    requested_claims::RequestedClaims,
     session::{self, Session},
     token_family::{
         Begin, Command, Issuing, Lifetimes, Narrowing, Redeem, Refresh, Reply, TokenFamily,
@@ -131,6 +132,7 @@ pub fn session() -> Birth {
         idle: LIFETIMES.refresh_ceiling,
         ceiling: LIFETIMES.refresh_ceiling,
         device: Device::default(),
+        told: None,
     };
     Session::birth("session", begin, INSTANTS[0])
 }
@@ -150,6 +152,7 @@ pub fn begin(offline: bool) -> Begin {
         }),
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: Scopes::parse(scopes).unwrap(),
+        claims: RequestedClaims::default(),
         authenticated_at: INSTANTS[0],
         level: Level::Aal1,
         methods: vec![Method::Password],
@@ -199,7 +202,8 @@ fn limits(limit: Limit) -> Limits {
         Limit::Shrunk => Vec::new(),
     };
     let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
-    Limits { ceiling: None, held: Some(held), offered: vec!["invoices:read".to_owned()] }
+    let offered = vec!["invoices:read".to_owned()];
+    Limits { ceiling: None, held: Some(held), offered, required: Acr::Aal1 }
 }
 
 /// The fact that the limits have not changed since they were read.

@@ -43,6 +43,7 @@ fn what_is_offered_is_taken_as_it_is_written() {
         ("subject_type", json!("pairwise")),
         ("id_token_signed_response_alg", json!("EdDSA")),
         ("userinfo_signed_response_alg", json!("RS256")),
+        ("introspection_signed_response_alg", json!("ES256")),
         ("request_object_signing_alg", json!("PS256")),
         ("token_endpoint_auth_signing_alg", json!("ES256")),
         ("default_max_age", json!(0)),

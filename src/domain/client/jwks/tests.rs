@@ -1,7 +1,8 @@
 use super::*;
 
 fn rsa() -> Value {
-    json!({ "kty": "RSA", "n": "u1SU1L", "e": "AQAB", "kid": "a", "use": "sig", "alg": "RS256" })
+    let n = "u1SU".repeat(86);
+    json!({ "kty": "RSA", "n": n, "e": "AQAB", "kid": "a", "use": "sig", "alg": "RS256" })
 }
 
 fn set(keys: &[Value]) -> Value {
@@ -56,6 +57,9 @@ fn what_is_no_key_is_refused() {
         (with("kty", json!("rsa")), KeySetFault::KeyType),
         (with("kty", json!(1)), KeySetFault::KeyType),
         (with("n", json!("")), KeySetFault::Member("n")),
+        (with("n", json!("no base64url!")), KeySetFault::Member("n")),
+        (with("n", json!("u1SU".repeat(85))), KeySetFault::Weak),
+        (with("n", json!("AAAA".repeat(90) + "u1SU")), KeySetFault::Weak),
         (with("e", json!(65_537)), KeySetFault::Member("e")),
         (with("kid", json!(1)), KeySetFault::Member("kid")),
         (json!({ "kty": "EC", "crv": "P-256", "x": "f83O" }), KeySetFault::Member("y")),

@@ -16,6 +16,7 @@ fn acme() -> organization::Known {
         name: "Acme".to_owned(),
         enabled: true,
         roles: vec![role("clerk", "invoices:read"), role("manager", "invoices:*")],
+        required_acr: crate::domain::assurance::Acr::Aal1,
         epoch: 0,
     }
 }

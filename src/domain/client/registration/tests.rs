@@ -23,7 +23,8 @@ fn registrant(members: Value) -> Registrant {
     let secret = metadata.may_use_secret().then(|| Fingerprint::of(b"a secret"));
     let token = Fingerprint::of(b"a token");
     let client_id = "drawn".to_owned();
-    Registrant { client_id, metadata, secret, token, kept_for: KEPT_UNUSED }
+    let statement = None;
+    Registrant { client_id, metadata, secret, token, statement, kept_for: KEPT_UNUSED }
 }
 
 fn take(client: &mut Client, command: &Command) -> Result<Provisioned, Refusal> {

@@ -4,10 +4,10 @@
 //! they say yes or no to exactly what they are shown. That is asked every time: a code that an attacker
 //! has made a person enter must not be allowed in silence.
 
-use super::{Case, Ending, Goal, InSession, Next, Question, SessionEnding, step_up::Wanted};
+use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
-    authorization::{Allowed, AuthorizationFacts, ConsentRule, Said, Settled, Subject},
-    flow::{Open, Stage},
+    authorization::{Allowed, AuthorizationFacts, ConsentRule, Denial, Said, Settled, Subject},
+    flow::Open,
 };
 
 /// The name of this kind.
@@ -40,11 +40,8 @@ impl Goal for Device {
         let wanted = &device.request.wanted;
         let (person, now) = (case.person, case.now);
         // It is a wish: what the person cannot prove here, they are not asked for.
-        if let Some(acr) = wanted.step_up(person, &open.methods, now) {
-            let present = InSession { person, methods: &open.methods, now };
-            if (Wanted { acr, since: None }).asks(&present) == Stage::SecondFactor {
-                return Next::Ask(Question::SecondFactor);
-            }
+        if let Some(acr) = wanted.step_up(person, case.served, now) {
+            return Next::Ask(Question::More(acr));
         }
         let facts = AuthorizationFacts { consent: ConsentRule::Always, ..facts.clone() };
         let subject = Subject { person, session: case.session, now };
@@ -66,6 +63,10 @@ impl Goal for Device {
                 Next::End(Ending { grant: Some(grant), requirements, ..ending })
             }
             Settled::Denied(denial) => Next::Fail(denial),
+            Settled::ProveMore(acr) if !acr.is_reachable_by(case.served) => {
+                Next::Fail(Denial::NotSureEnough)
+            }
+            Settled::ProveMore(acr) => Next::Ask(Question::More(acr)),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
             Settled::AskConsent(question) => Next::Ask(Question::Confirm(Some(question))),
         }

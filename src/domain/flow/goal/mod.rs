@@ -20,7 +20,7 @@ pub use step_up::{STEP_UP, Wanted};
 use super::{Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
-    assurance::{self, Level, Method, Worth},
+    assurance::{self, Acr, Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::{Grant, Person},
 };
@@ -148,6 +148,8 @@ pub struct Case<'a> {
     pub session: &'a str,
     /// What decides about the client's request, if there is one.
     pub facts: Option<&'a AuthorizationFacts>,
+    /// Those of the methods of the person's account that can be asked for here.
+    pub served: &'a [Method],
     /// What the person has said in this very step to a question of yes or no.
     pub allowed: bool,
     pub now: Timestamp,
@@ -166,6 +168,8 @@ pub enum Question {
     Credential,
     /// To prove a factor beside the one that counts.
     SecondFactor,
+    /// To prove as much as the organization requires.
+    More(Acr),
     /// To prove that an address is theirs.
     Proof,
     /// To choose a new credential.

@@ -8,12 +8,17 @@
 //! | neither passkey nor TOTP | mail | a password or a passkey | its other credentials |
 //! | a passkey or TOTP | mail | a password | its former password alone |
 //! | a passkey or TOTP | mail and a saved recovery code | a password or a passkey | its other credentials but the saved codes |
+//! | anything | the link of an operator | a password or a passkey | every other credential |
 //!
 //! The account decides it again when it changes ([`Command::Recover`]): it may have enrolled a second
 //! factor while the flow was under way. No session begins; every session and grant ends.
 
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
-use crate::domain::{account::Command, assurance::Method, flow::Open};
+use crate::domain::{
+    account::{Command, RecoveredBy},
+    assurance::Method,
+    flow::Open,
+};
 
 /// The name of this kind.
 pub const RECOVERY: &str = "recovery";
@@ -41,7 +46,7 @@ impl Goal for Recovery {
     fn enrols(&self, open: &Open) -> Vec<&'static str> {
         let has = |method| open.methods.contains(&method);
         let strong = has(Method::Passkey) || has(Method::Totp);
-        if !strong || saved_code(open) {
+        if !strong || saved_code(open) || open.seed.operator_link.is_some() {
             return vec!["passkey/create_options", "passkey/create", "new_password"];
         }
         let code = has(Method::RecoveryCode).then_some("recovery_code");
@@ -50,10 +55,12 @@ impl Goal for Recovery {
 
     fn enrolled(&self, open: &Open, changes: Vec<Command>) -> Vec<Command> {
         let password = |command: &Command| matches!(command, Command::SetPassword(_));
-        let recover = Command::Recover {
-            saved_code: saved_code(open),
-            password_only: changes.iter().all(password),
+        let by = match &open.seed.operator_link {
+            Some(link) => RecoveredBy::Link(link.token),
+            None if saved_code(open) => RecoveredBy::MailAndCode,
+            None => RecoveredBy::Mail,
         };
+        let recover = Command::Recover { by, password_only: changes.iter().all(password) };
         [recover].into_iter().chain(changes).collect()
     }
 

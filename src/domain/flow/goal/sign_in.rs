@@ -3,7 +3,7 @@
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
     assurance::Level,
-    authorization::{Allowed, Said, Settled, Subject},
+    authorization::{Allowed, Denial, Said, Settled, Subject},
     flow::{Open, Seed},
 };
 
@@ -45,6 +45,10 @@ impl Goal for SignIn {
                 Next::End(Ending { grant: Some(grant), requirements, ..Ending::of(session) })
             }
             Settled::Denied(denial) => Next::Fail(denial),
+            Settled::ProveMore(acr) if !acr.is_reachable_by(case.served) => {
+                Next::Fail(Denial::NotSureEnough)
+            }
+            Settled::ProveMore(acr) => Next::Ask(Question::More(acr)),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
             Settled::AskConsent(question) => Next::Ask(Question::Consent(question)),
         }

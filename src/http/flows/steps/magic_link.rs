@@ -11,7 +11,7 @@ use crate::{
         assurance::Worth,
         flow::{ProofStep, Role},
     },
-    http::app::App,
+    http::{app::App, routes},
 };
 use serde::Deserialize;
 
@@ -73,7 +73,7 @@ impl Step for MagicLink {
 fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
     let links = &app.links;
     let (link, path) = match kind {
-        "recovery" => (&links.recovery, "/reset-password"),
+        "recovery" => (&links.recovery, routes::RESET_PASSWORD),
         "verify_email" => (&links.verify_email, "/verify-email"),
         "sign_up" => (&links.sign_in, "/sign-up"),
         "invitation" => (&links.invitation, "/sign-up"),

@@ -58,7 +58,7 @@ impl Step for PasskeyCreateOptions {
             let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
             let seen = request.app.accounts.look_anew(account).await?;
             let Shown { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
-            let held = passkeys_of(&seen.machine);
+            let held = passkeys_of(kept(&open, &seen.machine));
             if held.len() >= MOST_PASSKEYS {
                 return Err(PASSKEY_REFUSED);
             }
@@ -107,7 +107,8 @@ impl Step for PasskeyCreate {
             let known = seen.machine.known();
             changes.extend(known.and_then(|known| notice(app, known, content)));
             let recovery_codes =
-                NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
+                NewRecoveryCodes::with_credential(app, kept(&open, &seen.machine), &mut changes)
+                    .await?;
             let (step, spends) = (self.path(), Some(spends));
             let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });
             request.proceed(Asking { account: &account, chosen: None, answer }).await
@@ -121,6 +122,12 @@ fn may_still_add(open: &Open, account: &Account, now: Timestamp) -> bool {
     let reaches_aal2 = account.known().is_some_and(|known| known.credentials.reach_aal2());
     let level = open.person.as_ref().and_then(|person| person.evidence.level(now));
     open.seed.signed_in.is_none() || !reaches_aal2 || level >= Some(Level::Aal2)
+}
+
+/// Returns what is left of an account when its new passkey is there: of one that is recovered by the link
+/// of an operator, no credential.
+fn kept<'a>(open: &Open, account: &'a Account) -> &'a Account {
+    if open.seed.operator_link.is_some() { &Account::Unborn } else { account }
 }
 
 /// Says how an authenticator will show the person: as their account does, or as they have just said.

@@ -140,7 +140,8 @@ async fn judge(
     let held = known.and_then(|known| known.credentials.passkey(&presented.credential));
     // Any caller can name an account; only its own devices know the id of a passkey.
     let account = held.and(known).map(|known| known.id.clone());
-    let used = match ceremony::passkeys(app)?.finish_sign_in(state, &presented, held) {
+    let passkeys = ceremony::passkeys(app)?;
+    let used = match passkeys.finish_sign_in(state, &presented, held) {
         Ok(used) => used,
         Err(why) => return wrong(&why, account),
     };
@@ -150,7 +151,7 @@ async fn judge(
     if used.counter_regressed {
         tracing::warn!(account = known.id, "the counter of a passkey did not grow");
     }
-    let worth = if passkey.backup_eligible { Worth::PASSKEY } else { Worth::DEVICE_PASSKEY };
+    let worth = passkeys.worth(passkey);
     let verified = Verified { id: passkey.id.clone(), spends, worth, seen: seen.clone() };
     let (context, command) = (&request.opened.context, account::Command::UsePasskey(used));
     match app.account_entities.ask(context, &known.id, command).await {

@@ -95,8 +95,18 @@ async fn begin(
     let steps_up = signed_in.as_ref().is_some_and(|signed_in| signed_in.wanted.is_some());
     let kind = if steps_up { STEP_UP } else { SIGN_IN };
     let (kind, expires_at) = (kind.to_owned(), expiry(app));
-    let (request, stage, invited, user_code) = (Some(request), Stage::Identify, None, None);
-    let seed = Seed { kind, channel, expires_at, request, stage, signed_in, invited, user_code };
+    let (request, stage) = (Some(request), Stage::Identify);
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request,
+        stage,
+        signed_in,
+        invited: None,
+        operator_link: None,
+        user_code: None,
+    };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
@@ -123,7 +133,7 @@ async fn over(
         kind: SIGN_IN.to_owned(),
         channel,
         expires_at: expiry(app),
-        client_id: proven.client().client_id.clone(),
+        client_id: Some(proven.client().client_id.clone()),
         scope: proven.scope.clone(),
         failed_to,
     };

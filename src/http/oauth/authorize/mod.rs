@@ -14,6 +14,7 @@ mod answer;
 pub mod checks;
 pub mod proof;
 pub mod pushed;
+mod request_object;
 mod silent;
 pub mod source;
 
@@ -27,8 +28,9 @@ use crate::http::{
     extract::{
         context::RequestContext,
         form::{self, Form},
+        link::as_link,
         origin::Origin,
-        request_source::{RequestSource, comes_from_another_site},
+        request_source::RequestSource,
     },
     limits::{purpose::Purpose, request_permits::WorkPermit},
     routes,
@@ -45,10 +47,6 @@ use proof::Proven;
 use silent::Asking;
 use source::Source;
 use std::net::IpAddr;
-use url::form_urlencoded;
-
-/// Bytes; the head of a request may have as many again.
-const LONGEST_LINK: usize = 16 * 1024;
 
 /// Serves links and forms (OIDC Core §3.1.2.1), and refuses other methods in JSON.
 pub fn methods() -> MethodRouter<App> {
@@ -96,7 +94,9 @@ async fn prove<'a>(app: &App, form: &'a Form) -> Result<(Source<'a>, Proven), OA
     let seen = proof::client(app, form).await?;
     let client = seen.machine.known().ok_or_else(OAuthError::unavailable)?;
     let parameters = source::resolve(app, client, form).await?;
-    let proven = proof::prove(seen, parameters.form())?;
+    let proven = proof::prove(seen, parameters.form());
+    // An object that is not taken says nothing of where the answer goes; nor is that its mistake.
+    let proven = proven.map_err(|error| parameters.flaw.clone().unwrap_or(error))?;
     Ok((parameters, proven))
 }
 
@@ -135,26 +135,12 @@ async fn post(
         Err(error) => return answer::unproven(&source, error),
     };
     match Form::parse_noting(&body) {
-        Ok(form) => match as_link(&head.headers, &source, &body) {
+        Ok(form) => match as_link(routes::AUTHORIZE, &head.headers, &source, &body) {
             Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
             None => authorize(&app, context, &form, source).await,
         },
         Err(error) => answer::unproven(&source, error),
     }
-}
-
-/// Returns the link that asks the same, where a page of another site has a browser post: to that our
-/// cookies do not come (`SameSite=Lax`), so that neither session nor browser would be known again.
-fn as_link(headers: &HeaderMap, source: &RequestSource, body: &[u8]) -> Option<String> {
-    if source.wants_json || !comes_from_another_site(headers) {
-        return None;
-    }
-    // From what was parsed, repetitions included: those are refused there as here.
-    let address = format!("{}?", routes::AUTHORIZE);
-    let begins = address.len();
-    let mut query = form_urlencoded::Serializer::for_suffix(address, begins);
-    let link = query.extend_pairs(form_urlencoded::parse(body)).finish();
-    (link.len() <= LONGEST_LINK).then_some(link)
 }
 
 async fn refuse_method() -> Response {

@@ -6,8 +6,8 @@ use crate::{
     crypto::{OpaqueKind, draw_id},
     domain::{
         Actor, Context, Machine as _,
-        assurance::Method,
-        authorization::{ConsentQuestion, Request, Said, Settled, Subject},
+        assurance::{Acr, Method},
+        authorization::{ConsentQuestion, Denial, Request, Said, Settled, Subject},
         client::{Client, KnownClient},
         flow::{InSession, SignedIn, Stage, Wanted},
         pushed_request::PushedRequest,
@@ -23,6 +23,7 @@ use crate::{
         extract::request_source::RequestSource,
         facts::{
             authorization::{FactsReader, client_of},
+            family::{self, Beginning},
             session::{self, Present},
             tries::{Stopped, Tries},
         },
@@ -59,16 +60,10 @@ async fn try_to_settle(
             return sign_in(request);
         };
         if request.wanted.wants_more_than(&present.person, app.clock.now()) {
-            let account = app.accounts.look_if(anew, &present.person.account).await;
-            let account = tries.read(account)?;
-            let known = account.machine.known();
-            let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
+            let methods = tries.read(methods_of(app, &present, anew).await)?;
             let (served, now) = (app.flow_rules.served(&methods), app.clock.now());
             if let Some(acr) = request.wanted.step_up(&present.person, &served, now) {
-                let wanted = Wanted { acr, since: None };
-                let asked = InSession { person: &present.person, methods: &methods, now };
-                let stage = wanted.asks(&asked);
-                return step_up(request, present, Asked { stage, methods, wanted });
+                return step_up(app, request, present, (methods, acr));
             }
         }
         let client = tries.read(client_of(app, &request, anew).await)?;
@@ -93,6 +88,14 @@ async fn try_to_settle(
         let settled = request.wanted.settle(subject, &facts, Said::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
+            Settled::ProveMore(acr) => {
+                // Anew: a person is not refused for want of a passkey that they have just added.
+                let methods = tries.read(methods_of(app, &present, true).await)?;
+                if !acr.is_reachable_by(&app.flow_rules.served(&methods)) {
+                    return Err(refusal_of(&Denial::NotSureEnough));
+                }
+                return step_up(app, request, present, (methods, acr));
+            }
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
             Settled::ChooseOrganization(_) => {
                 return ask(request, present, Stage::Organization, None);
@@ -113,12 +116,9 @@ async fn try_to_settle(
             requirements,
         }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
-        let begun = if anew {
-            app.families.ask(&context, &id, begin).await
-        } else {
-            app.families.ask_new(&context, &id, begin).await
-        };
-        match begun {
+        let (id, again, present) = (id.as_str(), anew, &present);
+        let beginning = Beginning { id, command: begin, again, present, client };
+        match Box::pin(family::begin(app, &context, beginning)).await {
             Ok(_) => {
                 app.note_use_of(&context, client);
                 let code = AuthorizationResponse::code(app, &request.reply_to, &code.text);
@@ -160,19 +160,23 @@ fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
     Ok(Answered::Begin { request: Box::new(request), signed_in: None })
 }
 
-/// What a step-up asks for.
-struct Asked {
-    stage: Stage,
-    methods: Vec<Method>,
-    wanted: Wanted,
+/// Lists what the account of the person can prove itself by.
+async fn methods_of(app: &App, present: &Present, anew: bool) -> Result<Vec<Method>, HydrateError> {
+    let account = app.accounts.look_if(anew, &present.person.account).await?;
+    let known = account.machine.known();
+    Ok(known.map(|known| known.credentials.methods()).unwrap_or_default())
 }
 
-/// The person is signed in, and the client would like more than they have proved.
+/// The person is signed in, and the client would like more than they have proved, or the
+/// organization requires it.
 fn step_up(
+    app: &App,
     request: Request,
     present: Present,
-    Asked { stage, methods, wanted }: Asked,
+    (methods, acr): (Vec<Method>, Acr),
 ) -> Result<Answered, AuthorizationError> {
+    let (wanted, now) = (Wanted { acr, since: None }, app.clock.now());
+    let stage = wanted.asks(&InSession { person: &present.person, methods: &methods, now });
     if request.wanted.prompt.none {
         let why = "the person has not proved as much as is asked for";
         return Err(AuthorizationError::new(Code::LoginRequired, why));

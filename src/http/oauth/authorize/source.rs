@@ -1,10 +1,15 @@
-//! Where the parameters of an authorization request are: in the request itself, or in one that the
-//! client has pushed before (RFC 9126 §4). What stands beside a pushed request is ignored.
+//! Where the parameters of an authorization request are: in the request itself, in an object that the
+//! client has signed (RFC 9101), or in a request that it has pushed before (RFC 9126 §4). What stands
+//! beside a signed or a pushed request is ignored.
 
-use super::pushed;
+use super::{pushed, request_object};
 use crate::{
     domain::{client::KnownClient, pushed_request::Pushed},
-    http::{answer::error::OAuthError, app::App, extract::form::Form},
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::form::Form,
+    },
 };
 
 /// The parameters of a request, and where they were.
@@ -12,6 +17,11 @@ pub struct Source<'a> {
     held: Held<'a>,
     /// The request was pushed.
     pub pushed: Option<Pushed>,
+    /// The client has signed the request.
+    pub is_signed: bool,
+    /// Why a signed request was not taken. The parameters are then those beside it: they may say where
+    /// the error goes.
+    pub flaw: Option<OAuthError>,
 }
 
 enum Held<'a> {
@@ -19,12 +29,16 @@ enum Held<'a> {
     Elsewhere(Form),
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
     pub fn form(&self) -> &Form {
         match &self.held {
             Held::Here(form) => form,
             Held::Elsewhere(form) => form,
         }
+    }
+
+    fn here(form: &'a Form, flaw: Option<OAuthError>) -> Self {
+        Self { held: Held::Here(form), pushed: None, is_signed: false, flaw }
     }
 }
 
@@ -33,11 +47,24 @@ pub async fn resolve<'a>(
     client: &KnownClient,
     form: &'a Form,
 ) -> Result<Source<'a>, OAuthError> {
-    match form.get("request_uri").filter(|uri| pushed::is_pushed(uri)) {
-        Some(request_uri) => {
+    const ONE: OAuthError =
+        OAuthError::new(Code::InvalidRequest, "there is one request or request_uri");
+    let is_repeated = form.is_repeated("request") || form.is_repeated("request_uri");
+    let signed = match (form.get("request"), form.get("request_uri")) {
+        (None, None) if !is_repeated => return Ok(Source::here(form, None)),
+        (None, Some(request_uri)) if pushed::is_pushed(request_uri) && !is_repeated => {
             let (form, pushed) = pushed::open(app, &client.client_id, request_uri).await?;
-            Ok(Source { held: Held::Elsewhere(form), pushed: Some(pushed) })
+            let (held, pushed) = (Held::Elsewhere(form), Some(pushed));
+            return Ok(Source { held, pushed, is_signed: false, flaw: None });
         }
-        None => Ok(Source { held: Held::Here(form), pushed: None }),
-    }
+        (Some(object), None) if !is_repeated => request_object::given(app, client, object).await,
+        (None, Some(uri)) if !is_repeated => request_object::fetched(app, client, uri).await,
+        _ => Err(ONE),
+    };
+    Ok(match signed {
+        Ok(form) => {
+            Source { held: Held::Elsewhere(form), pushed: None, is_signed: true, flaw: None }
+        }
+        Err(flaw) => Source::here(form, Some(flaw)),
+    })
 }

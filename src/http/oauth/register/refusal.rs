@@ -116,6 +116,8 @@ sentences! {
     "id_token_signed_response_alg" "id_token_encrypted_response_alg"
     "id_token_encrypted_response_enc" "userinfo_signed_response_alg"
     "userinfo_encrypted_response_alg" "userinfo_encrypted_response_enc"
+    "introspection_signed_response_alg" "introspection_encrypted_response_alg"
+    "introspection_encrypted_response_enc"
     "request_object_signing_alg" "request_object_encryption_alg" "request_object_encryption_enc"
     "token_endpoint_auth_signing_alg" "default_max_age" "require_auth_time" "default_acr_values"
     "initiate_login_uri" "request_uris" "post_logout_redirect_uris" "backchannel_logout_uri"

@@ -15,7 +15,7 @@ use crate::{
         access_token::{Claims, Mint},
         account::Account,
         authority::{Audience, Granted, Scopes, Widening},
-        client::KnownClient,
+        client::{Client, KnownClient},
         grant::Grant,
         id_token::{self, IdToken},
         session::Session,
@@ -34,6 +34,7 @@ use crate::{
         },
     },
 };
+use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 pub const INVALID_GRANT: OAuthError =
@@ -67,6 +68,8 @@ pub struct Under<'a> {
     pub grant: &'a Grant,
     pub family: &'a str,
     pub nonce: Option<&'a str>,
+    /// The claims of the person that the ID token tells.
+    pub profile: &'a Map<String, Value>,
 }
 
 /// Reads what a client asks of its grant; the family judges it.
@@ -112,7 +115,7 @@ pub async fn issue(
     let Presented { context, client, family, refreshable, narrowing } = presented;
     check_client(client)?;
     // Before anything is spent: what cannot be signed is not asked for.
-    for algorithm in [SigningAlgorithm::Es256, signing_algorithm(client)] {
+    for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
         if app.keys.borrow().signer(algorithm).is_none() {
             return Err(OAuthError::unavailable().because("there is no key to sign with"));
         }
@@ -122,6 +125,10 @@ pub async fn issue(
     let Reply::Shown(shown) = shown.reply else {
         return Err(OAuthError::unavailable());
     };
+    // The client may have changed since the code was sent there.
+    if shown.redirect_uri.as_ref().is_some_and(|uri| !client.has_redirect_uri(uri)) {
+        return Err(INVALID_GRANT.because("its redirect URI is no longer the client's"));
+    }
     // Drawn once for all tries: by it the family knows a command that it has carried out.
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
@@ -140,7 +147,7 @@ pub async fn issue(
             Ok(Replied { reply: Reply::Issue(issue), .. }) => break (issue, roles),
             Ok(_) => return Err(OAuthError::unavailable()),
             Err(Failure::Unmet {
-                kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND),
+                kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND | Client::KIND),
             }) => {
                 return Err(INVALID_GRANT.because(format!("its {kind} is over")));
             }
@@ -148,10 +155,21 @@ pub async fn issue(
         }
     };
     let nonce = shown.nonce.as_deref();
-    let under = Some(Under { grant: &issue.grant, family, nonce });
+    let profile = profile(app, &issue.grant).await?;
+    let under = Some(Under { grant: &issue.grant, family, nonce, profile: &profile });
     let epoch = issue.grant.membership.as_ref().map_or(0, |one| one.epoch);
     let signing = Signing { client, granted: &issue.granted, roles: &roles, epoch, under };
     sign(app, signing, refreshable.then_some(next.text))
+}
+
+/// Returns the claims that the ID token tells of the person: those alone that were asked for.
+async fn profile(app: &App, grant: &Grant) -> Result<Map<String, Value>, OAuthError> {
+    if grant.claims.id_token.is_empty() {
+        return Ok(Map::new());
+    }
+    let seen = app.accounts.look(&grant.account).await?;
+    let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
+    Ok(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default())
 }
 
 fn lifetimes(app: &App) -> Lifetimes {
@@ -162,11 +180,6 @@ fn lifetimes(app: &App) -> Lifetimes {
     }
 }
 
-/// The algorithm of a client's ID tokens (OIDC Registration §2: RS256 unless it says otherwise).
-fn signing_algorithm(client: &KnownClient) -> SigningAlgorithm {
-    client.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
-}
-
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
 pub fn sign(
     app: &App,
@@ -175,9 +188,12 @@ pub fn sign(
 ) -> Result<Issued, OAuthError> {
     let Signing { client, granted, roles, epoch, under } = signing;
     let now = app.clock.now();
+    let subject = under.map(|under| app.subject(client, &under.grant.account));
+    let subject = subject.as_deref().unwrap_or(&client.client_id);
     let claims = Claims::from(Mint {
         issuer: &app.issuer,
         client_id: &client.client_id,
+        subject,
         granted,
         roles,
         epoch,
@@ -190,14 +206,16 @@ pub fn sign(
     let scope = claims.scope;
     let id_token = match under.filter(|_| granted.scopes().contains("openid")) {
         None => None,
-        Some(Under { grant, nonce, .. }) => {
-            let algorithm = signing_algorithm(client);
+        Some(Under { grant, nonce, profile, .. }) => {
+            let algorithm = client.id_token_algorithm();
             let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
             let claims = IdToken::from(id_token::Mint {
                 issuer: &app.issuer,
+                subject,
                 grant,
                 nonce,
                 access_token: hashed,
+                profile: profile.clone(),
                 now,
                 lifetime: app.lifetimes.id_token,
             });

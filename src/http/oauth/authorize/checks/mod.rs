@@ -5,6 +5,7 @@
 //! refused here can be told to the client by a redirect; at the others it is told in JSON.
 
 mod acr_values;
+mod claims;
 mod client;
 mod hint;
 mod login_hint;
@@ -14,12 +15,13 @@ mod organization;
 mod pkce;
 mod prompt;
 mod pushed;
+mod registration;
 mod repeated;
-mod request_object;
 mod resource;
 mod response_mode;
 mod response_type;
 mod scope;
+mod signed;
 mod state;
 
 pub use state::LONGEST as LONGEST_STATE;
@@ -32,6 +34,7 @@ use crate::{
         authority::{Audience, MalformedScope, Scopes},
         authorization::{Prompt, Request, RequestedGrant},
         client::KnownClient,
+        requested_claims::RequestedClaims,
     },
     http::{
         answer::{
@@ -46,9 +49,13 @@ use crate::{
 
 /// What a check looks at.
 pub struct Asked<'a> {
+    app: &'a App,
     form: &'a Form,
     client: &'a KnownClient,
     is_pushed: bool,
+    is_signed: bool,
+    /// Why a signed request was not taken.
+    flaw: Option<&'a OAuthError>,
     scopes: Result<Scopes, MalformedScope>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
@@ -77,6 +84,8 @@ pub struct Draft {
     max_age: Option<u32>,
     hint: Option<String>,
     acr_values: Vec<Acr>,
+    acr_is_essential: bool,
+    claims: RequestedClaims,
 }
 
 /// Where a request comes in.
@@ -98,14 +107,16 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 18] = [
+const CHECKS: [(&[Endpoint], Check); 20] = [
+    // What stands beside a request object is not the request: nothing else is said of it.
+    (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
     (CODE, client::check),
     (&[Device], client::check_device),
     (&[Authorize], pushed::check),
     (CODE, response_type::check),
     (CODE, response_mode::check),
-    (EVERYWHERE, request_object::check),
+    (EVERYWHERE, registration::check),
     (CODE, pkce::check),
     (CODE, state::check),
     (EVERYWHERE, scope::check),
@@ -116,6 +127,7 @@ const CHECKS: [(&[Endpoint], Check); 18] = [
     (CODE, max_age::check),
     (EVERYWHERE, acr_values::check),
     (CODE, hint::check),
+    (CODE, claims::check),
     (CODE, login_hint::check),
 ];
 
@@ -165,7 +177,8 @@ async fn draft(
         }
     };
     let is_pushed = source.pushed.is_some();
-    let asked = Asked { form, client, is_pushed, scopes, target, hinted };
+    let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
+    let asked = Asked { app, form, client, is_pushed, is_signed, flaw, scopes, target, hinted };
     let mut draft = Draft::default();
     for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;
@@ -185,6 +198,8 @@ impl Draft {
             max_age: self.max_age,
             hint: self.hint,
             acr_values: self.acr_values,
+            acr_is_essential: self.acr_is_essential,
+            claims: self.claims,
         })
     }
 }

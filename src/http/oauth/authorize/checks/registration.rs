@@ -6,12 +6,6 @@ use crate::http::answer::error::Code;
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     let refuse = |code, why| Err(AuthorizationError::new(code, why));
-    if asked.form.get("request").is_some() {
-        return refuse(Code::RequestNotSupported, "request objects are not offered yet");
-    }
-    if asked.form.get("request_uri").is_some() {
-        return refuse(Code::RequestUriNotSupported, "request_uri is not offered yet");
-    }
     if asked.form.get("registration").is_some() {
         return refuse(Code::RegistrationNotSupported, "register at the registration endpoint");
     }

@@ -1,0 +1,140 @@
+//! Tells clients that a session has ended: OIDC Back-Channel Logout 1.0 (adr/0066).
+//!
+//! 1. The commit that ends a session leaves a message in the outbox for each client that is told
+//!    (`domain::session`).
+//! 2. The courier looks the client up as it is now, makes a token and signs it with the key that signs
+//!    now: after a pause of hours the token is as fresh as at the first try.
+//! 3. It posts the token to the URI that the client registered, through the guarded client.
+//! 4. An answer of 400 is for good (§2.8), as is a URI that must not be called and a client that is
+//!    gone. All else is tried again until the message has expired.
+
+mod share;
+
+use crate::{
+    actors::{Courier, Delivering, KeySnapshot, Parcel, Undelivered, View},
+    crypto::PairwiseSubjects,
+    domain::{
+        Clock,
+        client::Client,
+        logout::{LOGOUT_TOKEN, LogoutToken, Mint, SessionEnded},
+    },
+    outbound::{Outbound, OutboundError, Request},
+};
+use hyper::{
+    StatusCode,
+    header::{CONTENT_TYPE, HeaderValue},
+};
+use share::Shares;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::{sync::watch, time::timeout};
+use url::Url;
+
+/// How long a client may take. The outbox carries mails as well: no client may hold it up.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// What tokens are made of, once the server has started.
+pub struct Means {
+    pub issuer: String,
+    pub keys: watch::Receiver<KeySnapshot>,
+    pub clients: View<Client>,
+    pub clock: Arc<dyn Clock>,
+    pub pairwise: PairwiseSubjects,
+}
+
+/// Carries logout tokens.
+pub struct LogoutCourier {
+    outbound: Arc<Outbound>,
+    means: OnceLock<Means>,
+    shares: Shares,
+}
+
+impl LogoutCourier {
+    pub fn new(outbound: Arc<Outbound>) -> Self {
+        Self { outbound, means: OnceLock::new(), shares: Shares::default() }
+    }
+
+    /// Gives it what it needs; before that it delivers nothing, and the first one counts.
+    pub fn start(&self, means: Means) {
+        let _ = self.means.set(means);
+    }
+
+    async fn tell(&self, parcel: &Parcel) -> Result<(), Undelivered> {
+        let ended = SessionEnded::read(&parcel.payload);
+        let ended = ended.ok_or_else(|| never("it cannot be read"))?;
+        let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
+        let busy = || later("others are told first");
+        let _share = self.shares.take(&ended.client_id).ok_or_else(busy)?;
+        let seen = means.clients.look(&ended.client_id).await;
+        let seen = seen.map_err(|error| later(&error.to_string()))?;
+        let gone = || never("the client is gone, or no longer wants to be told");
+        let client = seen.machine.known().ok_or_else(gone)?;
+        let uri = client.metadata.backchannel_logout_uri.as_deref().ok_or_else(gone)?;
+        let uri = Url::parse(uri).map_err(|_| never("its uri cannot be called"))?;
+        let signer = means.keys.borrow().signer(client.id_token_algorithm()).cloned();
+        let signer = signer.ok_or_else(|| later("there is no key to sign with"))?;
+        let subject = match client.pairwise_sector() {
+            None => ended.account.clone(),
+            Some(sector) => means.pairwise.subject(&sector, &ended.account),
+        };
+        // Each try has a token of its own: a client may refuse to see one twice (§2.6).
+        let id = format!("{}-{}", parcel.id, parcel.attempt);
+        let token = signer.sign(
+            LOGOUT_TOKEN,
+            &LogoutToken::from(Mint {
+                issuer: &means.issuer,
+                subject: &subject,
+                ended: &ended,
+                id: &id,
+                now: means.clock.now(),
+            }),
+        );
+        let token = token.map_err(|_| later("the token could not be signed"))?;
+        self.post(uri, &token).await
+    }
+
+    async fn post(&self, uri: Url, token: &str) -> Result<(), Undelivered> {
+        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+        // Plain http is registered for loopback alone.
+        let plain = uri.scheme() == "http";
+        let request =
+            Request::post(uri, format!("logout_token={token}")).header(CONTENT_TYPE, kind);
+        let request = if plain { request.allow_plain_http() } else { request };
+        let answered = timeout(TIME_LIMIT, self.outbound.send(request)).await;
+        let answered = answered.map_err(|_| later("the client did not answer in time"))?;
+        match answered {
+            Ok(answer) if answer.status.is_success() => Ok(()),
+            Ok(answer) => {
+                let why = format!("the client answered {}", answer.status.as_u16());
+                Err(if answer.status == StatusCode::BAD_REQUEST {
+                    never(&why)
+                } else {
+                    later(&why)
+                })
+            }
+            Err(
+                error @ (OutboundError::Scheme
+                | OutboundError::Credentials
+                | OutboundError::BadUrl
+                | OutboundError::Forbidden),
+            ) => Err(never(&error.to_string())),
+            Err(error) => Err(later(&error.to_string())),
+        }
+    }
+}
+
+fn later(why: &str) -> Undelivered {
+    Undelivered::Later(why.to_owned())
+}
+
+fn never(why: &str) -> Undelivered {
+    Undelivered::Never(why.to_owned())
+}
+
+impl Courier for LogoutCourier {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+        Box::pin(self.tell(parcel))
+    }
+}

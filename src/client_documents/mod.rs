@@ -1,0 +1,13 @@
+//! What clients keep at addresses of their own: key sets, and request objects.
+//!
+//! Anyone may register such an address, and anyone may have us look there by naming the client. So
+//! every call goes through the outbound guard, is small and short, and is made no faster than a pace
+//! that callers cannot change (adr/0062).
+
+mod fetcher;
+mod key_sets;
+mod request_objects;
+
+pub use fetcher::{FetchFault, Fetcher};
+pub use key_sets::KeySets;
+pub use request_objects::RequestObjects;

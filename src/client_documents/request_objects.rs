@@ -1,0 +1,44 @@
+//! Request objects at addresses that their clients registered (RFC 9101 §5.2).
+//!
+//! They are fetched each time, for a client may replace what lies there. Any browser can have us do it,
+//! so an address is called at `PACE` and no faster.
+
+use super::{FetchFault, Fetcher};
+use crate::domain::{Clock, Rate, Timestamp};
+use moka::future::Cache;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// How often one address is called by this node.
+const PACE: Rate = Rate { burst: 60, refill: Duration::from_millis(200) };
+
+/// How many addresses are remembered.
+const MOST: u64 = 2_048;
+
+pub struct RequestObjects {
+    fetcher: Arc<Fetcher>,
+    clock: Arc<dyn Clock>,
+    /// When the whole of `PACE` will have come back for each address.
+    full_at: Cache<String, Arc<Mutex<Timestamp>>>,
+}
+
+impl RequestObjects {
+    pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>) -> Self {
+        Self { fetcher, clock, full_at: Cache::new(MOST) }
+    }
+
+    /// Returns what lies at an address; a fragment is no part of it.
+    pub async fn get(&self, uri: &str) -> Result<Vec<u8>, FetchFault> {
+        let address = uri.split('#').next().unwrap_or_default();
+        let entry = self.full_at.entry_by_ref(address).or_default().await.into_value();
+        {
+            let mut full_at = entry.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = self.clock.now();
+            let owed = (*full_at).min(now + PACE.whole());
+            *full_at = PACE.take(owed, now).map_err(|_| FetchFault::Busy)?;
+        }
+        self.fetcher.get(address, "application/oauth-authz-req+jwt, application/jwt").await
+    }
+}

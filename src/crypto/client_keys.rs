@@ -1,0 +1,209 @@
+//! The public keys of a client, ready to verify what it signed (RFC 7517).
+//!
+//! A set that gives a secret away, or holds a weak key, is refused as a whole: its owner must hear of
+//! it. A key of a kind that we do not verify with is passed over (RFC 7517 §5).
+
+use super::{jws::Jws, verifier::Key};
+use crate::domain::{
+    client::{KeySetFault, check_public_key},
+    signing_keys::SigningAlgorithm,
+};
+use serde_json::Value;
+
+/// How many keys a set may hold.
+const MOST_KEYS: usize = 20;
+
+/// Bytes of a key's name.
+const LONGEST_KID: usize = 512;
+
+/// The keys that can verify; one key may serve two algorithms.
+#[derive(Default)]
+pub struct ClientKeys(Vec<Entry>);
+
+struct Entry {
+    kid: Option<String>,
+    algorithm: SigningAlgorithm,
+    key: Key,
+}
+
+/// Why a signature was not found to be the client's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unverified {
+    #[error("the client has no such key")]
+    NoKey,
+    #[error("the client has several such keys, and none is named")]
+    Ambiguous,
+    #[error("too many callers wait for the keys of the client")]
+    Busy,
+    #[error("the signature is not by the client's key")]
+    Signature,
+}
+
+impl ClientKeys {
+    /// Reads a key set; `None` if it is none.
+    pub fn read(set: &Value) -> Option<Result<Self, KeySetFault>> {
+        let keys = set.get("keys")?.as_array()?;
+        if keys.len() > MOST_KEYS {
+            return Some(Err(KeySetFault::TooManyKeys));
+        }
+        let mut entries = Vec::new();
+        for key in keys {
+            match check_public_key(key.as_object()?) {
+                Ok(()) => entries.extend(Entry::all(key)),
+                // A kind that is not ours to verify with; what it holds is known to be no secret.
+                Err(KeySetFault::KeyType) => {}
+                Err(fault) => return Some(Err(fault)),
+            }
+        }
+        Some(Ok(Self(entries)))
+    }
+
+    /// Tells whether one of these keys signed it.
+    pub fn verify(&self, jws: &Jws<'_>) -> Result<(), Unverified> {
+        let named = |entry: &&Entry| jws.kid.is_none() || entry.kid == jws.kid;
+        let fitting = self.0.iter().filter(|entry| entry.algorithm == jws.algorithm);
+        let fitting: Vec<&Entry> = fitting.filter(named).collect();
+        match fitting.len() {
+            0 => return Err(Unverified::NoKey),
+            1 => {}
+            // Two keys of one name are told apart by trying; without a name it would be guessing.
+            _ if jws.kid.is_none() => return Err(Unverified::Ambiguous),
+            _ => {}
+        }
+        let verified = |entry: &&Entry| entry.key.verify(jws.message(), jws.signature()).is_ok();
+        if fitting.iter().any(verified) { Ok(()) } else { Err(Unverified::Signature) }
+    }
+}
+
+impl Entry {
+    /// Returns a key for each algorithm that it serves; none if it is not for signatures.
+    fn all(jwk: &Value) -> Vec<Self> {
+        use SigningAlgorithm::{EdDsa, Es256, Ps256, Rs256};
+        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+        let operations = jwk.get("key_ops").and_then(Value::as_array);
+        let verifies = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
+        if text("use").is_some_and(|usage| usage != "sig") || !verifies {
+            return Vec::new();
+        }
+        let served: &[SigningAlgorithm] = match (text("kty"), text("crv")) {
+            (Some("RSA"), _) => &[Rs256, Ps256],
+            (Some("EC"), Some("P-256")) => &[Es256],
+            (Some("OKP"), Some("Ed25519")) => &[EdDsa],
+            _ => &[],
+        };
+        let kid = text("kid").filter(|kid| kid.len() <= LONGEST_KID).map(str::to_owned);
+        // RFC 8725 §3.1: a key that names its algorithm is for no other.
+        let meant = served.iter().filter(|one| text("alg").is_none_or(|alg| alg == one.name()));
+        let entry = |algorithm: &SigningAlgorithm| {
+            let key = Key::read(*algorithm, jwk)?;
+            Some(Self { kid: kid.clone(), algorithm: *algorithm, key })
+        };
+        meant.filter_map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Signer, signer::tests::signers};
+    use serde_json::json;
+
+    fn jwk(signer: &Signer) -> Value {
+        signer.observed().public_jwk
+    }
+
+    fn keys(all: &[Value]) -> ClientKeys {
+        ClientKeys::read(&json!({ "keys": all })).unwrap().unwrap()
+    }
+
+    fn with(mut key: Value, name: &str, value: Value) -> Value {
+        key[name] = value;
+        key
+    }
+
+    fn without(mut key: Value, name: &str) -> Value {
+        key.as_object_mut().unwrap().remove(name);
+        key
+    }
+
+    fn judge(keys: &ClientKeys, signer: &Signer) -> Result<(), Unverified> {
+        let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
+        keys.verify(&Jws::read(&token).unwrap())
+    }
+
+    #[test]
+    fn what_each_algorithm_signs_is_verified_by_its_own_key_alone() {
+        let all = signers();
+        let set = keys(&all.iter().map(jwk).collect::<Vec<_>>());
+        for signer in &all {
+            assert_eq!(judge(&set, signer), Ok(()), "{}", signer.algorithm());
+            let others = all.iter().filter(|other| other.kid() != signer.kid());
+            let others = keys(&others.map(jwk).collect::<Vec<_>>());
+            assert_eq!(judge(&others, signer), Err(Unverified::NoKey));
+        }
+        let [_, _, signer, _] = &all;
+        let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
+        for at in (0..token.len()).step_by(7) {
+            let mut altered = token.clone().into_bytes();
+            altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            let read = Jws::read(&altered);
+            assert!(read.is_err() || set.verify(&read.unwrap()).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_for_what_it_says() {
+        let [_, _, signer, _] = &signers();
+        let key = without(without(jwk(signer), "alg"), "use");
+        assert_eq!(judge(&keys(std::slice::from_ref(&key)), signer), Ok(()));
+        for (name, value) in [
+            ("use", json!("enc")),
+            ("alg", json!("ES384")),
+            ("alg", json!("RS256")),
+            ("crv", json!("P-384")),
+            ("kid", json!("another")),
+            ("key_ops", json!(["sign"])),
+        ] {
+            let set = keys(&[with(key.clone(), name, value)]);
+            assert_eq!(judge(&set, signer), Err(Unverified::NoKey), "{name}");
+        }
+    }
+
+    #[test]
+    fn two_keys_of_one_name_are_tried_and_without_a_name_there_must_be_one() {
+        let [_, _, signer, _] = &signers();
+        let key = jwk(signer);
+        let (x, y) = (key["x"].clone(), key["y"].clone());
+        // No point of the curve, and so a key that verifies nothing.
+        let other = with(with(key.clone(), "x", y), "y", x);
+        assert_eq!(judge(&keys(&[other.clone(), key.clone()]), signer), Ok(()));
+        assert_eq!(judge(&keys(std::slice::from_ref(&other)), signer), Err(Unverified::Signature));
+        let token = signer.sign("JWT", &json!({})).unwrap();
+        let mut unnamed = Jws::read(&token).unwrap();
+        unnamed.kid = None;
+        assert_eq!(keys(&[other, key]).verify(&unnamed), Err(Unverified::Ambiguous));
+    }
+
+    #[test]
+    fn a_set_with_a_secret_or_a_weak_key_is_refused_and_a_strange_key_is_passed_over() {
+        let [_, _, signer, _] = &signers();
+        let key = jwk(signer);
+        let read = |other: Value| {
+            let set = json!({ "keys": [key, other], "comment": "of no interest" });
+            ClientKeys::read(&set).unwrap().err()
+        };
+        assert_eq!(read(json!({ "kty": "AKP", "pub": "AAAA" })), None);
+        let shared = json!({ "kty": "oct", "k": "AAAA" });
+        assert_eq!(read(shared), Some(KeySetFault::Private("k")));
+        let private = with(key.clone(), "d", json!("AAAA"));
+        assert_eq!(read(private), Some(KeySetFault::Private("d")));
+        let weak = json!({ "kty": "RSA", "n": "_".repeat(168), "e": "AQAB" });
+        assert_eq!(read(weak), Some(KeySetFault::Weak));
+        let many = json!({ "keys": vec![key.clone(); 21] });
+        assert_eq!(ClientKeys::read(&many).unwrap().err(), Some(KeySetFault::TooManyKeys));
+        for no_set in [json!([]), json!({}), json!({ "keys": {} }), json!({ "keys": [1] })] {
+            assert!(ClientKeys::read(&no_set).is_none(), "{no_set}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How a client that registered itself replaces what it said, and how it ends (RFC 7592).
+//!
+//! Every change names the registration token, and a change of the metadata replaces that token: of
+//! two changes with one token one wins. A client that an operator has provisioned since is the
+//! operator's: it may only be read.
+//!
+//! What is left of a deleted client keeps its id from being given again while something that was
+//! issued to it could still be presented.
+
+use super::{
+    Client, ClientMetadata, Event, KEPT_UNUSED_AMONG_MANY, KnownClient, Refusal, Registration,
+};
+use crate::domain::{Decision, Fingerprint, Provisioned, Record, Timestamp};
+use std::time::Duration;
+
+/// Metadata that replaces all that a client has said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replacement {
+    /// The registration token that was presented.
+    pub presented: Fingerprint,
+    /// The token that replaces it.
+    pub token: Fingerprint,
+    pub metadata: ClientMetadata,
+    /// The software statement that it rests on.
+    pub statement: Option<String>,
+    /// The secret that the client repeats, if it does: it must be the present one.
+    pub repeated: Option<Fingerprint>,
+    /// Drawn for a client that needs a secret and has none.
+    pub secret: Fingerprint,
+}
+
+/// The end of a client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletion {
+    /// The registration token that was presented.
+    pub presented: Fingerprint,
+    /// For how long its id is not given again, if a person has used it.
+    pub kept_for: Duration,
+}
+
+impl Client {
+    pub(super) fn replace(&self, replacement: &Replacement) -> Decision<Self> {
+        match self.replaced(replacement) {
+            Ok(None) => Decision::accept(Vec::new(), Provisioned::Unchanged),
+            Ok(Some((next, outcome))) => {
+                let record = outcome.record("client.updated", "client.updated");
+                let event = Event::Provisioned(Box::new(next));
+                let accepted = Decision::accept(vec![event], outcome);
+                record.into_iter().fold(accepted, Decision::recording)
+            }
+            Err(why) => Decision::refuse(why),
+        }
+    }
+
+    fn replaced(
+        &self,
+        replacement: &Replacement,
+    ) -> Result<Option<(KnownClient, Provisioned)>, Refusal> {
+        let Replacement { presented, token, metadata, statement, repeated, secret } = replacement;
+        let held = self.known().ok_or(Refusal::NoSuchClient)?;
+        let registration = held.registration.as_ref().ok_or(Refusal::WrongToken)?;
+        // The same request once more: it was carried out.
+        if registration.token == *token {
+            return Ok(None);
+        }
+        let registration = own(registration, *presented)?;
+        if repeated.is_some() && *repeated != held.secret {
+            return Err(Refusal::WrongSecret);
+        }
+        let next = KnownClient {
+            metadata: metadata.clone(),
+            secret: metadata.may_use_secret().then(|| held.secret.unwrap_or(*secret)),
+            registration: Some(Registration {
+                token: *token,
+                statement: statement.clone(),
+                ..registration.clone()
+            }),
+            ..held.clone()
+        };
+        next.check(None, &[])?;
+        let mut differs = next.metadata.differing(&held.metadata);
+        differs.extend([("client_secret", next.secret != held.secret), ("registration", true)]);
+        Ok(Some((next, Provisioned::of(true, &differs))))
+    }
+
+    pub(super) fn delete(&self, deletion: &Deletion, now: Timestamp) -> Decision<Self> {
+        let Deletion { presented, kept_for } = *deletion;
+        let known = match self {
+            Self::Unborn => return Decision::refuse(Refusal::NoSuchClient),
+            // The same request once more: it was carried out.
+            Self::Deleted { token, .. } if *token == presented => {
+                return Decision::accept(Vec::new(), Provisioned::Unchanged);
+            }
+            Self::Deleted { .. } => return Decision::refuse(Refusal::Deleted),
+            Self::Known(known) => known,
+        };
+        let registration = known.registration.as_ref().ok_or(Refusal::WrongToken);
+        if let Err(why) = registration.and_then(|registration| own(registration, presented)) {
+            return Decision::refuse(why);
+        }
+        // To one that no person has used nothing was issued that lasts.
+        let unused = known.is_unused();
+        let kept_for = if unused { KEPT_UNUSED_AMONG_MANY } else { kept_for };
+        let deleted = Event::Deleted { token: presented, unused, forget_at: now + kept_for };
+        let outcome = Provisioned::Changed(vec!["registration"]);
+        Decision::accept(vec![deleted], outcome).recording(Record::new("client.deleted"))
+    }
+}
+
+/// Insists on the token, and on a client that is not the operator's.
+fn own(registration: &Registration, presented: Fingerprint) -> Result<&Registration, Refusal> {
+    if registration.token != presented {
+        return Err(Refusal::WrongToken);
+    }
+    if registration.adopted { Err(Refusal::OfOperator) } else { Ok(registration) }
+}
+
+#[cfg(test)]
+mod tests;

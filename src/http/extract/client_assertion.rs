@@ -1,0 +1,107 @@
+//! `private_key_jwt`: a client signs who it is (RFC 7523, OIDC Core §9).
+//!
+//! First what costs nothing is judged, then the signature, and only then is the use written down: a
+//! caller without the client's key has us commit nothing.
+
+use super::signed_claims::{Disbelieved, SignedClaims, needed};
+use crate::{
+    actors::Failure,
+    crypto::{Jws, Unverified},
+    domain::{
+        Context,
+        client::KnownClient,
+        client_assertion::{Claims, Command, Rules, may_sign},
+    },
+    http::{answer::error::OAuthError, app::App, facts::client_keys, routes},
+};
+
+/// What an assertion may call itself: nothing that says it is something else (RFC 8725 §3.11).
+const TYPES: [&str; 2] = ["jwt", "client-authentication+jwt"];
+
+/// An assertion that nothing is believed of yet.
+pub struct Assertion<'a> {
+    jws: Jws<'a>,
+    claims: Claims,
+}
+
+/// Where an assertion was presented.
+pub struct Presented<'a> {
+    pub context: &'a Context,
+    /// The path that was called.
+    pub path: &'a str,
+}
+
+/// Why an assertion does not authenticate.
+pub enum Refused {
+    Disbelieved(Disbelieved),
+    /// Nothing is wrong with it that we know of.
+    Failed(OAuthError),
+}
+
+impl From<Disbelieved> for Refused {
+    fn from(why: Disbelieved) -> Self {
+        Self::Disbelieved(why)
+    }
+}
+
+impl<'a> Assertion<'a> {
+    pub fn read(text: &'a str) -> Result<Self, Disbelieved> {
+        let jws = Jws::read(text)?;
+        if !jws.is_typed(&TYPES) {
+            return Err(Disbelieved::OtherType);
+        }
+        let read = SignedClaims::read(&jws.payload)?;
+        let text = |name| needed(name, read.text(name)?).map(str::to_owned);
+        let claims = Claims {
+            issuer: text("iss")?,
+            subject: text("sub")?,
+            audience: needed("aud", read.audience()?)?,
+            jti: text("jti")?,
+            expires: needed("exp", read.time("exp")?)?,
+            not_before: read.time("nbf")?,
+            issued: read.time("iat")?,
+        };
+        Ok(Self { jws, claims })
+    }
+
+    /// Whom it says it is from.
+    pub fn client_id(&self) -> &str {
+        &self.claims.subject
+    }
+
+    /// Believes it if it is this client's, good now and here, and was never used.
+    pub async fn judge(
+        &self,
+        app: &App,
+        client: &KnownClient,
+        presented: Presented<'_>,
+    ) -> Result<(), Refused> {
+        let called = format!("{}{}", app.issuer, presented.path);
+        let token_endpoint = format!("{}{}", app.issuer, routes::TOKEN);
+        let (client_id, profile) = (&*client.client_id, client.require_profile);
+        let rules = Rules { client_id, profile, ours: [&app.issuer, &token_endpoint, &called] };
+        let checked = self.claims.check(&rules, app.clock.now());
+        let expires_at = checked.map_err(Disbelieved::from)?;
+        let registered = client.metadata.token_endpoint_auth_signing_alg;
+        let algorithm = self.jws.algorithm;
+        if registered.is_some_and(|one| one != algorithm) || !may_sign(profile, algorithm) {
+            return Err(Disbelieved::OtherAlgorithm.into());
+        }
+        match client_keys::verify(app, client, &self.jws).await {
+            Ok(()) => {}
+            Err(why @ Unverified::Busy) => {
+                return Err(Refused::Failed(OAuthError::unavailable().because(why.to_string())));
+            }
+            Err(why) => return Err(Disbelieved::from(why).into()),
+        }
+        let used = Command::Use { expires_at };
+        match app.client_assertions.ask_new(presented.context, &self.claims.id(), used).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Refused(_)) => Err(Disbelieved::UsedBefore.into()),
+            // It may be spent: its client signs another.
+            Err(failure) => {
+                Err(Refused::Failed(OAuthError::unavailable().because(failure.to_string())))
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The keys of a client: those it registered, or those at its `jwks_uri`.
+
+use crate::{
+    crypto::{ClientKeys, Jws, Unverified},
+    domain::client::KnownClient,
+    http::app::App,
+};
+
+/// Tells whether the client signed it, with a key of its own.
+pub async fn verify(app: &App, client: &KnownClient, jws: &Jws<'_>) -> Result<(), Unverified> {
+    match (&client.metadata.jwks, &client.metadata.jwks_uri) {
+        (Some(set), _) => match ClientKeys::read(set) {
+            Some(Ok(keys)) => keys.verify(jws),
+            // It was registered before a rule that it breaks.
+            _ => Err(Unverified::NoKey),
+        },
+        // Boxed: most callers have no such address, and should not carry what fetching needs.
+        (None, Some(uri)) => Box::pin(app.key_sets.verify(uri, jws)).await,
+        (None, None) => Err(Unverified::NoKey),
+    }
+}

@@ -1,0 +1,101 @@
+//! A sign-out that a client asks for: begun at the logout endpoint, confirmed there or by a step.
+
+use super::{
+    document::{Document, Shown, expiry},
+    ending::{Asking, Said, proceed},
+    opened::Opened,
+    problems::NOT_FOUND,
+    ticket::{Leaving, Ticket},
+};
+use crate::{
+    actors::HydrateError,
+    domain::{
+        Context,
+        flow::{Flow, Seed, SignedIn, Stage},
+    },
+    http::{
+        answer::error::Problem, app::App, extract::request_source::RequestSource,
+        facts::session::Present,
+    },
+};
+use axum::http::{HeaderMap, HeaderValue, header};
+
+pub const SIGN_OUT: &str = "sign_out";
+
+/// A sign-out that waits for the person.
+pub struct Begun {
+    pub id: String,
+    pub document: Document,
+    /// What a browser needs to go on with it.
+    pub cookie: Option<HeaderValue>,
+}
+
+/// Begins a sign-out in this session.
+pub async fn begin(
+    app: &App,
+    source: &mut RequestSource,
+    present: Present,
+    leaving: Option<Leaving>,
+) -> Result<Begun, HydrateError> {
+    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let Present { id: session, person, .. } = present;
+    let (stage, question, methods, wanted) = (Stage::Confirm, None, Vec::new(), None);
+    let signed_in = Some(SignedIn { person, session, stage, question, methods, wanted });
+    let (kind, expires_at, stage) = (SIGN_OUT.to_owned(), expiry(app), Stage::Identify);
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request: None,
+        stage,
+        signed_in,
+        invited: None,
+        operator_link: None,
+        user_code: None,
+    };
+    let boxed = Box::new(seed.clone());
+    let ticket = match leaving.clone() {
+        None => Ticket::Begun(boxed),
+        Some(leaving) => Ticket::Leaving(boxed, leaving),
+    };
+    let id = ticket.seal(&app.vault.now(), &*app.dice);
+    let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
+    let mut document = Document::of(app, shown).await?;
+    if let Some(leaving) = &leaving {
+        document = document.naming(app, &leaving.client_id).await;
+    }
+    Ok(Begun { id, document, cookie })
+}
+
+/// A sign-out that has happened.
+pub struct SignedOut {
+    /// What the browser is to forget.
+    pub cookies: Vec<HeaderValue>,
+    pub leaving: Option<Leaving>,
+}
+
+/// Ends the session, for the browser in which the person was asked.
+pub async fn confirm(
+    app: &App,
+    context: Context,
+    id: &str,
+    headers: &HeaderMap,
+) -> Result<SignedOut, Problem> {
+    let opened = Opened::of(app, context, id.to_owned(), headers)?;
+    let signed_in = opened.seed.signed_in.as_ref().filter(|_| opened.seed.kind == SIGN_OUT);
+    let SignedIn { person, session, .. } = signed_in.ok_or(NOT_FOUND)?;
+    let answer = Said::Decided { step: "confirm", allow: true };
+    let asking = Asking { account: &person.account, chosen: None, answer };
+    let cookies = match proceed(app, &opened, asking).await {
+        Ok(response) => response.headers().get_all(header::SET_COOKIE).iter().cloned().collect(),
+        Err(problem) => {
+            // A form that is sent twice, or a session that has ended meanwhile, is no mistake.
+            let seen = app.session_views.look_anew(session).await?;
+            if seen.machine.owned_by(&person.account, app.clock.now()).is_some() {
+                return Err(problem);
+            }
+            vec![app.cookies.end_session()]
+        }
+    };
+    Ok(SignedOut { cookies, leaving: opened.leaving })
+}

@@ -1,0 +1,17 @@
+//! A request object is the client's own, and a client may have said that it always sends one
+//! (RFC 9101 §6.1, §10.5).
+
+use super::{Asked, Draft};
+use crate::http::answer::authorization_error::AuthorizationError;
+
+pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    if let Some(flaw) = asked.flaw {
+        return Err(flaw.clone().into());
+    }
+    // One that was pushed was checked when it was.
+    let is_signed = asked.is_signed || asked.is_pushed;
+    if asked.client.metadata.require_signed_request_object && !is_signed {
+        return Err(AuthorizationError::invalid("the client signs its requests"));
+    }
+    Ok(())
+}

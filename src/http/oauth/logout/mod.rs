@@ -1,0 +1,215 @@
+//! The logout endpoint: OIDC RP-Initiated Logout 1.0 (contract §5, adr/0066).
+//!
+//! 1. An ID token of ours for a known client is the only proof of who asks ([`wanted`]). It may have
+//!    expired, and its key may be retired, never revoked.
+//! 2. If it names the session of this very browser, and the client registered the URI to go to: the
+//!    session ends, and the browser is redirected.
+//! 3. Anything else is a question to the person, and never a redirect: a page with a form, or for
+//!    programs a flow of kind `sign_out`. Once they have confirmed, they go to a URI that was proved.
+//! 4. Without a session nothing is left to end.
+//!
+//! A form posted here by a page of another site comes without our cookies and is answered with a link
+//! that asks the same. The form of our own page names its flow, which is bound to the browser.
+
+mod page;
+mod wanted;
+
+use crate::{
+    actors::Failure,
+    domain::{Actor, Context, session::Command},
+    http::{
+        answer::{
+            error::{Code, OAuthError, Problem},
+            redirect::see_other,
+        },
+        app::App,
+        extract::{
+            context::RequestContext,
+            cookies::with_cookie,
+            form::{self, Form},
+            link::link,
+            origin::Origin,
+            request_source::{RequestSource, refuse_foreign_pages},
+        },
+        facts::session::{self, Present},
+        flows::{
+            Document, expiry, leaving,
+            leaving::SIGN_OUT,
+            ticket::{Leaving, OverAtOnce, Ticket},
+        },
+        limits::purpose::Purpose,
+        routes,
+    },
+};
+use axum::{
+    extract::{RawQuery, Request, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{self, MethodRouter},
+};
+use wanted::Wanted;
+use zeroize::Zeroizing;
+
+/// Serves links and forms (RP-Initiated Logout §2).
+pub fn methods() -> MethodRouter<App> {
+    routing::get(get).head(head).post(post)
+}
+
+/// RFC 9110 §9.2.1: a caller that only looks at a link ends nothing.
+async fn head() -> StatusCode {
+    StatusCode::OK
+}
+
+async fn get(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    Origin(address): Origin,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let source = RequestSource::of(&headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return refuse(&source, OAuthError::from(wait));
+    }
+    let _permit = match app.request_permits.work() {
+        Ok(permit) => permit,
+        Err(busy) => return refuse(&source, OAuthError::from(busy)),
+    };
+    match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
+        Ok(form) => log_out(&app, context, &form, source).await,
+        Err(error) => refuse(&source, error),
+    }
+}
+
+async fn post(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    Origin(address): Origin,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let source = RequestSource::of(&head.headers, app.cookies);
+    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+        return refuse(&source, OAuthError::from(wait));
+    }
+    let (body, _permit) = match form::arrived(&head, body, &app).await {
+        Ok(arrived) => arrived,
+        Err(error) => return refuse(&source, error),
+    };
+    let form = match Form::parse_noting(&body) {
+        Ok(form) => form,
+        Err(error) => return refuse(&source, error),
+    };
+    if let Some(flow) = form.get("flow") {
+        return confirm(&app, context, flow, &head.headers).await;
+    }
+    if !source.wants_json && refuse_foreign_pages(&app, &head.headers).is_err() {
+        const TOO_LONG: OAuthError =
+            OAuthError::new(Code::InvalidRequest, "the parameters are too long");
+        return match link(routes::LOGOUT, &body) {
+            Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
+            // Without our cookies it would look as if no person were signed in.
+            None => refuse(&source, TOO_LONG),
+        };
+    }
+    log_out(&app, context, &form, source).await
+}
+
+fn refuse(source: &RequestSource, error: OAuthError) -> Response {
+    if source.wants_json { error.into_response() } else { page::refused(error) }
+}
+
+async fn log_out(app: &App, context: Context, form: &Form, mut source: RequestSource) -> Response {
+    let answered = try_to_log_out(app, context, form, &mut source).await;
+    answered.unwrap_or_else(|error| refuse(&source, error))
+}
+
+async fn try_to_log_out(
+    app: &App,
+    context: Context,
+    form: &Form,
+    source: &mut RequestSource,
+) -> Result<Response, OAuthError> {
+    let wanted = Wanted::read(app, form).await?;
+    let Some(present) = session::find(app, &context, source, true).await? else {
+        return Ok(nothing_to_end(app, source, wanted.leaving()).await);
+    };
+    if let Some(leaving) = wanted.at_once(&present) {
+        end(app, context, &present).await?;
+        let to = leaving.redirect_to.clone();
+        let answered = if source.wants_json {
+            let client_id = Some(leaving.client_id.clone());
+            over(app, source, client_id, Some(to.into())).await
+        } else {
+            see_other(&to)?
+        };
+        return Ok(forgetting(app, source, answered));
+    }
+    let leaving = wanted.once_confirmed(&present);
+    let begun = leaving::begin(app, source, present, leaving).await?;
+    let asked = if source.wants_json {
+        begun.document.into_response()
+    } else {
+        page::confirmation(&begun.id)
+    };
+    Ok(with_cookie(asked, begun.cookie))
+}
+
+/// Ends the session, and with it every grant that is bound to it.
+async fn end(app: &App, context: Context, present: &Present) -> Result<(), OAuthError> {
+    let context = context.by(Actor::Person(present.person.account.clone()));
+    // It is carried out though the caller hangs up.
+    let ended = app.sessions.ask_detached(&context, &present.id, Command::End).await;
+    app.session_views.forget(&present.id).await;
+    match ended {
+        Ok(_) | Err(Failure::Refused(_)) => Ok(()),
+        // To end it twice does no harm: the person may try again.
+        Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
+    }
+}
+
+/// Has the browser forget a session that it sent as a cookie.
+fn forgetting(app: &App, source: &RequestSource, response: Response) -> Response {
+    let by_cookie = source.session_by_cookie && source.session_token.is_some();
+    with_cookie(response, by_cookie.then(|| app.cookies.end_session()))
+}
+
+/// No person is signed in: the same as after a sign-out, and not a redirect.
+async fn nothing_to_end(
+    app: &App,
+    source: &mut RequestSource,
+    leaving: Option<Leaving>,
+) -> Response {
+    let answered = if source.wants_json {
+        over(app, source, leaving.map(|leaving| leaving.client_id), None).await
+    } else {
+        page::signed_out(leaving.as_ref())
+    };
+    forgetting(app, source, answered)
+}
+
+/// Shows a program a sign-out that is over already.
+async fn over(
+    app: &App,
+    source: &mut RequestSource,
+    client_id: Option<String>,
+    redirect_to: Option<Zeroizing<String>>,
+) -> Response {
+    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (kind, scope, failed_to) = (SIGN_OUT.to_owned(), String::new(), None);
+    let expires_at = expiry(app);
+    let over = OverAtOnce { kind, channel, expires_at, client_id, scope, failed_to };
+    let id = Ticket::Over(over.clone()).seal(&app.vault.now(), &*app.dice);
+    with_cookie(Document::over(app, &id, &over, redirect_to).await, cookie)
+}
+
+/// Takes the form of our own page.
+async fn confirm(app: &App, context: Context, flow: &str, headers: &HeaderMap) -> Response {
+    match Box::pin(leaving::confirm(app, context, flow, headers)).await {
+        Ok(leaving::SignedOut { cookies, leaving }) => {
+            let page = page::signed_out_and_on(leaving.as_ref());
+            cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
+        }
+        Err(problem @ Problem { .. }) => page::not_confirmed(problem),
+    }
+}

@@ -1,0 +1,100 @@
+//! Lists the invitations that can still be accepted, and withdraws one, beside running servers.
+
+use crate::{
+    actors::{HydrateError, hydrate},
+    domain::{
+        invitation::{Command, INVITATIONS, Invitation, Pending},
+        organization::{ORGANIZATIONS, Organization},
+    },
+    store::{CommitError, ReadError},
+    system::Workbench,
+};
+
+/// How many entries of a list are read at once.
+const PAGE: u32 = 100;
+
+/// How often it is tried while the invitation changes.
+const TRIES: usize = 20;
+
+/// Why invitations were not listed, or none was withdrawn.
+#[derive(Debug, thiserror::Error)]
+pub enum InvitationsError {
+    #[error("there is no organization `{0}`")]
+    NoSuchOrganization(String),
+    #[error("there is no invitation `{0}` that could be withdrawn")]
+    NoSuchInvitation(String),
+    #[error("something cannot be read")]
+    Entities(#[from] HydrateError),
+    #[error("a list cannot be read")]
+    Lists(#[from] ReadError),
+    #[error("the invitation keeps changing: try again")]
+    Contended,
+    #[error("no invitation was withdrawn")]
+    NotCommitted(#[source] CommitError),
+}
+
+/// Lists the invitations of one organization, or of all, that can be accepted now; with their ids, the
+/// oldest of an organization first.
+pub async fn invitations(
+    workbench: &Workbench,
+    organization: Option<&str>,
+) -> Result<Vec<(String, Pending)>, InvitationsError> {
+    let homes = match organization {
+        None => ids(workbench, ORGANIZATIONS, "").await?,
+        Some(slug) => {
+            let home = hydrate::<Organization>(workbench.store(), slug).await?.machine;
+            let missing = || InvitationsError::NoSuchOrganization(slug.to_owned());
+            vec![home.known().ok_or_else(missing)?.slug.clone()]
+        }
+    };
+    let (mut pending, now) = (Vec::new(), workbench.clock().now());
+    for home in &homes {
+        for id in ids(workbench, INVITATIONS, home).await? {
+            let invitation = hydrate::<Invitation>(workbench.store(), &id).await?.machine;
+            pending.extend(invitation.pending(now).cloned().map(|invitation| (id, invitation)));
+        }
+    }
+    Ok(pending)
+}
+
+/// Lists the ids of a list.
+async fn ids(
+    workbench: &Workbench,
+    list: &'static str,
+    owner: &str,
+) -> Result<Vec<String>, ReadError> {
+    let (mut ids, mut after) = (Vec::new(), (String::new(), String::new()));
+    loop {
+        let page = workbench.store().list(list, owner, (&after.0, &after.1), PAGE).await?;
+        let is_last = page.len() < PAGE as usize;
+        for listed in page {
+            ids.push(listed.id.clone());
+            after = (listed.rank, listed.id);
+        }
+        if is_last {
+            return Ok(ids);
+        }
+    }
+}
+
+/// Withdraws an invitation, and returns what it was.
+pub async fn uninvite(workbench: &Workbench, id: &str) -> Result<Pending, InvitationsError> {
+    let missing = || InvitationsError::NoSuchInvitation(id.to_owned());
+    for _ in 0..TRIES {
+        let mut commit = workbench.multi_commit();
+        let now = workbench.clock().now();
+        let pending = commit.look::<Invitation>(id).await?.pending(now).cloned();
+        let pending = pending.ok_or_else(missing)?;
+        let decided = commit.decide::<Invitation>(id, &Command::Withdraw).await?;
+        decided.map_err(|_| missing())?;
+        match commit.commit().await {
+            Ok(()) => return Ok(pending),
+            // It was accepted meanwhile.
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
+                return Err(InvitationsError::NotCommitted(error));
+            }
+        }
+    }
+    Err(InvitationsError::Contended)
+}

@@ -1,0 +1,14 @@
+//! The modules of the OpenID certification plans, in our own words: one test each, under its public
+//! name with `_` for `-`.
+//!
+//! The plans send no PKCE, and this server takes no request without it (adr/0022). So every request is
+//! sent twice: as the plan has it, which must be refused by name, and with PKCE, which must do what the
+//! module demands. What the plans show a person for review is looked at in the flow's document.
+
+mod backchannel_logout;
+mod basic;
+mod config;
+mod dynamic;
+mod modules;
+mod rp_initiated_logout;
+mod suite;

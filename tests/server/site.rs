@@ -1,0 +1,134 @@
+//! An https site of a client, which does whatever a test wants.
+
+use hyper::StatusCode;
+use porteiro::{
+    client_documents::Fetcher,
+    outbound::{Policy, SystemResolver},
+};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer};
+use serde_json::Value;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::Notify,
+    task::JoinSet,
+};
+use tokio_rustls::TlsAcceptor;
+
+/// How a site answers.
+#[derive(Clone)]
+pub enum Conduct {
+    Answer(StatusCode, String),
+    /// Says nothing until it is told to.
+    Wait(Arc<Notify>, String),
+    /// Says nothing for ever.
+    Hang,
+    /// Sends, and never ends.
+    Endless,
+}
+
+pub struct Site {
+    pub url: String,
+    authority: String,
+    conduct: Arc<Mutex<Conduct>>,
+    asked: Arc<AtomicUsize>,
+    _tasks: JoinSet<()>,
+}
+
+impl Site {
+    pub async fn serving(document: &Value) -> Self {
+        Self::new(Conduct::Answer(StatusCode::OK, document.to_string())).await
+    }
+
+    pub async fn new(conduct: Conduct) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+            )
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/document", listener.local_addr().unwrap());
+        let (conduct, asked) = (Arc::new(Mutex::new(conduct)), Arc::new(AtomicUsize::new(0)));
+        let (now, count) = (conduct.clone(), asked.clone());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, now, count) = (acceptor.clone(), now.clone(), count.clone());
+                connections.spawn(async move {
+                    let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                    let mut request = Vec::new();
+                    while !request.ends_with(b"\r\n\r\n") {
+                        let Ok(byte) = stream.read_u8().await else { return };
+                        request.push(byte);
+                    }
+                    count.fetch_add(1, SeqCst);
+                    let conduct = now.lock().unwrap().clone();
+                    let (status, body) = match conduct {
+                        Conduct::Answer(status, body) => (status, body),
+                        Conduct::Wait(told, body) => {
+                            told.notified().await;
+                            (StatusCode::OK, body)
+                        }
+                        Conduct::Hang => std::future::pending().await,
+                        Conduct::Endless => {
+                            let head = b"HTTP/1.1 200 OK\r\n\r\n{\"keys\":[";
+                            let mut sent = stream.write_all(head).await;
+                            while sent.is_ok() {
+                                sent = stream.write_all(&[b' '; 4096]).await;
+                            }
+                            return;
+                        }
+                    };
+                    let head = format!(
+                        "HTTP/1.1 {} x\r\nlocation: https://127.0.0.1:1/\r\ncontent-length: {}\r\n\r\n",
+                        status.as_u16(),
+                        body.len()
+                    );
+                    let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+                    let _ = stream.shutdown().await;
+                });
+            }
+        });
+        Self { url, authority: authority.pem(), conduct, asked, _tasks: tasks }
+    }
+
+    pub fn now(&self, conduct: Conduct) {
+        *self.conduct.lock().unwrap() = conduct;
+    }
+
+    pub fn now_serves(&self, document: &Value) {
+        self.now(Conduct::Answer(StatusCode::OK, document.to_string()));
+    }
+
+    /// How often it was asked.
+    pub fn asked(&self) -> usize {
+        self.asked.load(SeqCst)
+    }
+
+    /// What trusts it, and may call this machine; a site that says nothing is given up on soon.
+    pub fn fetcher(&self, time_limit: Duration) -> Fetcher {
+        let extra_ca = Some(self.authority.clone().into_bytes());
+        let policy = Policy { allow_private_networks: true, extra_ca, ..Policy::default() };
+        Fetcher::within(time_limit, policy, Arc::new(SystemResolver)).unwrap()
+    }
+}
