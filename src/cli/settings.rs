@@ -305,6 +305,7 @@ pub(super) fn lifetimes(
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         par: given.par,
+        device_code: given.device_code,
         flow: given.flow,
         remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,

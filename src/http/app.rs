@@ -6,8 +6,9 @@ use super::{
     facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
     limits::{
-        attempts::Attempts, client_failures::ClientFailures, pace::Pace,
+        attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
         registrations::Registrations, request_permits::RequestPermits,
+        user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
     vitals::Vitals,
@@ -27,6 +28,7 @@ use crate::{
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
         client_assertion::ClientAssertion,
         consent::Consent,
+        device_grant::DeviceGrant,
         flow::{Flow, Rules},
         id_token::IdToken,
         invitation::Invitation,
@@ -87,6 +89,7 @@ pub struct Inner {
     pub(super) flow_rules: Arc<Rules>,
     pub(super) family_views: View<TokenFamily>,
     pub(super) pushed_requests: View<PushedRequest>,
+    pub(super) device_grants: Entities<DeviceGrant>,
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
     pub(super) new_passwords: NewPasswords,
@@ -115,6 +118,8 @@ pub struct Inner {
     pub(super) attempts: Attempts,
     pub(super) client_failures: ClientFailures,
     pub(super) registrations: Registrations,
+    pub(super) polls: Polls,
+    pub(super) user_code_guesses: UserCodeGuesses,
     /// Of endpoints that are not for browsers.
     pub(super) admission: Admission,
 }
@@ -191,6 +196,7 @@ impl App {
             flow_rules: options.flow_rules,
             family_views: system.view(),
             pushed_requests: system.view(),
+            device_grants: system.host().await?,
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
             new_passwords,
@@ -216,6 +222,8 @@ impl App {
                 options.rates.is_some(),
                 options.limits.unused_clients,
             ),
+            polls: Polls::default(),
+            user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,
             fixed,
             admission: Admission {

@@ -26,6 +26,8 @@ pub struct Lifetimes {
     pub session_ceiling: Duration,
     /// Until a pushed request is presented.
     pub par: Duration,
+    /// A device code, and the user code that belongs to it.
+    pub device_code: Duration,
     pub flow: Duration,
     /// How long a browser is remembered in which two factors were proved; `None` is not at all.
     pub remember_device: Option<Duration>,

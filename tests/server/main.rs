@@ -32,6 +32,7 @@ mod conformance;
 mod consents;
 mod contexts;
 mod dev;
+mod device;
 mod doctor;
 mod documents;
 mod drain;

@@ -145,6 +145,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     par: Duration::from_mins(1),
+    device_code: Duration::from_mins(10),
     flow: Duration::from_mins(15),
     remember_device: None,
     one_time_code: Duration::from_mins(10),

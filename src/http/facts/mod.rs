@@ -12,3 +12,4 @@ pub mod session;
 pub mod target;
 pub mod token_validity;
 pub mod tries;
+pub mod user_codes;
