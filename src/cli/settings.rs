@@ -3,6 +3,7 @@
 use super::{Failure, chain};
 use crate::{
     breach::{BreachCheck, FileFault, HashFile, RangeServer},
+    claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
@@ -241,6 +242,13 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
 pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
     let fetcher = Fetcher::new(policy(config)?, Arc::new(SystemResolver));
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
+/// The operator's own server that adds claims; says why it cannot be called.
+pub(super) fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
+    let Some(url) = &config.claims_hook else { return Ok(None) };
+    let hook = ClaimsHook::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
+    hook.map(Some).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
 /// Whose attestation of passkeys counts; says why the certificates cannot be used.

@@ -18,6 +18,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
+    claims_hook::ClaimsHook,
     client_documents::{Fetcher, KeySets, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
@@ -96,6 +97,7 @@ pub struct Inner {
     pairwise: PairwiseSubjects,
     /// Calls what clients have registered, and nothing inside our network.
     pub(super) client_documents: Arc<Fetcher>,
+    pub(super) claims_hook: Option<ClaimsHook>,
     /// `None` where the issuer's host is an IP address.
     pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
@@ -201,6 +203,7 @@ impl App {
             vault: system.vault(),
             pairwise: PairwiseSubjects::new(system.vault()),
             client_documents: fetcher,
+            claims_hook: options.claims_hook,
             passkeys,
             cookies,
             links: options.links,

@@ -20,6 +20,7 @@ mod browser;
 mod changing;
 mod channels;
 mod chromium;
+mod claims_hook;
 mod claims_parameter;
 mod client_assertions;
 mod client_failures;

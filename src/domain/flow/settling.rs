@@ -127,8 +127,8 @@ impl Open {
             changes,
             signs_out,
             accepts,
-            signs_into,
             device,
+            signs_into,
             ..Reply::over(over.clone())
         };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);

@@ -174,8 +174,8 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         stage,
         signed_in,
         invited,
-        operator_link,
         user_code,
+        operator_link,
     };
     (seed, cookie)
 }

@@ -17,6 +17,6 @@ pub fn check_device(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), Authori
             let why = "the client is not registered for this grant type";
             AuthorizationError::new(Code::UnauthorizedClient, why)
         }
-        other => other.into(),
+        why @ NotForCodes::BoundTokens => why.into(),
     })
 }
