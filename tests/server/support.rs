@@ -284,10 +284,14 @@ impl TestServer {
     /// Waits until nothing is committed any more that no caller waits for.
     pub async fn quiet(&self) {
         let store = self.running.system().store();
-        for _ in 0..200 {
-            let before = store.report().commits;
+        let (mut seen, mut still) = (store.report().commits, 0);
+        for _ in 0..400 {
             tokio::time::sleep(Duration::from_millis(20)).await;
-            if store.report().commits == before {
+            let now = store.report().commits;
+            // Once is not enough on a machine that is busy.
+            still = if now == seen { still + 1 } else { 0 };
+            seen = now;
+            if still == 8 {
                 return;
             }
         }
