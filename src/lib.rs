@@ -10,13 +10,14 @@
 //! | [`store`] | SQL, migrations, compare-and-swap commits, the security log | `domain` values |
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`breach`] | whether a password has leaked: a server's ranges, or a sorted file | `domain` values, `outbound` |
+//! | [`claims_hook`] | the operator's own server, which adds claims | `outbound` |
 //! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects | `domain` values, `crypto`, `outbound` |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`backchannel`] | tells clients that a session has ended | `domain`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
-//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
+//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
 //! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans, and
@@ -27,6 +28,7 @@
 pub mod actors;
 pub mod backchannel;
 pub mod breach;
+pub mod claims_hook;
 pub mod cli;
 pub mod client_documents;
 pub mod clock;

@@ -3,6 +3,7 @@
 use crate::{
     actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
     backchannel::{LogoutCourier, Means},
+    claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
@@ -78,6 +79,8 @@ pub struct RuntimeOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents of clients.
     pub client_documents: Fetcher,
+    /// The operator's own server that adds claims, if there is one.
+    pub claims_hook: Option<ClaimsHook>,
     /// Whose attestation of a passkey counts; without it none is asked for.
     pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
@@ -97,6 +100,15 @@ pub struct Flows {
     pub goals: Vec<&'static dyn Goal>,
 }
 
+impl Flows {
+    /// What is served of it, and the rules of every flow.
+    fn served_by(self, channels: Channels, attesting: bool) -> (Steps, Arc<Rules>) {
+        let steps = self.steps.served_by(channels);
+        let rules = steps.rules().attesting(attesting);
+        (steps, Arc::new(self.goals.into_iter().fold(rules, Rules::with_goal)))
+    }
+}
+
 impl Default for RuntimeOptions {
     fn default() -> Self {
         Self {
@@ -109,6 +121,7 @@ impl Default for RuntimeOptions {
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             client_documents: Fetcher::default(),
+            claims_hook: None,
             attestation: None,
             messages: Messages::default(),
             statement_issuers: None,
@@ -187,6 +200,7 @@ impl Running {
             flows,
             passwords,
             client_documents,
+            claims_hook,
             attestation,
             messages,
             statement_issuers,
@@ -218,10 +232,7 @@ impl Running {
         logouts.start(means_of_logout(&system, &issuer));
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
-        let Flows { steps, goals } = flows;
-        let steps = steps.served_by(channels);
-        let rules = steps.rules().attesting(attestation.is_some());
-        let flow_rules = Arc::new(goals.into_iter().fold(rules, Rules::with_goal));
+        let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
@@ -237,6 +248,7 @@ impl Running {
             rates: plan.rates,
             passwords,
             client_documents,
+            claims_hook,
             attestation,
             channels,
             locale: plan.locale,

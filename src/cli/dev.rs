@@ -3,7 +3,7 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, attestation, client_documents, dev_store, lifetimes, links,
+        DEV_FOLDER, Given, attestation, claims_hook, client_documents, dev_store, lifetimes, links,
         outbound_client, password_options, password_policy, rates, read_folder, runtime_options,
         sign_up, statement_issuers, workbench_at,
     },
@@ -72,6 +72,8 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     runtime_options.client_documents =
         client_documents(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    runtime_options.claims_hook =
+        claims_hook(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     runtime_options.attestation =
         attestation(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
     runtime_options.statement_issuers =

@@ -5,8 +5,9 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        Given, attestation, cannot_start, client_documents, lifetimes, links, no_store,
-        outbound_client, password_options, rates, runtime_options, sign_up, statement_issuers,
+        Given, attestation, cannot_start, claims_hook, client_documents, lifetimes, links,
+        no_store, outbound_client, password_options, rates, runtime_options, sign_up,
+        statement_issuers,
     },
     unsupported_settings,
 };
@@ -27,7 +28,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) async fn run(given: Given) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let starting = Box::pin(async { start(plan(given.survey()).await?).await });
+    let starting = Box::pin(async { Box::pin(start(plan(given.survey()).await?)).await });
     let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
     let operator = running.operator.map(|address| address.to_string());
     tracing::info!(issuer = running.issuer, address = %running.address, operator, "serving");
@@ -91,6 +92,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     };
     password_options(&config).map_or_else(&mut fault, |set| runtime_options.passwords = set);
     client_documents(&config).map_or_else(&mut fault, |set| runtime_options.client_documents = set);
+    claims_hook(&config).map_or_else(&mut fault, |set| runtime_options.claims_hook = set);
     attestation(&config).map_or_else(&mut fault, |set| runtime_options.attestation = set);
     statement_issuers(&config)
         .map_or_else(&mut fault, |set| runtime_options.statement_issuers = set);

@@ -3,6 +3,7 @@
 use super::{Failure, chain};
 use crate::{
     breach::{BreachCheck, FileFault, HashFile, RangeServer},
+    claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
@@ -243,6 +244,13 @@ pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
+/// The operator's own server that adds claims; says why it cannot be called.
+pub(super) fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
+    let Some(url) = &config.claims_hook else { return Ok(None) };
+    let hook = ClaimsHook::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
+    hook.map(Some).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
 /// Whose attestation of passkeys counts; says why the certificates cannot be used.
 pub(super) fn attestation(config: &Config) -> Result<Option<AttestationPolicy>, String> {
     const SETTING: &str = "passkeys.attestation";
@@ -297,6 +305,7 @@ pub(super) fn lifetimes(
         session_idle: given.session_idle,
         session_ceiling: given.session_ceiling,
         par: given.par,
+        device_code: given.device_code,
         flow: given.flow,
         remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,

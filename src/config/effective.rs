@@ -35,6 +35,8 @@ pub struct Config {
     pub sms: Sms,
     pub sign_up: SignUp,
     pub registration: Registration,
+    /// The operator's own server that adds claims.
+    pub claims_hook: Option<Url>,
     pub password: PasswordRules,
     pub assurance: Assurance,
     pub passkeys: PasskeyRules,
@@ -228,6 +230,7 @@ impl Config {
             sms: Sms::default(),
             sign_up: SignUp::default(),
             registration: Registration::default(),
+            claims_hook: None,
             password: PasswordRules::default(),
             assurance: Assurance::default(),
             passkeys: PasskeyRules::default(),

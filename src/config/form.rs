@@ -190,3 +190,11 @@ pub(super) fn is_private(url: &Url) -> bool {
     };
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback)
 }
+
+/// Reads the address of a server that we call; it holds no credentials.
+pub fn called_url(text: &str) -> Parsed<Url> {
+    match web_url(text)? {
+        url if has_userinfo(&url) => Err("must not hold credentials".to_owned()),
+        url => Ok(url),
+    }
+}

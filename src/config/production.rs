@@ -91,6 +91,7 @@ impl Config {
             ("links.verify_email", self.links.verify_email.as_ref()),
             ("sms.transport", sms),
             ("password.breach_check", breach_check),
+            ("claims.hook", self.claims_hook.as_ref()),
         ];
         for (setting, url) in urls {
             if url.is_some_and(|url| !form::is_private(url)) {

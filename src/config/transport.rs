@@ -145,10 +145,7 @@ impl BreachCheck {
         match text.split_once(':') {
             None if text == "off" => Ok(Self::Off),
             Some(("file", _)) => form::file_url(text).map(Self::File),
-            Some(("http" | "https", _)) => match form::web_url(text)? {
-                url if form::has_userinfo(&url) => Err("must not hold credentials".to_owned()),
-                url => Ok(Self::Range(url)),
-            },
+            Some(("http" | "https", _)) => form::called_url(text).map(Self::Range),
             _ => Err("is neither off, https://…/range/ nor file:///hashes.txt".to_owned()),
         }
     }

@@ -20,6 +20,7 @@ pub enum OpaqueKind {
     RefreshToken,
     Session,
     Invitation,
+    DeviceCode,
     /// Lets a person recover an account.
     RecoveryLink,
     /// Voids such a link.
@@ -52,6 +53,7 @@ impl OpaqueKind {
             Self::RefreshToken => "prf_",
             Self::Session => "pss_",
             Self::Invitation => "piv_",
+            Self::DeviceCode => "pdc_",
             Self::RecoveryLink => "prl_",
             Self::RecoveryStop => "prs_",
         }
@@ -116,11 +118,12 @@ mod tests {
         Vault::new(SecretKey::new(&[byte; 32]), Vec::new())
     }
 
-    const ALL: [OpaqueKind; 6] = [
+    const ALL: [OpaqueKind; 7] = [
         OpaqueKind::AuthorizationCode,
         OpaqueKind::RefreshToken,
         OpaqueKind::Session,
         OpaqueKind::Invitation,
+        OpaqueKind::DeviceCode,
         OpaqueKind::RecoveryLink,
         OpaqueKind::RecoveryStop,
     ];

@@ -22,6 +22,7 @@ pub mod consent;
 mod context;
 mod decision;
 mod device;
+pub mod device_grant;
 mod epoch;
 mod fingerprint;
 pub mod flow;

@@ -6,8 +6,9 @@ use super::{
     facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
     limits::{
-        attempts::Attempts, client_failures::ClientFailures, pace::Pace,
+        attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
         registrations::Registrations, request_permits::RequestPermits,
+        user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
     vitals::Vitals,
@@ -17,6 +18,7 @@ use crate::{
         Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
+    claims_hook::ClaimsHook,
     client_documents::{Fetcher, KeySets, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
@@ -26,6 +28,7 @@ use crate::{
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
         client_assertion::ClientAssertion,
         consent::Consent,
+        device_grant::DeviceGrant,
         flow::{Flow, Rules},
         id_token::IdToken,
         invitation::Invitation,
@@ -86,6 +89,7 @@ pub struct Inner {
     pub(super) flow_rules: Arc<Rules>,
     pub(super) family_views: View<TokenFamily>,
     pub(super) pushed_requests: View<PushedRequest>,
+    pub(super) device_grants: Entities<DeviceGrant>,
     multi_commits: MultiCommits,
     pub(super) hashing: Arc<HashingPool>,
     pub(super) new_passwords: NewPasswords,
@@ -93,6 +97,7 @@ pub struct Inner {
     pairwise: PairwiseSubjects,
     /// Calls what clients have registered, and nothing inside our network.
     pub(super) client_documents: Arc<Fetcher>,
+    pub(super) claims_hook: Option<ClaimsHook>,
     /// `None` where the issuer's host is an IP address.
     pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
@@ -113,6 +118,8 @@ pub struct Inner {
     pub(super) attempts: Attempts,
     pub(super) client_failures: ClientFailures,
     pub(super) registrations: Registrations,
+    pub(super) polls: Polls,
+    pub(super) user_code_guesses: UserCodeGuesses,
     /// Of endpoints that are not for browsers.
     pub(super) admission: Admission,
 }
@@ -189,12 +196,14 @@ impl App {
             flow_rules: options.flow_rules,
             family_views: system.view(),
             pushed_requests: system.view(),
+            device_grants: system.host().await?,
             multi_commits: system.multi_commits(),
             hashing: system.hashing().clone(),
             new_passwords,
             vault: system.vault(),
             pairwise: PairwiseSubjects::new(system.vault()),
             client_documents: fetcher,
+            claims_hook: options.claims_hook,
             passkeys,
             cookies,
             links: options.links,
@@ -213,6 +222,8 @@ impl App {
                 options.rates.is_some(),
                 options.limits.unused_clients,
             ),
+            polls: Polls::default(),
+            user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,
             fixed,
             admission: Admission {

@@ -3,6 +3,7 @@
 use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
+    claims_hook::ClaimsHook,
     client_documents::Fetcher,
     crypto::{StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, flow::Rules, password::Policy},
@@ -25,6 +26,8 @@ pub struct Lifetimes {
     pub session_ceiling: Duration,
     /// Until a pushed request is presented.
     pub par: Duration,
+    /// A device code, and the user code that belongs to it.
+    pub device_code: Duration,
     pub flow: Duration,
     /// How long a browser is remembered in which two factors were proved; `None` is not at all.
     pub remember_device: Option<Duration>,
@@ -98,6 +101,8 @@ pub struct AppOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents that clients keep at addresses of their own.
     pub client_documents: Fetcher,
+    /// The operator's own server that adds claims, if there is one.
+    pub claims_hook: Option<ClaimsHook>,
     /// Whose attestation of a passkey counts; without it none is asked for.
     pub attestation: Option<AttestationPolicy>,
     /// By what people can be written to.

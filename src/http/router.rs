@@ -11,8 +11,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, form_post, introspect, jwks, logout, metadata, par, register, revoke, token,
-        userinfo,
+        authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
+        token, userinfo,
     },
     related_origins, routes,
     vitals::Vitals,
@@ -46,7 +46,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 25] = {
+const ROUTES: [Route; 26] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -58,6 +58,7 @@ const ROUTES: [Route; 25] = {
         route(routes::TOKEN, || post(token::post), AnySite, OAuth),
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
+        route(routes::DEVICE, || post(device::post), AnySite, OAuth),
         route(
             routes::REGISTERED,
             || get(register::read).put(register::replace).delete(register::delete),

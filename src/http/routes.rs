@@ -6,6 +6,7 @@ pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const PAR: &str = "/connect/par";
+pub const DEVICE: &str = "/connect/device";
 /// The page that posts an authorization response to a client.
 pub const FORM_POST: &str = "/connect/form_post";
 pub const USERINFO: &str = "/connect/userinfo";

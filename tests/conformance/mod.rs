@@ -11,4 +11,4 @@ mod config;
 mod dynamic;
 mod modules;
 mod rp_initiated_logout;
-mod suite;
+pub mod suite;

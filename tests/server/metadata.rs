@@ -34,8 +34,9 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
         let answer = send(server.address, server.request(method, path).body(body).unwrap()).await;
         assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
     }
-    assert_eq!(endpoints, 9);
-    let grants = ["authorization_code", "refresh_token", "client_credentials"];
+    assert_eq!(endpoints, 10);
+    let device = "urn:ietf:params:oauth:grant-type:device_code";
+    let grants = ["authorization_code", "refresh_token", "client_credentials", device];
     assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
     assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));

@@ -119,10 +119,15 @@ pub struct Pair {
 
 impl Pair {
     pub async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// Starts them with more than Acme.
+    pub async fn start_with(more: &str) -> Self {
         let installation = Installation::new().await;
         // Attempts are counted by identifier; here one person signs in all the time.
         installation.configure("[limits]\nenabled = false\n");
-        installation.apply(ACME);
+        installation.apply(&format!("{ACME}{more}"));
         let other: SocketAddr = ([127, 0, 0, 1], free_port()).into();
         let nodes = [installation.address, other].map(|address| Outside { address });
         let serving = nodes.map(|node| Some(installation.serve_at(node.address)));

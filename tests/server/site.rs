@@ -40,6 +40,7 @@ pub struct Site {
     authority: String,
     conduct: Arc<Mutex<Conduct>>,
     asked: Arc<AtomicUsize>,
+    posted: Arc<Mutex<String>>,
     _tasks: JoinSet<()>,
 }
 
@@ -68,12 +69,14 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/document", listener.local_addr().unwrap());
         let (conduct, asked) = (Arc::new(Mutex::new(conduct)), Arc::new(AtomicUsize::new(0)));
-        let (now, count) = (conduct.clone(), asked.clone());
+        let posted = Arc::new(Mutex::new(String::new()));
+        let (now, count, last) = (conduct.clone(), asked.clone(), posted.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, now, count) = (acceptor.clone(), now.clone(), count.clone());
+                let last = last.clone();
                 connections.spawn(async move {
                     let Ok(mut stream) = acceptor.accept(stream).await else { return };
                     let mut request = Vec::new();
@@ -81,6 +84,15 @@ impl Site {
                         let Ok(byte) = stream.read_u8().await else { return };
                         request.push(byte);
                     }
+                    // A body, where there is one, is kept for the test to read.
+                    let head = String::from_utf8_lossy(&request).to_ascii_lowercase();
+                    let length = head.split("content-length: ").nth(1);
+                    let length = length.and_then(|rest| rest.lines().next()?.trim().parse().ok());
+                    let mut body = vec![0; length.unwrap_or(0)];
+                    if stream.read_exact(&mut body).await.is_err() {
+                        return;
+                    }
+                    *last.lock().unwrap() = String::from_utf8_lossy(&body).into_owned();
                     count.fetch_add(1, SeqCst);
                     let conduct = now.lock().unwrap().clone();
                     let (status, body) = match conduct {
@@ -109,7 +121,7 @@ impl Site {
                 });
             }
         });
-        Self { url, authority: authority.pem(), conduct, asked, _tasks: tasks }
+        Self { url, authority: authority.pem(), conduct, asked, posted, _tasks: tasks }
     }
 
     pub fn now(&self, conduct: Conduct) {
@@ -120,6 +132,17 @@ impl Site {
         self.now(Conduct::Answer(StatusCode::OK, document.to_string()));
     }
 
+    /// What was last posted to it.
+    pub fn posted(&self) -> String {
+        self.posted.lock().unwrap().clone()
+    }
+
+    /// What trusts it, and may call this machine.
+    pub fn policy(&self) -> Policy {
+        let extra_ca = Some(self.authority.clone().into_bytes());
+        Policy { allow_private_networks: true, extra_ca, ..Policy::default() }
+    }
+
     /// How often it was asked.
     pub fn asked(&self) -> usize {
         self.asked.load(SeqCst)
@@ -127,8 +150,6 @@ impl Site {
 
     /// What trusts it, and may call this machine; a site that says nothing is given up on soon.
     pub fn fetcher(&self, time_limit: Duration) -> Fetcher {
-        let extra_ca = Some(self.authority.clone().into_bytes());
-        let policy = Policy { allow_private_networks: true, extra_ca, ..Policy::default() };
-        Fetcher::within(time_limit, policy, Arc::new(SystemResolver)).unwrap()
+        Fetcher::within(time_limit, self.policy(), Arc::new(SystemResolver)).unwrap()
     }
 }

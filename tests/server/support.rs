@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
     actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
+    claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
     crypto::{
@@ -144,6 +145,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_idle: Duration::from_hours(7 * 24),
     session_ceiling: Duration::from_hours(30 * 24),
     par: Duration::from_mins(1),
+    device_code: Duration::from_mins(10),
     flow: Duration::from_mins(15),
     remember_device: None,
     one_time_code: Duration::from_mins(10),
@@ -181,6 +183,8 @@ pub struct TestOptions {
     /// What fetches the documents of clients.
     pub client_documents: Fetcher,
     pub attestation: Option<AttestationPolicy>,
+    /// What adds claims.
+    pub claims_hook: Option<ClaimsHook>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
     /// Whose software statements count.
@@ -217,6 +221,7 @@ impl Default for TestOptions {
             passwords: PasswordOptions::default(),
             client_documents: Fetcher::default(),
             attestation: None,
+            claims_hook: None,
             mailbox: false,
             statement_issuers: None,
             private_networks: false,
@@ -348,6 +353,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             drain: options.drain,
             passwords: options.passwords,
             attestation: options.attestation,
+            claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
             outbound: Arc::new(outbound(options.private_networks)),

@@ -165,7 +165,7 @@ fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
     assert_eq!(Given::file(EXAMPLE).unfit(), [""; 0]);
     let loaded = Given::file(EXAMPLE).load().unwrap();
     let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
-    assert_eq!(unset, ["sms.secret", "registration.software_statement_keys"]);
+    assert_eq!(unset, ["sms.secret", "registration.software_statement_keys", "claims.hook"]);
     let config = loaded.config;
     assert_eq!(config.screens.default_locale, crate::domain::Locale::English);
     assert_eq!(config.password.breach_check, BreachCheck::Off);

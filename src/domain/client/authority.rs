@@ -63,6 +63,18 @@ impl KnownClient {
         if !self.may_use(GrantType::AuthorizationCode) || !types.contains(&ResponseType::Code) {
             return Err(NotForCodes::NotRegistered);
         }
+        self.wants_what_is_offered()
+    }
+
+    /// Tells why the client may not ask by a device (RFC 8628), if it may not.
+    pub fn may_ask_by_device(&self) -> Result<(), NotForCodes> {
+        if !self.may_use(GrantType::DeviceCode) {
+            return Err(NotForCodes::NotRegistered);
+        }
+        self.wants_what_is_offered()
+    }
+
+    fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {
         if self.demands_bound_tokens() {
             return Err(NotForCodes::BoundTokens);
         }

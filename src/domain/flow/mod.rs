@@ -20,6 +20,7 @@
 //! | proof | present | what the goal says | |
 //! | credential (new) | enrol, or skip | what the goal says; the account changes in the same commit | it does not take what the flow held |
 //! | any, of a kind that can be stopped | stop | failed | |
+//! | confirm, of a kind that takes one | enter (the code of a device) | what the goal says | it is the code of none; after ten, failed |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | done, failed | anything | | always |
@@ -41,17 +42,17 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP, STEP_UP,
-    SessionEnding, Wanted,
+    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP,
+    STEP_UP, SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
-pub use open::{Applicant, Open, Stage};
+pub use open::{Applicant, EnteredDevice, Open, Stage};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
-    Acceptance, AccountChange, AccountSeen, Command, Finished, FinishedSession, Fresh, Material,
-    Moment, Notice, Proved, Reply, SessionChange, Step,
+    Acceptance, AccountChange, AccountSeen, Command, DeviceChange, Finished, FinishedSession,
+    Fresh, Material, Moment, Notice, Proved, Reply, SessionChange, Step,
 };
 
 use super::{
@@ -101,6 +102,8 @@ pub enum Refusal {
     Wrong,
     #[error("the flow has sent as many messages as one may")]
     TooManyMessages,
+    #[error("the user code is that of no device that waits")]
+    WrongUserCode,
     #[error("the account was recovered since the person proved that it is theirs")]
     Recovered,
 }
@@ -125,8 +128,8 @@ impl Flow {
 
 impl Machine for Flow {
     const KIND: &'static str = "flow";
-    /// 2: codes, ceremonies and applicants are kept.
-    const REVISION: u32 = 2;
+    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered.
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -1,16 +1,17 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over, Refusal, Reply, Role, Rules, Seed,
-    Step,
+    DeviceChange, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over, Refusal, Reply, Role,
+    Rules, Seed, Step,
 };
 use crate::domain::{
     Decision, Dispatch, Record, Timestamp,
     account::Draft,
     assurance::{Acr, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
+    device_grant::{self, DeviceRequest},
     epoch::is_first,
-    grant::Person,
+    grant::{Grant, Person},
     pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,35 @@ pub struct Open {
     /// before a recovery is worth nothing after it.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// The device whose code the person has entered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Box<EnteredDevice>>,
+}
+
+/// A device whose code a person has entered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnteredDevice {
+    /// The id of its grant.
+    pub grant: String,
+    pub request: DeviceRequest,
+}
+
+impl EnteredDevice {
+    /// The person says yes.
+    pub(super) fn approved(&self, grant: Box<Grant>) -> DeviceChange {
+        let id = self.grant.clone();
+        DeviceChange { grant: id.clone(), command: device_grant::Command::Approve { id, grant } }
+    }
+
+    /// The person says no, or may not grant what is asked for. That they could not prove who they are
+    /// says nothing: another may enter the code.
+    fn denied(&self, account: &str, why: &Denial) -> Option<DeviceChange> {
+        if matches!(why, Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson) {
+            return None;
+        }
+        let command = device_grant::Command::Deny { account: account.to_owned(), why: why.clone() };
+        Some(DeviceChange { grant: self.grant.clone(), command })
+    }
 }
 
 /// A person who asks for an account.
@@ -173,6 +203,11 @@ impl Open {
             }
             (Stage::Organization, _) => vec!["organization"],
             (Stage::Consent, _) => vec!["consent"],
+            (Stage::Confirm, _)
+                if self.device.is_none() && goal.is_some_and(Goal::takes_user_code) =>
+            {
+                vec!["user_code"]
+            }
             (Stage::Confirm, _) => vec!["confirm"],
         }
     }
@@ -240,6 +275,11 @@ impl Open {
                 next.chosen = Some(organization.clone());
                 next.settle(material, rules, false, now)
             }
+            Step::Enter { device: None, .. } => next.enter_wrong(),
+            Step::Enter { device: Some(device), material } => {
+                next.device = Some(device.clone());
+                next.settle(material, rules, false, now)
+            }
             Step::Decide { allow: false, .. } => next.fail(Denial::ConsentRefused),
             Step::Decide { allow: true, material, .. } => next.settle(material, rules, true, now),
         }
@@ -289,11 +329,13 @@ impl Open {
     }
 
     pub(super) fn fail(self, denial: Denial) -> Decision<Flow> {
-        let Self { seed, person, .. } = self;
+        let Self { seed, person, device, .. } = self;
+        let denied = device.zip(person.as_ref());
+        let device = denied.and_then(|(device, person)| device.denied(&person.account, &denial));
         let pushed = seed.request.as_ref().and_then(|request| request.pushed.clone());
         let over = Over { seed, person, denial: Some(denial), finished: None };
-        let decision =
-            Decision::accept(vec![Event::Ended(Box::new(over.clone()))], Reply::over(over));
+        let reply = Reply { device, ..Reply::over(over.clone()) };
+        let decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         // The client is told: what it has pushed is used up by that as well.
         pushed.iter().map(PushedRequest::used).fold(decision, Decision::bearing)
     }

@@ -74,6 +74,16 @@ impl Open {
         decision.recording(record.with("step", step))
     }
 
+    /// Counts a wrong code of a device.
+    pub(super) fn enter_wrong(mut self) -> Decision<Flow> {
+        self.attempts += 1;
+        let account = self.person.as_ref().map_or("", |person| &person.account).to_owned();
+        let exhausted = self.attempts >= MOST_ATTEMPTS;
+        let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
+        let record = Record::new("device.user_code_wrong").with("account", account);
+        decision.recording(record).refusing(Refusal::WrongUserCode)
+    }
+
     pub(super) fn prove(
         mut self,
         proved: &Proved,

@@ -42,6 +42,9 @@ pub struct Seed {
     /// The invitation that the flow began with.
     #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
     pub invited: Option<Invited>,
+    /// A keyed hash of the code that a device shows; it is looked up only after sign-in.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub user_code: Option<String>,
     /// The link of an operator that the flow began with.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub operator_link: Option<OperatorLink>,
@@ -147,6 +150,7 @@ impl Seed {
             applicant: None,
             enrolled: false,
             epoch,
+            device: None,
         }
     }
 }

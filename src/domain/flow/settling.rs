@@ -60,7 +60,7 @@ impl Open {
                     Question::Enrol => (Stage::Enrol, None),
                     Question::Organization => (Stage::Organization, None),
                     Question::Consent(asked) => (Stage::Consent, Some(asked)),
-                    Question::Confirm => (Stage::Confirm, None),
+                    Question::Confirm(asked) => (Stage::Confirm, asked),
                 };
                 self.moved()
             }
@@ -116,12 +116,21 @@ impl Open {
         let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
         let signs_out = signs_out_everywhere.then(|| account.clone());
         let granted = grant.clone();
+        let device = self.device.as_ref().zip(grant.as_ref());
+        let device = device.map(|(device, grant)| device.approved(grant.clone()));
         let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
         let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
         let begins = session.change == SessionChange::Begun;
         let signs_into = told.clone().filter(|_| !begins);
-        let reply =
-            Reply { granted, changes, signs_out, accepts, signs_into, ..Reply::over(over.clone()) };
+        let reply = Reply {
+            granted,
+            changes,
+            signs_out,
+            accepts,
+            device,
+            signs_into,
+            ..Reply::over(over.clone())
+        };
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         if becomes == SessionEnding::SignedIn {
             let told = told.map(|client_id| Told::first(&*session.id, client_id));
@@ -136,6 +145,9 @@ impl Open {
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
             }
+        }
+        if self.device.is_some() && grant.is_some() {
+            decision = decision.requiring(Requirement::live::<Account>(&*person.account));
         }
         if let (Some(grant), Some(request)) = (grant, request) {
             decision = decision.recording(grant.record("authorization.granted"));

@@ -1,11 +1,12 @@
 //! What may be done in a flow, and what is answered.
 
-use super::{Applicant, Flow, Held, Open, Over, Rules, Seed};
+use super::{Applicant, EnteredDevice, Flow, Held, Open, Over, Rules, Seed};
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
     assurance::{Method, Worth},
     authorization::AuthorizationFacts,
+    device_grant,
     grant::Grant,
 };
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,11 @@ pub enum Step {
         organization: String,
         material: Box<Material>,
     },
+    /// The person entered the code of a device; `None` where it is the code of none.
+    Enter {
+        device: Option<Box<EnteredDevice>>,
+        material: Box<Material>,
+    },
     /// The person said yes or no, to the question of this step.
     Decide {
         step: &'static str,
@@ -89,6 +95,7 @@ impl Step {
             Self::Identify { .. } => Some("identifier"),
             Self::Choose { .. } => Some("organization"),
             Self::Describe(_) => Some("profile"),
+            Self::Enter { .. } => Some("user_code"),
             Self::Hold { step, .. }
             | Self::Present { step, .. }
             | Self::Disprove { step, .. }
@@ -141,6 +148,14 @@ pub struct AccountChange {
     /// The id of the account.
     pub account: String,
     pub command: account::Command,
+}
+
+/// What becomes of the request of a device in the commit of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceChange {
+    /// The id of its grant.
+    pub grant: String,
+    pub command: device_grant::Command,
 }
 
 /// What a flow that may end in this step is given.
@@ -221,6 +236,8 @@ pub struct Reply {
     pub signs_out: Option<String>,
     /// The invitation that is accepted with this very step.
     pub accepts: Option<Acceptance>,
+    /// What becomes of the request of a device with this very step.
+    pub device: Option<DeviceChange>,
     /// The client that is told when the session ends in which the person goes on.
     pub signs_into: Option<String>,
 }
@@ -274,6 +291,7 @@ impl Reply {
             changes: Vec::new(),
             signs_out: None,
             accepts: None,
+            device: None,
             signs_into: None,
         }
     }

@@ -54,6 +54,7 @@ fn seed(request: Option<Request>) -> Seed {
         stage,
         signed_in: None,
         invited: None,
+        user_code: None,
         operator_link: None,
     }
 }
@@ -462,6 +463,9 @@ fn looking_changes_nothing() {
     assert!(look.events.is_empty() && flow == Flow::Unborn);
     assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
 }
+
+#[path = "tests_device.rs"]
+mod device;
 
 #[path = "tests_held.rs"]
 mod held;

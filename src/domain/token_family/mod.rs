@@ -144,7 +144,8 @@ impl TokenFamily {
                 born_at: pending.born_at,
                 refresh: None,
                 nonce: pending.nonce.clone(),
-                redirect_uri: Some(pending.redirect_uri.clone()),
+                // The code of a device was sent nowhere.
+                redirect_uri: Some(pending.redirect_uri.clone()).filter(|uri| !uri.is_empty()),
             },
             Self::Alive(alive) => Shown {
                 grant: alive.grant.clone(),

@@ -26,6 +26,10 @@ pub enum Code {
     ConsentRequired,
     RegistrationNotSupported,
     InvalidRequestUri,
+    // RFC 8628 §3.5
+    AuthorizationPending,
+    SlowDown,
+    ExpiredToken,
     // OIDC Core Error Code unmet_authentication_requirements 1.0
     UnmetAuthenticationRequirements,
     InvalidRequestObject,
@@ -42,7 +46,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -59,6 +63,9 @@ impl Code {
         Self::ConsentRequired,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
+        Self::AuthorizationPending,
+        Self::SlowDown,
+        Self::ExpiredToken,
         Self::UnmetAuthenticationRequirements,
         Self::InvalidRequestObject,
         Self::InvalidRedirectUri,
@@ -88,6 +95,9 @@ impl Code {
             Self::ConsentRequired => "consent_required",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::InvalidRequestObject => "invalid_request_object",
             Self::InvalidRedirectUri => "invalid_redirect_uri",

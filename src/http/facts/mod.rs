@@ -1,5 +1,6 @@
 //! What is looked up before a machine decides, with the versions that the commit then requires.
 
+pub mod added_claims;
 pub mod authorization;
 pub mod client_keys;
 pub mod family;
@@ -11,3 +12,4 @@ pub mod session;
 pub mod target;
 pub mod token_validity;
 pub mod tries;
+pub mod user_codes;

@@ -2,9 +2,12 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    invited, operator_link,
+    invited,
+    opened::Opened,
+    operator_link,
     problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
     ticket::Ticket,
+    user_code,
 };
 use crate::{
     domain::{
@@ -26,7 +29,10 @@ use crate::{
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::session::{self, Present},
+        facts::{
+            session::{self, Present},
+            user_codes,
+        },
         limits::purpose::Purpose,
     },
 };
@@ -50,13 +56,16 @@ pub struct Body {
     /// Of an invitation, or of the link of an operator.
     #[serde(default)]
     token: Option<String>,
+    /// That a device shows.
+    #[serde(default)]
+    user_code: Option<String>,
 }
 
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    Json { headers, body: Body { kind, acr, max_age, token }, .. }: Json<Body>,
+    Json { headers, body: Body { kind, acr, max_age, token, user_code }, .. }: Json<Body>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
     let now = app.clock.now();
@@ -68,29 +77,47 @@ pub async fn post(
     }
     let presented = presented(&app, &kind, token.as_deref()).await?;
     let mut source = RequestSource::of(&headers, app.cookies);
+    let user_code = user_code.filter(|_| goal.takes_user_code());
+    let user_code = user_code.map(|code| user_codes::hashed(&app, &code));
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
             acr: acr.unwrap_or(Acr::Aal2),
             since: max_age.map(|age| now - Duration::from_secs(age.into())),
         });
-        Some(signed_in(&app, &context, &source, (goal, wanted)).await?)
+        Some(signed_in(&app, &context, &source, (goal, wanted)).await?.ok_or(SIGN_IN_FIRST)?)
+    } else if goal.goes_on_in_session() {
+        signed_in(&app, &context, &source, (goal, None)).await?
     } else {
         None
     };
-    let seed = seed(&app, &mut source, goal, (signed_in, presented));
-    let (document, cookie) = begun(&app, seed).await?;
+    let beginning = Beginning { signed_in, user_code, ..presented };
+    let (seed, cookie) = seed(&app, &mut source, goal, beginning);
+    if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
+        app.pace.take(Purpose::Credential, address, now)?;
+        let ticket = Ticket::Begun(Box::new(seed.clone()));
+        let (id, name) = ticket.seal_named(&app.vault.now(), &*app.dice);
+        let opened = Opened { id, name, seed, leaving: None, source, context };
+        let mut response = user_code::enter(&app, &opened, &code).await?.response;
+        *response.status_mut() = StatusCode::CREATED;
+        return Ok(with_cookie(response, cookie));
+    }
+    let (document, cookie) = begun(&app, (seed, cookie)).await?;
     Ok(with_cookie((StatusCode::CREATED, document), cookie))
 }
 
-/// What a token stands for that a flow begins with.
+/// What a flow begins with.
 #[derive(Default)]
-struct Presented {
+struct Beginning {
+    signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
+    /// Its keyed hash.
+    user_code: Option<String>,
 }
 
-async fn presented(app: &App, kind: &str, token: Option<&str>) -> Result<Presented, Problem> {
-    let mut presented = Presented::default();
+/// Finds what a token stands for that a flow begins with.
+async fn presented(app: &App, kind: &str, token: Option<&str>) -> Result<Beginning, Problem> {
+    let mut presented = Beginning::default();
     match (kind, token) {
         (INVITATION, None) => return Err(Problem::wrong_member("#/token", "is missing")),
         (INVITATION, Some(token)) => presented.invited = Some(invited::find(app, token).await?),
@@ -118,23 +145,19 @@ pub async fn step_up(
     let StepUp { present, account, wanted } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let seed = seed(app, source, goal, (Some(signed_in), Presented::default()));
+    let beginning = Beginning { signed_in: Some(signed_in), ..Beginning::default() };
+    let seed = seed(app, source, goal, beginning);
     begun(app, seed).await
 }
 
 /// A seed, and the cookie that a browser needs for it.
 type Sown = (Seed, Option<HeaderValue>);
 
-fn seed(
-    app: &App,
-    source: &mut RequestSource,
-    goal: &dyn Goal,
-    (signed_in, presented): (Option<SignedIn>, Presented),
-) -> Sown {
+fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
+    let Beginning { signed_in, invited, operator_link, user_code } = beginning;
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
-    let Presented { invited, operator_link } = presented;
     let stage = match &invited {
         // The link is the proof.
         None if operator_link.is_some() => Stage::Enrol,
@@ -143,8 +166,17 @@ fn seed(
         Some(_) => Stage::Credential,
     };
     let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
-    let seed =
-        Seed { kind, channel, expires_at, request, stage, signed_in, invited, operator_link };
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request,
+        stage,
+        signed_in,
+        invited,
+        user_code,
+        operator_link,
+    };
     (seed, cookie)
 }
 
@@ -163,11 +195,11 @@ async fn signed_in(
     context: &Context,
     source: &RequestSource,
     asked: (&dyn Goal, Option<Wanted>),
-) -> Result<SignedIn, Problem> {
-    let present = session::find(app, context, source, true).await?.ok_or(SIGN_IN_FIRST)?;
+) -> Result<Option<SignedIn>, Problem> {
+    let Some(present) = session::find(app, context, source, true).await? else { return Ok(None) };
     let account = app.accounts.look_anew(&present.person.account).await?;
-    let known = account.machine.known().ok_or(SIGN_IN_FIRST)?;
-    Ok(in_session(app, &present, known, asked))
+    let known = account.machine.known();
+    Ok(known.map(|known| in_session(app, &present, known, asked)))
 }
 
 fn in_session(

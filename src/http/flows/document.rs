@@ -6,9 +6,10 @@ use crate::{
     domain::{
         Timestamp,
         assurance::{Level, amr},
-        authorization::{Choice, ConsentQuestion, Request},
+        authorization::{Choice, ConsentQuestion, RequestedGrant},
         client::{ClientMetadata, KnownClient, redirect_uri},
-        flow::{Flow, Seed, Stage},
+        device_grant::DeviceRequest,
+        flow::{Flow, Open, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -39,6 +40,9 @@ pub struct Document {
     organizations: Vec<Choice>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     consent: Option<Consent>,
+    /// Which device a person is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested_from: Option<RequestedFrom>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof_of_work: Option<ProofOfWork>,
     /// What the client thinks the person is called here: something to begin with, and no more.
@@ -84,6 +88,26 @@ impl From<ConsentQuestion> for Consent {
         };
         let organization = organization.map(|choice| choice.slug);
         Self { resource, resource_name, organization, roles, claims }
+    }
+}
+
+/// Where a device asked from (RFC 8628 §5.4): a person who did not start it there says no.
+#[derive(Serialize)]
+struct RequestedFrom {
+    /// Its network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// When its code ends.
+    expires_at: String,
+}
+
+impl From<&DeviceRequest> for RequestedFrom {
+    fn from(request: &DeviceRequest) -> Self {
+        let device = request.from.clone();
+        let expires_at = rfc3339(request.expires_at);
+        Self { address: device.network, user_agent: device.user_agent, expires_at }
     }
 }
 
@@ -152,9 +176,15 @@ impl Document {
     pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, HydrateError> {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
-        let mut client = match request {
+        let device = match flow {
+            Flow::Open(open) => open.device.as_deref().map(|device| &device.request),
+            Flow::Over(_) | Flow::Unborn => None,
+        };
+        let of_device = device.map(|device| &device.wanted);
+        let wanted = request.map(|request| &request.wanted).or(of_device);
+        let mut client = match wanted {
             None => None,
-            Some(request) => Some(client(app, &request.wanted.client_id).await),
+            Some(wanted) => Some(client(app, &wanted.client_id).await),
         };
         let mut consent = None;
         let rules = &app.flow_rules;
@@ -163,17 +193,18 @@ impl Document {
             Flow::Open(open) => {
                 let (state, steps) = (open.stage.name(), open.offers(rules));
                 required = open.required(rules);
-                let choices = match (open.stage, &open.person, request) {
-                    (Stage::Organization, Some(person), Some(request)) => {
-                        Box::pin(choices(app, request, person)).await?
+                let choices = match (open.stage, &open.person, wanted) {
+                    (Stage::Organization, Some(person), Some(wanted)) => {
+                        Box::pin(choices(app, wanted, person)).await?
                     }
-                    (Stage::Consent, ..) => {
-                        let question = open.question.as_deref().cloned().unwrap_or_default();
-                        let choice = question.organization.clone();
-                        consent = Some(Consent::from(question));
-                        choice.into_iter().collect()
-                    }
-                    _ => Vec::new(),
+                    _ => match asked(&open) {
+                        Some(question) => {
+                            let choice = question.organization.clone();
+                            consent = Some(Consent::from(question));
+                            choice.into_iter().collect()
+                        }
+                        None => Vec::new(),
+                    },
                 };
                 (state, steps, open.person, choices)
             }
@@ -183,10 +214,10 @@ impl Document {
             }
             Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
-        if let (Some(client), Some(request)) = (&mut client, request) {
+        if let Some(client) = &mut client {
             let asks = consent.is_some();
-            client.redirect_host =
-                redirect_uri::host(&request.reply_to.redirect_uri).filter(|_| asks);
+            let uri = request.filter(|_| asks).map(|request| &request.reply_to.redirect_uri);
+            client.redirect_host = uri.and_then(|uri| redirect_uri::host(uri));
         }
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
@@ -207,9 +238,10 @@ impl Document {
             assurance: Assurance::of(person.as_ref(), required, app.clock.now()),
             steps: steps.iter().map(|name| Step::of(id, name)).collect(),
             client,
-            scopes: request.map(scopes).unwrap_or_default(),
+            scopes: wanted.map(scopes).unwrap_or_default(),
             organizations,
             consent,
+            requested_from: device.map(RequestedFrom::from),
             proof_of_work,
             login_hint: request.and_then(|request| request.login_hint.clone()),
             ui_locales: request.and_then(|request| request.ui_locales.clone()),
@@ -245,6 +277,7 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             consent: None,
+            requested_from: None,
             proof_of_work: None,
             login_hint: None,
             ui_locales: None,
@@ -288,8 +321,18 @@ impl Step {
     }
 }
 
-fn scopes(request: &Request) -> Vec<String> {
-    request.wanted.scopes.iter().map(str::to_owned).collect()
+/// Returns what a person is asked to let a client do, if that is what they are asked.
+fn asked(open: &Open) -> Option<ConsentQuestion> {
+    let question = open.question.as_deref().cloned();
+    match open.stage {
+        Stage::Consent => Some(question.unwrap_or_default()),
+        Stage::Confirm => question,
+        _ => None,
+    }
+}
+
+fn scopes(wanted: &RequestedGrant) -> Vec<String> {
+    wanted.scopes.iter().map(str::to_owned).collect()
 }
 
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
@@ -314,13 +357,13 @@ async fn client(app: &App, client_id: &str) -> Client {
 /// The organizations that a person can choose from now.
 async fn choices(
     app: &App,
-    request: &Request,
+    wanted: &RequestedGrant,
     person: &Person,
 ) -> Result<Vec<Choice>, HydrateError> {
-    let seen = app.clients.look(&request.wanted.client_id).await?;
+    let seen = app.clients.look(&wanted.client_id).await?;
     let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
     let (client_version, account) = (seen.version, person.account.as_str());
-    let (wanted, redirect_uri, chosen, anew) = (&request.wanted, None, None, false);
+    let (redirect_uri, chosen, anew) = (None, None, false);
     let reader =
         FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
     reader.choices().await

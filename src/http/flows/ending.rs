@@ -9,40 +9,32 @@
 
 use super::{
     answering::{Acting, Drawn, answer, changes, draw, ended_by},
+    decided_request::DecidedRequest,
     document::{Document, Shown},
     invited, known_browser,
     opened::Opened,
     operator_link,
     problems::{
-        ACCOUNT_CHANGED, CLIENT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER,
-        UNAVAILABLE,
+        ACCOUNT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER, UNAVAILABLE,
     },
-    sign_out, stop,
+    sign_out, stop, user_code,
 };
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
     domain::{
         Actor, Fingerprint, Machine as _,
         account::{self, Account, EMAIL_ADDRESSES},
-        authorization::AuthorizationFacts,
         consent::{self, Consent, Parties},
         flow::{
-            AccountChange, AccountSeen, Command, Finished, FinishedSession, Flow, Material, Proved,
-            RECOVERY, Refusal, Reply, SessionChange, Step,
+            AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished, FinishedSession,
+            Flow, Material, Proved, RECOVERY, Refusal, Reply, SessionChange, Step,
         },
         grant::Grant,
         membership::MEMBERSHIP_PAIRS,
         pushed_request::PushedRequest,
         session::{self, Session},
     },
-    http::{
-        answer::error::Problem,
-        app::App,
-        facts::{
-            authorization::{FactsReader, client_of},
-            session as sessions,
-        },
-    },
+    http::{answer::error::Problem, app::App, facts::session as sessions},
 };
 use axum::response::Response;
 use zeroize::Zeroizing;
@@ -71,6 +63,8 @@ pub enum Said {
     /// A credential was chosen, or none.
     Enrolled(Enrolled),
     Chose(String),
+    /// The code of a device, or of none.
+    Entered(Option<Box<EnteredDevice>>),
     Decided {
         step: &'static str,
         allow: bool,
@@ -99,6 +93,7 @@ impl Said {
             Self::Enrolled(Enrolled { step, spends, changes, .. }) => {
                 Step::Enrol { step, spends: *spends, changes: changes.clone(), material }
             }
+            Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
@@ -113,6 +108,19 @@ pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<R
 
 /// Takes the step, and says whether the person has proved enough by now.
 pub async fn proceed_noting(
+    app: &App,
+    opened: &Opened,
+    asking: Asking<'_>,
+) -> Result<Answered, Problem> {
+    let answered = take_step(app, opened, asking).await?;
+    if opened.seed.kind == DEVICE && answered.authenticated {
+        return Box::pin(user_code::enter_own(app, opened, answered)).await;
+    }
+    Ok(answered)
+}
+
+/// Takes the step, and nothing that follows from it.
+pub(super) async fn take_step(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
@@ -145,8 +153,10 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         // else make that commit lose for ever.
         sign_out::everywhere(app, &acting.context, asking.account).await?;
     }
+    let device = user_code::known(app, opened, &asking).await?;
     for number in 0..TRIES {
-        let facts = facts(app, opened, &asking, number > 0).await?;
+        let request = DecidedRequest::of(opened, device.as_deref());
+        let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
         let seen = app.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
@@ -224,6 +234,7 @@ async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Resu
     let together = drawn.fresh.present.is_some()
         || opened.seed.signed_in.is_some()
         || opened.seed.invited.is_some()
+        || opened.seed.kind == DEVICE
         || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {
         return Box::pin(take_with_others(app, acting, step, drawn)).await;
@@ -254,7 +265,7 @@ async fn take_with_others(
         // What was seen is kept: a wrong code counts.
         Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
     };
-    let Reply { flow, granted, changes, signs_out, accepts, signs_into } = reply;
+    let Reply { flow, granted, changes, signs_out, accepts, signs_into, device } = reply;
     for AccountChange { account, command } in &changes {
         let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
         decided.map_err(refused_change)?;
@@ -264,6 +275,9 @@ async fn take_with_others(
     }
     if let Some(acceptance) = &accepts {
         invited::accept(app, &mut commit, acceptance).await?;
+    }
+    if let Some(change) = &device {
+        user_code::decide(&mut commit, change).await?;
     }
     if let Flow::Over(over) = &flow
         && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished
@@ -380,30 +394,4 @@ fn consent_to(grant: &Grant) -> (String, consent::Command) {
         claims: grant.claims.beyond(&grant.scopes),
     };
     (parties.id(), consent::Command::Give { parties, given })
-}
-
-/// Looks up what decides about the client's request, if there is one.
-async fn facts(
-    app: &App,
-    opened: &Opened,
-    asking: &Asking<'_>,
-    anew: bool,
-) -> Result<Option<AuthorizationFacts>, Problem> {
-    let Some(request) = &opened.seed.request else { return Ok(None) };
-    let seen = client_of(app, request, anew).await?.ok_or(CLIENT_CHANGED)?;
-    let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
-    let client_version = seen.version;
-    let Asking { account, chosen, .. } = *asking;
-    // It may have been chosen in a step before: consent is looked up for that very organization.
-    let before = match chosen {
-        None if request.wanted.organization.is_none() => {
-            opened.look(app).await.ok().and_then(|open| open.chosen)
-        }
-        _ => None,
-    };
-    let chosen = chosen.or(before.as_deref());
-    let (wanted, redirect_uri) = (&request.wanted, Some(&*request.reply_to.redirect_uri));
-    let reader =
-        FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
-    Ok(Some(Box::pin(reader.gather()).await?))
 }

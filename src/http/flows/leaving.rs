@@ -42,9 +42,17 @@ pub async fn begin(
     let (stage, question, methods, wanted) = (Stage::Confirm, None, Vec::new(), None);
     let signed_in = Some(SignedIn { person, session, stage, question, methods, wanted });
     let (kind, expires_at, stage) = (SIGN_OUT.to_owned(), expiry(app), Stage::Identify);
-    let (request, invited) = (None, None);
-    let seed =
-        Seed { kind, channel, expires_at, request, stage, signed_in, invited, operator_link: None };
+    let seed = Seed {
+        kind,
+        channel,
+        expires_at,
+        request: None,
+        stage,
+        signed_in,
+        invited: None,
+        operator_link: None,
+        user_code: None,
+    };
     let boxed = Box::new(seed.clone());
     let ticket = match leaving.clone() {
         None => Ticket::Begun(boxed),

@@ -12,6 +12,7 @@
 
 mod answering;
 mod begin;
+mod decided_request;
 mod document;
 mod ending;
 mod invited;
@@ -25,6 +26,7 @@ mod sign_out;
 pub mod steps;
 mod stop;
 pub mod ticket;
+mod user_code;
 
 pub use begin::{StepUp, post as begin, step_up};
 pub use document::{Document, Shown, expiry};

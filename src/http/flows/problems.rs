@@ -94,6 +94,12 @@ pub const RECOVERY_NOT_GOOD: Problem = Problem::new(
 pub const ORGANIZATION_SUSPENDED: Problem =
     Problem::new(StatusCode::FORBIDDEN, "organization_suspended", "the organization is suspended");
 
+pub const USER_CODE_NOT_VALID: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "user_code_not_valid",
+    "no device waits with this code: it may have been used before, or have expired",
+);
+
 pub const fn invalid(detail: &'static str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
 }
@@ -107,6 +113,7 @@ impl From<Refusal> for Problem {
             Refusal::NotAChoice => invalid("there is no such organization to choose"),
             Refusal::Wrong => INVALID_CREDENTIALS,
             Refusal::TooManyMessages => TOO_MANY_MESSAGES,
+            Refusal::WrongUserCode => USER_CODE_NOT_VALID,
             Refusal::Recovered => ACCOUNT_CHANGED,
         }
     }

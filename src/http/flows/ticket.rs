@@ -63,10 +63,16 @@ pub struct OverAtOnce {
 impl Ticket {
     /// Writes a new id.
     pub fn seal(&self, vault: &Vault, dice: &dyn Dice) -> String {
+        self.seal_named(vault, dice).0
+    }
+
+    /// Writes a new id, and returns the name under which the flow is kept as well.
+    pub fn seal_named(&self, vault: &Vault, dice: &dyn Dice) -> (String, String) {
         let name = draw_id(dice);
         let content = serde_json::to_vec(self).expect("plain data with text keys is JSON");
         let sealed = vault.seal(PURPOSE, name.as_bytes(), &content, dice);
-        format!("{PREFIX}{name}{}", URL_SAFE_NO_PAD.encode(sealed))
+        let id = format!("{PREFIX}{name}{}", URL_SAFE_NO_PAD.encode(sealed));
+        (id, name)
     }
 
     /// Reads an id of ours, and the name under which the flow is kept.
@@ -104,6 +110,7 @@ mod tests {
             stage: crate::domain::flow::Stage::Identify,
             signed_in: None,
             invited: None,
+            user_code: None,
             operator_link: None,
         }))
     }

@@ -28,11 +28,19 @@ pub struct Attempts {
     pace: Pace,
     /// How often one address is written to.
     messages: Pace,
+    /// How often one account enters a wrong user code.
+    user_codes: Pace,
 }
 
 /// How often one address is written to: at once, and then once a minute.
 const MESSAGES: Pace = Pace { burst: 10, refill: Duration::from_mins(1), most_failures: u32::MAX };
 const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, ..MESSAGES };
+
+/// How many wrong user codes one account enters: at once, and then ten an hour. They are not failures to
+/// prove who one is, and close nothing for longer.
+const USER_CODES: Pace =
+    Pace { burst: 10, refill: Duration::from_mins(6), most_failures: u32::MAX };
+const UNLIMITED_USER_CODES: Pace = Pace { refill: Duration::ZERO, ..USER_CODES };
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged
 /// gives itself back.
@@ -67,6 +75,7 @@ impl Attempts {
             vitals,
             pace: if limits { Pace::default() } else { Pace::unhurried() },
             messages: if limits { MESSAGES } else { UNLIMITED_MESSAGES },
+            user_codes: if limits { USER_CODES } else { UNLIMITED_USER_CODES },
         })
     }
 
@@ -123,6 +132,16 @@ impl Attempts {
         // It stays charged, and comes back with time.
         charged.failed();
         Ok(())
+    }
+
+    /// Charges a user code that is about to be looked up to the account that enters it.
+    pub async fn charge_user_code(
+        &self,
+        context: &Context,
+        account: &str,
+    ) -> Result<Attempt, NotCharged> {
+        let id = self.pseudonyms.name(Throttle::KIND, &["user_code", account]);
+        self.charge_at(context, id, self.user_codes).await
     }
 
     /// Holds nothing against an identifier any more, after an attempt that was right.

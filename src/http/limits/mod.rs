@@ -4,6 +4,8 @@ mod allowances;
 pub mod attempts;
 pub mod client_failures;
 pub mod pace;
+pub mod polls;
 pub mod purpose;
 pub mod registrations;
 pub mod request_permits;
+pub mod user_code_guesses;

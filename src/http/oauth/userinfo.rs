@@ -16,7 +16,10 @@ use crate::{
             bearer::{Missing, bearer},
             form::{self, Form},
         },
-        facts::token_validity,
+        facts::{
+            added_claims::{self, About, Place},
+            token_validity,
+        },
         limits::request_permits::WorkPermit,
     },
 };
@@ -121,14 +124,21 @@ async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
         return Err(OAuthError::new(Code::InsufficientScope, why));
     }
     let account = good.account.ok_or(INVALID_TOKEN)?;
-    let told = told(&claims, &account);
+    let about = About {
+        subject: &claims.sub,
+        account: &account.id,
+        client_id: &claims.client_id,
+        organization: claims.org.as_deref(),
+        scope: &claims.scope,
+    };
+    let mut told = told(&claims, &account);
+    told.extend(added_claims::ask(app, Place::Userinfo, about).await?);
     let client = app.clients.look(&claims.client_id).await?;
     let metadata = client.machine.known().map(|known| &known.metadata);
     match metadata.and_then(|metadata: &ClientMetadata| metadata.userinfo_signed_response_alg) {
         None => Ok(private_json(&told)),
         Some(algorithm) => {
             // OIDC Core §5.3.2: signed, it says who says it and to whom.
-            let mut told = told;
             told.insert("iss".to_owned(), Value::from(app.issuer.as_str()));
             told.insert("aud".to_owned(), Value::from(&*claims.client_id));
             let signed = app.sign(algorithm, "JWT", &told)?;

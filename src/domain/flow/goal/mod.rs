@@ -1,5 +1,6 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod device;
 mod enroll_passkey;
 mod enroll_totp;
 mod invitation;
@@ -10,6 +11,7 @@ mod sign_up;
 mod step_up;
 mod verify_email;
 
+pub use device::DEVICE;
 pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
 pub use sign_up::SIGN_UP;
@@ -35,6 +37,7 @@ pub const ALL: &[&dyn Goal] = &[
     &sign_up::SignUp,
     &recovery::Recovery,
     &invitation::Invitation,
+    &device::Device,
 ];
 
 /// What a flow of one kind needs, and what it ends in.
@@ -49,6 +52,16 @@ pub trait Goal: Send + Sync {
 
     /// Tells whether the flow begins in a session.
     fn is_in_session(&self) -> bool {
+        false
+    }
+
+    /// Tells whether the flow goes on in the session of its caller, where there is one.
+    fn goes_on_in_session(&self) -> bool {
+        false
+    }
+
+    /// Tells whether the person enters the code of a device.
+    fn takes_user_code(&self) -> bool {
         false
     }
 
@@ -164,7 +177,8 @@ pub enum Question {
     Organization,
     /// Whether the client may have what it asks for.
     Consent(Box<ConsentQuestion>),
-    Confirm,
+    /// Whether they want what the flow is for; what they would grant by it, if they grant anything.
+    Confirm(Option<Box<ConsentQuestion>>),
 }
 
 /// What a flow ends in.

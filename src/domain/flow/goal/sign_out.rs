@@ -16,7 +16,7 @@ impl Goal for SignOut {
 
     fn next(&self, _open: &Open, case: &Case<'_>) -> Next {
         if !case.allowed {
-            return Next::Ask(Question::Confirm);
+            return Next::Ask(Question::Confirm(None));
         }
         Next::End(Ending::of(SessionEnding::SignedOut))
     }

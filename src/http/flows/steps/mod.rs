@@ -23,6 +23,7 @@ mod sent;
 mod sms_code;
 mod totp;
 mod totp_enrolment;
+mod user_code;
 
 pub use named::Named;
 
@@ -73,6 +74,7 @@ const ALL: &[&dyn Step] = &[
     &recovery_code::SavedCode,
     &organization::Organization,
     &consent::Consent,
+    &user_code::UserCode,
     &confirm::Confirm,
     &profile::Profile,
     &new_password::NewPassword,

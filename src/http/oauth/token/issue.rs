@@ -29,6 +29,7 @@ use crate::{
         app::App,
         extract::form::Form,
         facts::{
+            added_claims::{self, About, Place},
             limits::{self, Limited},
             tries::{Stopped, Tries},
         },
@@ -129,6 +130,8 @@ pub async fn issue(
     if shown.redirect_uri.as_ref().is_some_and(|uri| !client.has_redirect_uri(uri)) {
         return Err(INVALID_GRANT.because("its redirect URI is no longer the client's"));
     }
+    // Before anything is spent as well: without the claims of the operator nothing is issued.
+    let profile = profile(app, client, &shown.grant).await?;
     // Drawn once for all tries: by it the family knows a command that it has carried out.
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
@@ -155,21 +158,36 @@ pub async fn issue(
         }
     };
     let nonce = shown.nonce.as_deref();
-    let profile = profile(app, &issue.grant).await?;
     let under = Some(Under { grant: &issue.grant, family, nonce, profile: &profile });
     let epoch = issue.grant.membership.as_ref().map_or(0, |one| one.epoch);
     let signing = Signing { client, granted: &issue.granted, roles: &roles, epoch, under };
     sign(app, signing, refreshable.then_some(next.text))
 }
 
-/// Returns the claims that the ID token tells of the person: those alone that were asked for.
-async fn profile(app: &App, grant: &Grant) -> Result<Map<String, Value>, OAuthError> {
-    if grant.claims.id_token.is_empty() {
+/// Returns the claims that the ID token tells of the person: those that were asked for,
+/// and those that the operator's own server adds.
+async fn profile(
+    app: &App,
+    client: &KnownClient,
+    grant: &Grant,
+) -> Result<Map<String, Value>, OAuthError> {
+    if !grant.scopes.contains("openid") {
         return Ok(Map::new());
     }
-    let seen = app.accounts.look(&grant.account).await?;
-    let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
-    Ok(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default())
+    let about = About {
+        subject: &app.subject(client, &grant.account),
+        account: &grant.account,
+        client_id: &client.client_id,
+        organization: grant.organization(),
+        scope: &grant.scopes.to_string(),
+    };
+    let mut profile = added_claims::ask(app, Place::IdToken, about).await?;
+    if !grant.claims.id_token.is_empty() {
+        let seen = app.accounts.look(&grant.account).await?;
+        let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
+        profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
+    }
+    Ok(profile)
 }
 
 fn lifetimes(app: &App) -> Lifetimes {

@@ -5,6 +5,7 @@
 
 mod authorization_code;
 mod client_credentials;
+mod device_code;
 mod issue;
 mod refresh_token;
 
@@ -60,8 +61,12 @@ struct Grant {
 }
 
 /// Every grant that is served; metadata and metrics are read from it.
-static GRANTS: [Grant; 3] =
-    [authorization_code::GRANT, refresh_token::GRANT, client_credentials::GRANT];
+static GRANTS: [Grant; 4] = [
+    authorization_code::GRANT,
+    refresh_token::GRANT,
+    client_credentials::GRANT,
+    device_code::GRANT,
+];
 
 /// Lists the grant types that are served.
 pub fn grants() -> impl Iterator<Item = GrantType> {

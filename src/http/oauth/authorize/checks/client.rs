@@ -1,8 +1,22 @@
 //! Whether this client may ask for codes at all, and wants nothing that is not offered.
 
 use super::{Asked, Draft};
-use crate::http::answer::authorization_error::AuthorizationError;
+use crate::{
+    domain::client::NotForCodes,
+    http::answer::{authorization_error::AuthorizationError, error::Code},
+};
 
 pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     Ok(asked.client.may_ask_for_codes()?)
+}
+
+/// The same of a device.
+pub fn check_device(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    asked.client.may_ask_by_device().map_err(|why| match why {
+        NotForCodes::NotRegistered => {
+            let why = "the client is not registered for this grant type";
+            AuthorizationError::new(Code::UnauthorizedClient, why)
+        }
+        why @ NotForCodes::BoundTokens => why.into(),
+    })
 }

@@ -107,11 +107,12 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 19] = [
+const CHECKS: [(&[Endpoint], Check); 20] = [
     // What stands beside a request object is not the request: nothing else is said of it.
     (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
     (CODE, client::check),
+    (&[Device], client::check_device),
     (&[Authorize], pushed::check),
     (CODE, response_type::check),
     (CODE, response_mode::check),
@@ -144,6 +145,16 @@ pub async fn run(
     let (ui_locales, reply_to) = (draft.ui_locales.take(), proven.reply_to.clone());
     let (pushed, wanted) = (source.pushed.clone(), draft.wanted(proven.client())?);
     Ok(Request { wanted, reply_to, nonce, challenge, login_hint, ui_locales, pushed })
+}
+
+/// Checks a request that leads to no code: it names no redirect URI.
+pub async fn run_without_code(
+    app: &App,
+    source: &Source<'_>,
+    client: &KnownClient,
+    endpoint: Endpoint,
+) -> Result<RequestedGrant, AuthorizationError> {
+    draft(app, source, client, endpoint).await?.wanted(client)
 }
 
 async fn draft(

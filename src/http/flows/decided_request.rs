@@ -1,0 +1,79 @@
+//! What is asked for in a flow, by a browser or by a device, and what decides about it.
+
+use super::{ending::Asking, opened::Opened, problems::CLIENT_CHANGED};
+use crate::{
+    domain::{
+        authorization::{AuthorizationFacts, Request},
+        client::KnownClient,
+        flow::EnteredDevice,
+    },
+    http::{
+        answer::error::Problem,
+        app::App,
+        facts::authorization::{FactsReader, client_of},
+    },
+};
+
+/// What is asked for in a flow.
+pub(super) enum DecidedRequest<'a> {
+    Nothing,
+    /// A code, by a browser.
+    Code(&'a Request),
+    Device(&'a EnteredDevice),
+}
+
+impl<'a> DecidedRequest<'a> {
+    pub(super) fn of(opened: &'a Opened, device: Option<&'a EnteredDevice>) -> Self {
+        match (device, &opened.seed.request) {
+            (Some(device), _) => Self::Device(device),
+            (None, Some(request)) => Self::Code(request),
+            (None, None) => Self::Nothing,
+        }
+    }
+
+    /// Looks up what decides about it; the client must still be one that may ask for it.
+    pub(super) async fn facts(
+        &self,
+        app: &App,
+        opened: &Opened,
+        asking: &Asking<'_>,
+        anew: bool,
+    ) -> Result<Option<AuthorizationFacts>, Problem> {
+        let (wanted, seen, redirect_uri) = match self {
+            Self::Nothing => return Ok(None),
+            Self::Code(request) => {
+                let seen = client_of(app, request, anew).await?.ok_or(CLIENT_CHANGED)?;
+                (&request.wanted, seen, Some(&*request.reply_to.redirect_uri))
+            }
+            Self::Device(device) => {
+                let wanted = &device.request.wanted;
+                let seen = app.clients.look_if(anew, &wanted.client_id).await?;
+                let may_ask = seen.machine.known().map(KnownClient::may_ask_by_device);
+                may_ask.and_then(Result::ok).ok_or(CLIENT_CHANGED)?;
+                (wanted, seen, None)
+            }
+        };
+        let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
+        let client_version = seen.version;
+        let Asking { account, chosen, .. } = *asking;
+        // It may have been chosen in a step before: consent is looked up for that very organization.
+        let before = match chosen {
+            None if wanted.organization.is_none() => {
+                opened.look(app).await.ok().and_then(|open| open.chosen)
+            }
+            _ => None,
+        };
+        let chosen = chosen.or(before.as_deref());
+        let reader = FactsReader {
+            app,
+            client,
+            client_version,
+            wanted,
+            redirect_uri,
+            account,
+            chosen,
+            anew,
+        };
+        Ok(Some(Box::pin(reader.gather()).await?))
+    }
+}

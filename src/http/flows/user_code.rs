@@ -1,0 +1,102 @@
+//! The code of a device: looked up once the person has signed in, decided on in the commit that ends
+//! the flow (RFC 8628 §3.3).
+
+use super::{
+    answering::Answered,
+    ending::{Asking, NotTaken, Said, take_step, unreadable},
+    opened::Opened,
+    problems::{NOT_NOW, USER_CODE_NOT_VALID},
+};
+use crate::{
+    actors::{Failure, MultiCommit},
+    domain::{
+        Actor, Context,
+        device_grant::{Command, DeviceGrant, Reply, USER_CODES},
+        flow::{DEVICE, DeviceChange, EnteredDevice, Flow, Stage},
+    },
+    http::{answer::error::Problem, app::App},
+};
+
+/// Returns the device that the step is about, if the flow knows one.
+pub(super) async fn known(
+    app: &App,
+    opened: &Opened,
+    asking: &Asking<'_>,
+) -> Result<Option<Box<EnteredDevice>>, Problem> {
+    if opened.seed.kind != DEVICE {
+        return Ok(None);
+    }
+    if let Said::Entered(device) = &asking.answer {
+        return Ok(device.clone());
+    }
+    let seen = app.flow_views.peek(&opened.name).await?;
+    Ok(match &seen.machine {
+        Flow::Open(open) => open.device.clone(),
+        Flow::Over(_) | Flow::Unborn => None,
+    })
+}
+
+/// Approves or denies the request, in the commit that ends the flow.
+pub(super) async fn decide(
+    commit: &mut MultiCommit,
+    change: &DeviceChange,
+) -> Result<(), NotTaken> {
+    let DeviceChange { grant, command } = change;
+    let decided = commit.decide::<DeviceGrant>(grant, command).await.map_err(unreadable)?;
+    // It has expired, or was decided on in another flow.
+    decided.map(drop).map_err(|_| USER_CODE_NOT_VALID.into())
+}
+
+/// Enters the code that the flow began with, as soon as the person has signed in.
+pub(super) async fn enter_own(
+    app: &App,
+    opened: &Opened,
+    answered: Answered,
+) -> Result<Answered, Problem> {
+    let Some(code) = opened.seed.user_code.as_deref() else { return Ok(answered) };
+    let seen = app.flow_views.peek(&opened.name).await?;
+    let waits = match &seen.machine {
+        Flow::Open(open) => open.stage == Stage::Confirm && open.device.is_none(),
+        Flow::Over(_) | Flow::Unborn => false,
+    };
+    if waits { enter(app, opened, code).await } else { Ok(answered) }
+}
+
+/// Enters a code, by its keyed hash. Each wrong one counts against the person's account, and against
+/// all accounts together. A right one clears nothing: an attacker has a device of their own.
+pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, Problem> {
+    let person = opened.look(app).await?.person.ok_or(NOT_NOW)?;
+    let account = person.account.as_str();
+    let context = opened.context.clone().by(Actor::Person(account.to_owned()));
+    app.user_code_guesses.check(app.clock.now())?;
+    let attempt = app.attempts.charge_user_code(&context, account).await?;
+    let device = find(app, &context, code).await?;
+    if device.is_some() {
+        attempt.give_back();
+    } else {
+        attempt.failed();
+        app.user_code_guesses.count(app.clock.now());
+    }
+    let answer = Said::Entered(device);
+    take_step(app, opened, Asking { account, chosen: None, answer }).await
+}
+
+/// Finds the device that shows a code and waits. Unknown, expired and used codes are found alike: not.
+async fn find(
+    app: &App,
+    context: &Context,
+    code: &str,
+) -> Result<Option<Box<EnteredDevice>>, Problem> {
+    let Some((_, grant)) = app.store.find(USER_CODES, code).await? else { return Ok(None) };
+    match app.device_grants.ask(context, &grant, Command::Show).await {
+        Ok(replied) => match replied.reply {
+            Reply::Shown(request) => Ok(Some(Box::new(EnteredDevice { grant, request: *request }))),
+            _ => Ok(None),
+        },
+        Err(Failure::Refused(_)) => Ok(None),
+        Err(failure) => {
+            tracing::info!(why = %failure, "the request of a device could not be looked at");
+            Err(Problem::UNAVAILABLE)
+        }
+    }
+}
