@@ -12,12 +12,13 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from html.parser import HTMLParser
 from http.cookiejar import CookieJar
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.error import HTTPError
-from urllib.parse import parse_qs, quote, urljoin, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 from urllib.request import (
     HTTPCookieProcessor,
     HTTPRedirectHandler,
@@ -34,6 +35,7 @@ ErrorLog "{folder}/log"
 LogLevel auth_openidc:info
 ServerName 127.0.0.1
 Listen 127.0.0.1:{port}
+Listen 127.0.0.1:{posting_port}
 StartServers 1
 {user}
 {modules}
@@ -59,6 +61,14 @@ ProxyPass / {application}/
     AuthType None
     Require all granted
 </Location>
+
+# The same proxy, but it asks by a form that the browser posts.
+<VirtualHost 127.0.0.1:{posting_port}>
+    OIDCProviderAuthRequestMethod POST
+    OIDCRedirectURI {posting_origin}/oidc
+    ProxyPass /oidc !
+    ProxyPass / {application}/
+</VirtualHost>
 """
 
 MODULES = ["mpm_event", "authn_core", "authz_core", "authz_user", "proxy", "proxy_http", "auth_openidc"]
@@ -89,6 +99,7 @@ def written(scene, application):
     text = CONFIGURATION.format(
         folder=folder,
         port=urlsplit(proxy["origin"]).port,
+        posting_port=urlsplit(proxy["posting_origin"]).port,
         # Apache's workers refuse to run as root.
         user="User nobody\nGroup nogroup" if os.getuid() == 0 else "",
         modules="\n".join(loaded),
@@ -96,6 +107,7 @@ def written(scene, application):
         client_id=proxy["client_id"],
         client_secret=proxy["client_secret"],
         origin=proxy["origin"],
+        posting_origin=proxy["posting_origin"],
         passphrase=os.urandom(16).hex(),
         application=application,
     )
@@ -163,6 +175,16 @@ class Browser:
         headers = {"accept": accept, "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site"}
         return self.send(Request(url, headers=headers))
 
+    def post_from(self, origin, form):
+        headers = {
+            "accept": "text/html",
+            "content-type": "application/x-www-form-urlencoded",
+            "origin": origin,
+            "sec-fetch-mode": "navigate",
+            "sec-fetch-site": "cross-site",
+        }
+        return self.send(Request(form.action, urlencode(form.fields).encode(), headers))
+
     def flow(self, url):
         """Opens what would be a screen as the document that the screen is made of."""
         answer = self.visit(url, "application/json")
@@ -209,10 +231,27 @@ def check(sentence):
     print(f"ok      {told}", flush=True)
 
 
+class Form(HTMLParser):
+    """Reads the one form of a page: where it goes, and what it holds."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.action, self.fields = "", {}
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "form":
+            equal(attrs["method"].lower(), "post")
+            self.action = attrs["action"]
+        elif tag == "input" and "name" in attrs:
+            self.fields[attrs["name"]] = attrs["value"]
+
+
 class Story:
-    def __init__(self, scene):
+    def __init__(self, scene, origin):
         self.scene, self.issuer = scene, scene["issuer"]
-        self.origin = scene["apache"]["origin"]
+        self.origin = scene["apache"][origin]
         self.page = f"{self.origin}/page?number=1"
         self.browser = Browser()
         self.known = {
@@ -228,9 +267,10 @@ class Story:
         assert answer.location.startswith(f"{self.issuer}/connect/authorize?"), answer.location
         return answer.location
 
-    def sign_in(self):
+    def sign_in(self, begin=None):
         """Returns the steps that it took."""
-        result, taken = self.browser.finish(self.sent_to_sign_in(), self.known)
+        begin = begin or self.sent_to_sign_in()
+        result, taken = self.browser.finish(begin, self.known)
         back = self.browser.visit(result["redirect_to"])
         equal((back.status, back.location), (302, self.page), back.body)
         return taken
@@ -282,12 +322,25 @@ class Story:
                 time.sleep(0.1)
             self.sent_to_sign_in()
 
+    def tell_by_form(self):
+        with check("a request that a page of its own posts is taken as well"):
+            asked = self.browser.visit(self.page)
+            equal(asked.status, 200, asked.body)
+            form = Form(asked.body)
+            equal(form.action, f"{self.issuer}/connect/authorize")
+            # Lax cookies do not come with it, hence it is answered with a link that asks the same.
+            link = self.browser.post_from(self.origin, form)
+            equal(link.status, 303, link.body)
+            equal(self.sign_in(urljoin(form.action, link.location)), ["identifier", "password"])
+            equal(self.shown()["path"], "/page?number=1")
+
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         scene = json.load(file)
     with running(scene):
-        Story(scene).tell()
+        Story(scene, "origin").tell()
+        Story(scene, "posting_origin").tell_by_form()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ const answers = ({ email, password }) => ({
   identifier: { identifier: email },
   password: { password },
   consent: { decision: 'allow' },
-  confirm: { decision: 'allow' },
 });
 
 export class Browser {
@@ -59,4 +58,11 @@ export async function signIn(authorizationUrl, person, browser = new Browser()) 
   const begun = await browser.fetch(authorizationUrl);
   const { flow, taken } = await browser.finish(begun, authorizationUrl, answers(person));
   return { callback: new URL(flow.result.redirect_to), taken };
+}
+
+/** Enters the code that a device shows, and decides; returns the last document and the steps taken. */
+export async function decideForDevice(issuer, user_code, person, decision) {
+  const browser = new Browser();
+  const begun = await browser.post(new URL('/flows', issuer), { kind: 'device', user_code });
+  return browser.finish(begun, issuer, { ...answers(person), confirm: { decision } });
 }
