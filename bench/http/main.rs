@@ -29,12 +29,13 @@ mod rounds;
 mod scenarios;
 mod scene;
 mod servers;
+mod signing;
 mod token;
 
 use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use scenarios::{LOADS, identifiers, memory, passwords, start, storm};
+use scenarios::{LOADS, identifiers, live, memory, passwords, start, storm};
 use scene::Scene;
 use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
@@ -119,6 +120,10 @@ async fn measure(options: Options) -> Outcome<()> {
     if options.wants(memory::NAME) {
         eprintln!("memory");
         sections.push(memory::measure(&stage, options.plan, options.times).await?);
+    }
+    if options.wants(live::NAME) && stage.cast.contains(&Who::Porteiro) {
+        eprintln!("live");
+        sections.push(live::measure(&stage).await?);
     }
     if options.wants(start::NAME) && stage.cast.contains(&Who::Porteiro) {
         eprintln!("start");

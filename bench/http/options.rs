@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     load::Plan,
-    scenarios::{LOADS, Load, identifiers, memory, passwords, start, storm},
+    scenarios::{LOADS, Load, identifiers, live, memory, passwords, start, storm},
     servers::Who,
 };
 use std::{path::PathBuf, time::Duration};
@@ -86,6 +86,7 @@ impl Options {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    let others = [identifiers::NAME, passwords::NAME, storm::NAME, memory::NAME, start::NAME];
+    let others =
+        [identifiers::NAME, passwords::NAME, storm::NAME, memory::NAME, live::NAME, start::NAME];
     LOADS.into_iter().map(Load::name).chain(others)
 }

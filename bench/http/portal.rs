@@ -7,7 +7,7 @@ use crate::{
     connection::{Answer, Connection},
     request::{get, parameters, post_form, post_json},
     scene::Scene,
-    servers::{AUTHORIZE, Server, TOKEN, Who},
+    servers::{AUTHORIZE, PAR, Server, TOKEN, Who},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -23,6 +23,9 @@ pub struct Portal {
     server: std::net::SocketAddr,
     who: Who,
     path: String,
+    /// The request, as a form.
+    query: String,
+    client_id: String,
     credentials: String,
     redirect_uri: String,
 }
@@ -44,6 +47,8 @@ impl Portal {
             server: server.address,
             who: server.who,
             path: format!("{AUTHORIZE}?{query}"),
+            query,
+            client_id: scene.portal.clone(),
             credentials: scene.credentials(&scene.portal),
             redirect_uri: scene.redirect_uri.clone(),
         }
@@ -53,6 +58,18 @@ impl Portal {
     pub fn authorize(&self, cookie: &str) -> Vec<u8> {
         let fields = [("Accept", "text/html"), ("Cookie", cookie)];
         get(self.server, &self.path, &fields)
+    }
+
+    /// Pushes the request.
+    pub fn push(&self) -> Vec<u8> {
+        post_form(self.server, PAR, &[("Authorization", &self.credentials)], &self.query)
+    }
+
+    /// Asks for a code by a request that was pushed.
+    pub fn authorize_pushed(&self, request_uri: &str, cookie: &str) -> Vec<u8> {
+        let query = parameters(&[("client_id", &self.client_id), ("request_uri", request_uri)]);
+        let fields = [("Accept", "text/html"), ("Cookie", cookie)];
+        get(self.server, &format!("{AUTHORIZE}?{query}"), &fields)
     }
 
     /// Asks for tokens with the code that an answer brought.

@@ -1,6 +1,6 @@
 //! What all three servers are set up to issue: the same clients, people, resource, role and lifetime.
 
-use crate::Outcome;
+use crate::{Outcome, signing::ClientKey};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use porteiro::crypto::{SystemDice, draw_text};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,11 @@ pub struct Scene {
     /// The client that people sign in to; they are asked for their consent.
     pub portal: String,
     pub redirect_uri: String,
+    /// A client that acts in its own name and signs who it is, with this key.
+    pub signer: String,
+    pub key: ClientKey,
+    /// A device: a public client.
+    pub device: String,
     /// The address of one person for each connection, all of whom are members.
     pub people: Vec<String>,
     pub password: String,
@@ -43,6 +48,9 @@ impl Scene {
             client_secret: draw_text(&SystemDice, 32),
             portal: "portal".to_owned(),
             redirect_uri: "https://portal.bench.test/cb".to_owned(),
+            signer: "signer".to_owned(),
+            key: ClientKey::new(),
+            device: "device".to_owned(),
             people: (0..connections).map(|one| format!("person-{one}@bench.test")).collect(),
             password: draw_text(&SystemDice, 16),
             resource: "https://api.bench.test/invoices".to_owned(),

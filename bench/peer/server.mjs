@@ -37,7 +37,21 @@ const provider = new Provider(scene.issuer, {
     response_types: ['code'],
     redirect_uris: [scene.redirect_uri],
     id_token_signed_response_alg: 'RS256',
+  }, {
+    client_id: scene.signer,
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [scene.key.public] },
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+  }, {
+    client_id: scene.device,
+    token_endpoint_auth_method: 'none',
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+    response_types: [],
+    redirect_uris: [],
   }],
+  clientAuthMethods: ['client_secret_basic', 'private_key_jwt', 'none'],
   jwks: {
     keys: [
       key('rsa', { modulusLength: 2048 }, 'RS256'),
@@ -72,6 +86,8 @@ const provider = new Provider(scene.issuer, {
     clientCredentials: { enabled: true },
     introspection: { enabled: true },
     revocation: { enabled: true },
+    pushedAuthorizationRequests: { enabled: true },
+    deviceFlow: { enabled: true },
     resourceIndicators: {
       enabled: true,
       // Porteiro finds the audience by the scopes; here it is said once.
@@ -89,6 +105,8 @@ const provider = new Provider(scene.issuer, {
   routes: {
     authorization: '/connect/authorize',
     token: '/connect/token',
+    pushed_authorization_request: '/connect/par',
+    device_authorization: '/connect/device',
     jwks: '/connect/jwks',
   },
   // Porteiro's, in seconds.

@@ -13,7 +13,7 @@ mod person;
 use crate::{
     Outcome,
     scene::Placed,
-    servers::{AUTHORIZE, DISCOVERY, JWKS, TOKEN, loopback},
+    servers::{AUTHORIZE, DEVICE, DISCOVERY, JWKS, PAR, TOKEN, loopback},
 };
 use axum::{
     Json, Router,
@@ -103,7 +103,16 @@ struct Issued {
 
 /// Reads the form to its end, and of it only what says which row to write.
 async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
-    match std::str::from_utf8(&body).ok().and_then(person::presented) {
+    let form = std::str::from_utf8(&body).unwrap_or_default();
+    let has = |name| form.split('&').any(|pair| pair.starts_with(name));
+    if has("device_code=") {
+        return person::pending();
+    }
+    if has("client_assertion=") {
+        limit.person.note_assertion().await;
+        return client_credentials(&limit);
+    }
+    match person::presented(form) {
         Some((named, nonce)) => limit.person.issue(named, nonce).await,
         None => client_credentials(&limit),
     }
@@ -151,6 +160,8 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
     Router::new()
         .route(AUTHORIZE, get(person::authorize))
         .route(TOKEN, post(token))
+        .route(PAR, post(person::push))
+        .route(DEVICE, post(person::device))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
         .with_state(limit)

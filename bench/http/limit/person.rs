@@ -27,6 +27,7 @@ use porteiro::{
     },
 };
 use serde::Serialize;
+use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 
 pub struct Person {
@@ -137,6 +138,36 @@ pub async fn authorize(State(limit): State<Arc<super::Limit>>) -> Response {
         person.issuer
     );
     (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
+}
+
+/// Answers that a request was taken; Porteiro commits nothing for it either.
+pub async fn push() -> Response {
+    let sealed = draw_text(&SystemDice, 480);
+    let request_uri = format!("urn:ietf:params:oauth:request_uri:{sealed}");
+    let said = json!({ "request_uri": request_uri, "expires_in": 60 });
+    (StatusCode::CREATED, Json(said)).into_response()
+}
+
+/// Commits once and tells a device what to show.
+pub async fn device(State(limit): State<Arc<super::Limit>>) -> Response {
+    let written = limit.person.families.begin().await.unwrap();
+    Json(json!({
+        "device_code": written.text(), "user_code": "BCDF-GHJK", "expires_in": 600,
+        "verification_uri": "https://id.bench.test/device", "interval": 5,
+    }))
+    .into_response()
+}
+
+/// Tells a device that the person has not decided.
+pub fn pending() -> Response {
+    (StatusCode::BAD_REQUEST, Json(json!({ "error": "authorization_pending" }))).into_response()
+}
+
+impl Person {
+    /// Commits a row as large as any, for an assertion that is used once.
+    pub async fn note_assertion(&self) {
+        self.families.begin().await.unwrap();
+    }
 }
 
 /// Finds what the form presents; of the rest nothing is read.

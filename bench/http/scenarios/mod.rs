@@ -5,11 +5,15 @@
 
 mod client_credentials;
 mod code;
+mod device;
 mod discovery;
 pub mod identifiers;
 mod jwks;
+pub mod live;
 pub mod memory;
 pub mod passwords;
+mod private_key_jwt;
+mod pushed;
 mod refresh;
 pub mod start;
 pub mod storm;
@@ -26,8 +30,17 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 5] =
-    [&ClientCredentials, &code::Code, &refresh::Refresh, &discovery::Discovery, &jwks::Jwks];
+pub const LOADS: [&dyn Load; 9] = [
+    &ClientCredentials,
+    &private_key_jwt::PrivateKeyJwt,
+    &code::Code,
+    &pushed::Push,
+    &pushed::CodeByPush,
+    &refresh::Refresh,
+    &device::Device,
+    &discovery::Discovery,
+    &jwks::Jwks,
+];
 
 /// One script for each connection.
 pub type Scripts<'a> = Pin<Box<dyn Future<Output = Outcome<Vec<Box<dyn Script>>>> + 'a>>;

@@ -16,6 +16,8 @@ pub const DISCOVERY: &str = "/.well-known/openid-configuration";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const TOKEN: &str = "/connect/token";
+pub const PAR: &str = "/connect/par";
+pub const DEVICE: &str = "/connect/device";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {

@@ -128,6 +128,19 @@ client_name = "Portal"
 redirect_uris = ["{redirect_uri}"]
 grant_types = ["authorization_code", "refresh_token"]
 token_endpoint_auth_method = "client_secret_basic"
+
+[[client]]
+client_id = "{signer}"
+grant_types = ["client_credentials"]
+token_endpoint_auth_method = "private_key_jwt"
+jwks = {key}
+organization = "{organization}"
+roles = ["{role}"]
+
+[[client]]
+client_id = "{device}"
+grant_types = ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]
+token_endpoint_auth_method = "none"
 "#,
             resource = scene.resource,
             organization = scene.organization,
@@ -136,6 +149,9 @@ token_endpoint_auth_method = "client_secret_basic"
             portal = scene.portal,
             redirect_uri = scene.redirect_uri,
             client_secret = scene.client_secret,
+            signer = scene.signer,
+            key = scene.key.in_toml(),
+            device = scene.device,
         );
         for email in &scene.people {
             let _ = write!(
