@@ -3,62 +3,22 @@
 //   node sign-in.mjs SCENE      SCENE is a JSON file that bin/clients-for-tests writes
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import * as client from 'openid-client';
 import { signIn } from './person.mjs';
+import {
+  checksOf, issuer, options, refused, request, scene, unauthorized,
+} from './relying-party.mjs';
 
-const scene = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-const issuer = new URL(scene.issuer);
 const scope = 'openid profile email offline_access invoices:read';
 
-// Plain http is for loopback. The signature is checked too: the library would leave that out for ID
-// tokens that come straight from the token endpoint (OIDC Core §3.1.3.7).
-const options = { execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks] };
-
-let about = '';
-const check = async (sentence, run) => {
-  try {
-    const result = await run();
-    console.log(`ok      openid-client, ${about}: ${sentence}`);
-    return result;
-  } catch (error) {
-    console.log(`FAILED  openid-client, ${about}: ${sentence}`);
-    throw error;
-  }
-};
-
-const refused = (promise, error, status = 400) =>
-  assert.rejects(promise, (cause) => {
-    assert.equal(cause.error, error, cause);
-    assert.equal(cause.status, status);
-    return true;
-  });
-
-// Userinfo is a protected resource: its error is in the challenge (RFC 6750 §3).
-const unauthorized = (promise) =>
-  assert.rejects(promise, (cause) => {
-    assert.equal(cause.status, 401, cause);
-    assert.equal(cause.cause[0].scheme, 'bearer');
-    assert.equal(cause.cause[0].parameters.error, 'invalid_token');
-    return true;
-  });
+let check = checksOf('client_secret_basic, RS256');
 
 const header = (token) => JSON.parse(Buffer.from(token.split('.')[0], 'base64url'));
 
-/** Sends somebody to sign in, and returns the callback with what is needed to go on. */
+/** Sends a person to sign in, and returns the callback with what is needed to go on. */
 async function authorize(config, redirect_uri) {
-  const pkceCodeVerifier = client.randomPKCECodeVerifier();
-  const expectedState = client.randomState();
-  const expectedNonce = client.randomNonce();
-  const url = client.buildAuthorizationUrl(config, {
-    redirect_uri,
-    scope,
-    state: expectedState,
-    nonce: expectedNonce,
-    code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
-    code_challenge_method: 'S256',
-  });
-  const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true };
+  const { parameters, checks } = await request(redirect_uri, { scope });
+  const url = client.buildAuthorizationUrl(config, parameters);
   return { ...(await signIn(url, scene)), checks };
 }
 
@@ -141,7 +101,6 @@ async function story(config, redirect_uri, algorithm, auditor) {
   });
 }
 
-about = 'client_secret_basic, RS256';
 const { client_id, client_secret, redirect_uri } = scene.billing;
 const billing = await check('discovery', () => {
   const authentication = client.ClientSecretBasic(client_secret);
@@ -149,7 +108,7 @@ const billing = await check('discovery', () => {
 });
 await story(billing, redirect_uri, 'RS256', billing);
 
-about = 'none, ES256';
+check = checksOf('none, ES256');
 const callback = 'http://127.0.0.1/callback';
 const registered = await check('discovery and registration (RFC 7591)', async () => {
   const metadata = {
@@ -169,7 +128,7 @@ const registered = await check('discovery and registration (RFC 7591)', async ()
 await story(registered, callback, 'ES256', billing);
 
 // As most who use the library write it: no method is named, and it posts the secret it was given.
-about = 'no method named';
+check = checksOf('no method named');
 const unnamed = await check('registration without a method (RFC 7591)', async () => {
   const metadata = { client_name: 'From npm, unnamed', redirect_uris: [callback] };
   const config = await client.dynamicClientRegistration(issuer, metadata, undefined, options);
@@ -179,7 +138,7 @@ const unnamed = await check('registration without a method (RFC 7591)', async ()
   return config;
 });
 await story(unnamed, callback, 'RS256', billing);
-about = 'no method named, ClientSecretPost';
+check = checksOf('no method named, ClientSecretPost');
 const posting = await check('discovery with the id and the secret alone', () => {
   const { client_id, client_secret } = unnamed.clientMetadata();
   return client.discovery(issuer, client_id, client_secret, undefined, options);

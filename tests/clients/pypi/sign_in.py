@@ -23,8 +23,10 @@ OAUTH2 = "idpyoidc.client.oauth2"
 OIDC = "idpyoidc.client.oidc"
 
 
-def ask(url, body=None):
+def ask(url, body=None, session=None):
     headers = {"accept": "application/json", "content-type": "application/json"}
+    if session:
+        headers["x-session-token"] = session
     data = None if body is None else json.dumps(body).encode()
     try:
         with urlopen(Request(url, data, headers)) as answer:
@@ -34,7 +36,10 @@ def ask(url, body=None):
 
 
 def person(url, scene):
-    """Takes the steps that a flow's document offers, as a program without cookies does."""
+    """Takes the steps that a flow's document offers, as a program without cookies does.
+
+    Returns what the client is sent back with, and the token of the session.
+    """
     known = {
         "identifier": {"identifier": scene["email"]},
         "password": {"password": scene["password"]},
@@ -45,7 +50,8 @@ def person(url, scene):
         step = next((step for step in flow["steps"] if step["name"] in known), None)
         assert step, f"no step leads on: {flow}"
         flow = ask(urljoin(url, step["href"]), known[step["name"]])
-    return dict(parse_qsl(urlsplit(flow["result"]["redirect_to"]).query))
+    result = flow["result"]
+    return dict(parse_qsl(urlsplit(result["redirect_to"]).query)), result["session_token"]
 
 
 def register_for_refresh(services):
@@ -106,7 +112,7 @@ class Story:
     def __init__(self, scene, method, algorithm, more):
         self.scene, self.issuer = scene, scene["issuer"]
         self.method, self.algorithm = method, algorithm
-        self.state = ""
+        self.state = self.session_token = ""
         config = configuration(scene, method, algorithm, more)
         self.handler = RPHandler(client_configs={self.issuer: config}, keyjar=KeyJar())
 
@@ -123,7 +129,8 @@ class Story:
     def sign_in(self):
         # The library would leave out what the server does not list, and it lists no API's scopes.
         url = self.handler.begin(self.issuer, req_args={"scope": SCOPE})
-        session = self.handler.finalize(self.issuer, person(url, self.scene))
+        answer, self.session_token = person(url, self.scene)
+        session = self.handler.finalize(self.issuer, answer)
         assert "error" not in session, session
         self.state = session["state"]
         return session
