@@ -74,8 +74,7 @@ impl DetailType {
         if let Some(permission) = self.permission.clone().filter(Permission::is_wildcard) {
             return Err(Refusal::DetailWildcard { name: name(), permission });
         }
-        Schema::compile(&self.schema)
-            .map_err(|why| Refusal::DetailSchema { name: name(), why })?;
+        Schema::compile(&self.schema).map_err(|why| Refusal::DetailSchema { name: name(), why })?;
         self.subset.check().map_err(|why| Refusal::DetailSubset { name: name(), why })?;
         self.text.check().map_err(|why| Refusal::DetailText { name: name(), why })
     }

@@ -101,8 +101,21 @@ mod tests {
     fn what_cannot_be_matched_in_linear_time_or_reads_differently_is_refused() {
         let long = "a".repeat(LONGEST + 1);
         for pattern in [
-            "(?=a)", "(?!a)", "(?<=a)", r"(a)\1", r"\p{L}", "[[]", "[]a]", "[a&&b]", "[", "(", "a{1000000}",
-            "(?i)a", "((a{100}){100}){100}", r"\", &long,
+            "(?=a)",
+            "(?!a)",
+            "(?<=a)",
+            r"(a)\1",
+            r"\p{L}",
+            "[[]",
+            "[]a]",
+            "[a&&b]",
+            "[",
+            "(",
+            "a{1000000}",
+            "(?i)a",
+            "((a{100}){100}){100}",
+            r"\",
+            &long,
         ] {
             assert!(Pattern::compile(pattern).is_none(), "{pattern}");
         }

@@ -115,9 +115,7 @@ fn a_schema_admits_what_it_says() {
 
 #[test]
 fn a_schema_that_is_not_understood_is_refused() {
-    let nested = |levels: usize| {
-        (0..levels).fold(json!(true), |inner, _| json!({ "not": inner }))
-    };
+    let nested = |levels: usize| (0..levels).fold(json!(true), |inner, _| json!({ "not": inner }));
     assert!(Schema::compile(&nested(10)).is_ok());
     assert!(Schema::compile(&json!(true)).unwrap().admits(&json!(1)));
     assert!(!Schema::compile(&json!(false)).unwrap().admits(&json!(1)));
@@ -221,9 +219,8 @@ fn a_person_reads_all_of_it_in_both_languages() {
 
 #[test]
 fn a_rule_names_a_member_that_is_not_the_type() {
-    let rules = |path: &str| -> SubsetRules {
-        [(path.to_owned(), Shrinks::AtMost)].into_iter().collect()
-    };
+    let rules =
+        |path: &str| -> SubsetRules { [(path.to_owned(), Shrinks::AtMost)].into_iter().collect() };
     assert_eq!(rules("a.b").check(), Ok(()));
     for bad in ["type", "", "a.", ".a", "a..b"] {
         assert!(rules(bad).check().is_err(), "{bad}");
