@@ -5,9 +5,11 @@ use super::{
     account::Account,
     assurance::{Acr, Evidence, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
+    authorization_details::{Detail, Details},
     client::GrantType,
     epoch::is_first,
     requested_claims::RequestedClaims,
+    resource::DetailType,
     session::Session,
     token_family::TokenFamily,
 };
@@ -53,6 +55,9 @@ pub struct Grant {
     /// Claims that were granted one by one, beside those of the scopes.
     #[serde(default, skip_serializing_if = "RequestedClaims::is_empty")]
     pub claims: RequestedClaims,
+    /// What was granted beside the scopes (RFC 9396).
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    pub details: Details,
     /// When the person last proved who they are.
     pub authenticated_at: Timestamp,
     pub level: Level,
@@ -69,8 +74,17 @@ pub struct Limits {
     pub held: Option<Held>,
     /// Every scope of the API that the grant is for.
     pub offered: Vec<String>,
+    /// The types of details that the API has and the client may ask for, as far as they are needed.
+    pub types: Vec<DetailType>,
     /// What the organization requires of a person now, for grants that people give.
     pub required: Acr,
+}
+
+/// What is asked of an API.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    pub scopes: &'a Scopes,
+    pub details: &'a Details,
 }
 
 /// What roles confer in one organization.
@@ -86,8 +100,10 @@ impl Limits {
         &self,
         organization: Option<&str>,
         audience: &Audience,
-        scopes: &Scopes,
+        wish: Wish<'_>,
     ) -> Result<Granted, Widening> {
+        let Wish { scopes, details } = wish;
+        details.iter().try_for_each(|detail| self.judge(detail))?;
         let mut bounds = Vec::with_capacity(2);
         if let Some(scopes) = &self.ceiling {
             bounds.push(Bound::Registered(scopes));
@@ -107,8 +123,26 @@ impl Limits {
             audience: audience.clone(),
             offered: self.offered.clone(),
             scopes: scopes.clone(),
+            details: details.clone(),
         };
         narrow(asked, &bounds)
+    }
+
+    fn kind(&self, name: &str) -> Option<&DetailType> {
+        self.types.iter().find(|kind| kind.name == name)
+    }
+
+    /// Refuses a detail that its type does not admit, or that the person may not grant.
+    fn judge(&self, detail: &Detail) -> Result<(), Widening> {
+        let kind = self.kind(detail.kind()).filter(|kind| kind.admits(detail));
+        let kind = kind.ok_or(Widening::DetailsNotOffered)?;
+        let holds = |permission: &str| {
+            self.held.as_ref().is_some_and(|held| held.permissions.covers(permission))
+        };
+        match &kind.permission {
+            Some(permission) if !holds(permission.as_str()) => Err(Widening::DetailsNotConferred),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -123,14 +157,24 @@ impl Grant {
     }
 
     /// Passes on what is asked, or all of it, within everything that limits it now.
-    pub fn narrow(&self, asked: Option<&Scopes>, limits: &Limits) -> Result<Granted, Widening> {
+    pub fn narrow(
+        &self,
+        asked: Option<&Scopes>,
+        details: Option<&Details>,
+        limits: &Limits,
+    ) -> Result<Granted, Widening> {
         let scopes = asked.unwrap_or(&self.scopes);
+        let rules = |kind: &str| limits.kind(kind).map(|kind| &kind.subset);
+        if details.is_some_and(|part| !part.is_part_of(&self.details, rules)) {
+            return Err(Widening::DetailsBeyondGrant);
+        }
         // Not a bound among the others: a grant for an API that names no scope of it is measured by
         // roles and registration, as when it was given.
         if let Some(beyond) = scopes.iter().find(|scope| !self.scopes.contains(scope)) {
             return Err(Widening::BeyondGrant { scope: beyond.to_owned() });
         }
-        limits.narrow(self.organization(), &self.audience, scopes)
+        let wish = Wish { scopes, details: details.unwrap_or(&self.details) };
+        limits.narrow(self.organization(), &self.audience, wish)
     }
 
     /// Tells whether the person had proved as much as the organization requires now.

@@ -16,6 +16,7 @@ pub mod account;
 pub mod assurance;
 pub mod authority;
 pub mod authorization;
+pub mod authorization_details;
 pub mod client;
 pub mod client_assertion;
 pub mod consent;

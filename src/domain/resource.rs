@@ -9,10 +9,13 @@
 //! that across resources.
 
 use super::{
-    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp, authority::Permission,
+    Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
+    authority::Permission,
+    authorization_details::{BadRule, BadSchema, BadText, Detail, Schema, SubsetRules, Texts},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::Not;
 
 /// The space of names in which a scope has one owner.
 pub const SCOPE_OWNERS: &str = "scope";
@@ -40,7 +43,7 @@ pub struct Known {
 }
 
 /// A type of RFC 9396 that the API understands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailType {
     #[serde(rename = "type")]
     pub name: String,
@@ -48,6 +51,33 @@ pub struct DetailType {
     pub schema: Value,
     /// What a person must hold to grant it.
     pub permission: Option<Permission>,
+    /// It cannot be taken back: to grant it a person proves more.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub irreversible: bool,
+    /// How one contains another.
+    #[serde(default, skip_serializing_if = "SubsetRules::is_empty")]
+    pub subset: SubsetRules,
+    /// How it reads.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub text: Texts,
+}
+
+impl DetailType {
+    /// Tells whether a detail is one of this type.
+    pub fn admits(&self, detail: &Detail) -> bool {
+        // A schema that an older binary took may be one that is not understood: it admits nothing.
+        self.name == detail.kind() && Schema::compile(&self.schema).is_ok_and(|s| detail.fits(&s))
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let name = || self.name.clone();
+        if let Some(permission) = self.permission.clone().filter(Permission::is_wildcard) {
+            return Err(Refusal::DetailWildcard { name: name(), permission });
+        }
+        Schema::compile(&self.schema).map_err(|why| Refusal::DetailSchema { name: name(), why })?;
+        self.subset.check().map_err(|why| Refusal::DetailSubset { name: name(), why })?;
+        self.text.check().map_err(|why| Refusal::DetailText { name: name(), why })
+    }
 }
 
 /// What a provisioning file says; what is `None` stays as it is.
@@ -82,6 +112,12 @@ pub enum Refusal {
     Reserved(Permission),
     #[error("the type `{name}` needs one permission, and `{permission}` is a wildcard")]
     DetailWildcard { name: String, permission: Permission },
+    #[error("the schema of the type `{name}` cannot be used: {why}")]
+    DetailSchema { name: String, why: BadSchema },
+    #[error("the subset of the type `{name}` cannot be used: {why}")]
+    DetailSubset { name: String, why: BadRule },
+    #[error("the text of the type `{name}` cannot be used: {why}")]
+    DetailText { name: String, why: BadText },
 }
 
 /// RFC 8707 §2: an absolute URI without a fragment. Audiences are compared as strings, so that of
@@ -155,12 +191,7 @@ impl Draft {
                 return Err(Refusal::Reserved(scope.clone()));
             }
         }
-        for DetailType { name, permission, .. } in self.authorization_details.iter().flatten() {
-            if let Some(permission) = permission.clone().filter(Permission::is_wildcard) {
-                return Err(Refusal::DetailWildcard { name: name.clone(), permission });
-            }
-        }
-        Ok(())
+        self.authorization_details.iter().flatten().try_for_each(DetailType::check)
     }
 }
 
@@ -299,6 +330,9 @@ mod tests {
             name: "payment".to_owned(),
             schema: Value::Bool(true),
             permission: Some(Permission::parse(permission).unwrap()),
+            irreversible: false,
+            subset: SubsetRules::default(),
+            text: Texts::default(),
         };
         let draft = |permission| Draft {
             authorization_details: Some(vec![detail(permission)]),

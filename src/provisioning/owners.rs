@@ -22,6 +22,8 @@ pub(super) struct Owners<'a> {
     store: &'a Store,
     /// The scopes that the file itself gives to a resource.
     given: HashSet<&'a str>,
+    /// The types of details that it gives to one.
+    given_types: HashSet<&'a str>,
     /// Others that were looked up, and whether a resource has them after this file.
     looked_up: HashMap<String, bool>,
 }
@@ -29,7 +31,26 @@ pub(super) struct Owners<'a> {
 impl<'a> Owners<'a> {
     pub(super) fn new(store: &'a Store, file: &'a File) -> Self {
         let scopes = file.resources.iter().flat_map(|declared| &declared.draft.scopes).flatten();
-        Self { store, given: scopes.map(Permission::as_str).collect(), looked_up: HashMap::new() }
+        let given = scopes.map(Permission::as_str).collect();
+        let drafts = file.resources.iter().map(|declared| &declared.draft);
+        let types = drafts.flat_map(|draft| draft.authorization_details.iter().flatten());
+        let given_types = types.map(|kind| kind.name.as_str()).collect();
+        Self { store, given, given_types, looked_up: HashMap::new() }
+    }
+
+    /// Tells whether some resource has the type of details, once this file is applied.
+    pub(super) async fn has_type(
+        &self,
+        kind: &str,
+        multi_commit: &mut MultiCommit,
+    ) -> Result<bool, ApplyError> {
+        if self.given_types.contains(kind) {
+            return Ok(true);
+        }
+        match self.store.find(DETAIL_OWNERS, kind).await? {
+            None => Ok(false),
+            Some((_, owner)) => holds(multi_commit, &owner, &Name::new(DETAIL_OWNERS, kind)).await,
+        }
     }
 
     /// Tells whether some resource owns the scope, once this file is applied.

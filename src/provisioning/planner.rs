@@ -34,6 +34,9 @@ use std::collections::{HashMap, HashSet};
 /// How much of what a machine says is repeated: it may quote the file.
 const LONGEST_TEXT: usize = 500;
 
+/// The member of a client that names the types of details it may ask for.
+const TYPES: &str = "authorization_details_types";
+
 /// A file that can be applied, once the accounts it creates have what they begin with.
 pub(super) struct Planned<'a> {
     pub(super) plan: Plan,
@@ -178,6 +181,13 @@ impl<'a, 'b> Planner<'a, 'b> {
             if !self.owners.has_owner(scope, &mut self.multi_commit).await? {
                 let text = format!("`scope` contains `{}`, which no resource owns", excerpt(scope));
                 self.complain::<Client>(id, [(lines.of_field("scope"), text)]);
+            }
+        }
+        let types = draft.metadata.get(TYPES).and_then(Value::as_array);
+        for kind in types.into_iter().flatten().filter_map(Value::as_str) {
+            if !self.owners.has_type(kind, &mut self.multi_commit).await? {
+                let text = format!("`{TYPES}` contains `{}`, which no resource has", excerpt(kind));
+                self.complain::<Client>(id, [(lines.of_field(TYPES), text)]);
             }
         }
         // What it could introspect before is not asked for again.

@@ -8,6 +8,7 @@ use crate::{
     config::{Located, Section},
     domain::{
         authority::Permission,
+        authorization_details::{Shrinks, SubsetRules, Texts},
         resource::{DetailType, Draft, Refusal},
     },
 };
@@ -49,11 +50,14 @@ fn detail(section: Section, resource: &mut Table<'_>) -> Option<DetailType> {
     let name = table.name("type");
     let schema = schema(&mut table);
     let permission = permission(&mut table);
+    let irreversible = table.flag("irreversible").unwrap_or_default();
+    let subset = subset(&mut table);
+    let text = texts(&mut table);
     let line = table.finish().of_field("type");
     let name = name?;
     resource.reading.once("type of authorization_details", &name, line);
     resource.note_member(DETAILS, &name, line);
-    Some(DetailType { name, schema: schema?, permission })
+    Some(DetailType { name, schema: schema?, permission, irreversible, subset, text })
 }
 
 /// A JSON Schema is an object, or says yes or no to everything.
@@ -78,6 +82,39 @@ fn permission(table: &mut Table<'_>) -> Option<Permission> {
     }
 }
 
+/// Takes how members may shrink; those inside others are tables inside tables.
+fn subset(table: &mut Table<'_>) -> SubsetRules {
+    let Some(Located { value, line }) = table.json("subset") else { return SubsetRules::default() };
+    let mut rules = Vec::new();
+    if flatten("", &value, &mut rules).is_none() {
+        let wrong = "must be a table in which each member is `at_most` or `subset`";
+        table.complain_of("subset", line, wrong);
+    }
+    rules.into_iter().collect()
+}
+
+fn flatten(path: &str, value: &Value, rules: &mut Vec<(String, Shrinks)>) -> Option<()> {
+    let Value::Object(members) = value else {
+        let rule = value.as_str().filter(|_| !path.is_empty()).and_then(Shrinks::by_name)?;
+        rules.push((path.to_owned(), rule));
+        return Some(());
+    };
+    for (name, value) in members {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        flatten(&path, value, rules)?;
+    }
+    Some(())
+}
+
+fn texts(table: &mut Table<'_>) -> Texts {
+    let Some(section) = table.table("text") else { return Texts::default() };
+    let mut texts = Table::new("resource.authorization_details.text", section, table.reading);
+    let mut text = |key| texts.text(key).map(|text| text.value);
+    let read = Texts { en: text("en"), pt: text("pt") };
+    texts.finish();
+    read
+}
+
 /// What was refused in words, with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
     let line = match refusal {
@@ -85,7 +122,10 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
         Refusal::Wildcard(scope) | Refusal::Reserved(scope) => {
             lines.of_member(SCOPES, scope.as_str())
         }
-        Refusal::DetailWildcard { name, .. } => lines.of_member(DETAILS, name),
+        Refusal::DetailWildcard { name, .. }
+        | Refusal::DetailSchema { name, .. }
+        | Refusal::DetailSubset { name, .. }
+        | Refusal::DetailText { name, .. } => lines.of_member(DETAILS, name),
     };
     (line, refusal.to_string())
 }

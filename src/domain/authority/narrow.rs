@@ -1,6 +1,7 @@
 //! The one function through which authority is passed on.
 
 use super::{Audience, OIDC_SCOPES, Permissions, Scopes};
+use crate::domain::authorization_details::Details;
 
 /// What a caller asks for, all of it or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Asked {
     /// Every scope of the API it is for; needed only where none of them is asked for.
     pub offered: Vec<String>,
     pub scopes: Scopes,
+    /// What is asked beside the scopes, judged by its types already.
+    pub details: Details,
 }
 
 /// Something that limits the asker; all of them must cover all that is asked.
@@ -32,6 +35,7 @@ pub struct Granted {
     organization: Option<String>,
     audience: Audience,
     scopes: Scopes,
+    details: Details,
 }
 
 impl Granted {
@@ -45,6 +49,10 @@ impl Granted {
 
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
+    }
+
+    pub fn details(&self) -> &Details {
+        &self.details
     }
 }
 
@@ -67,6 +75,12 @@ pub enum Widening {
     OtherOrganization,
     #[error("nothing that this API offers is held")]
     OutOfReach,
+    #[error("a detail is more than was granted")]
+    DetailsBeyondGrant,
+    #[error("a type of details is not one of this API, or does not admit what is asked")]
+    DetailsNotOffered,
+    #[error("no role held in the organization lets a person grant a detail")]
+    DetailsNotConferred,
 }
 
 impl Widening {
@@ -79,7 +93,11 @@ impl Widening {
             | Self::NotConferred { scope }
             | Self::NeedsMembership { scope }
             | Self::NeedsPerson { scope } => Some(scope),
-            Self::OtherOrganization | Self::OutOfReach => None,
+            Self::OtherOrganization
+            | Self::OutOfReach
+            | Self::DetailsBeyondGrant
+            | Self::DetailsNotOffered
+            | Self::DetailsNotConferred => None,
         }
     }
 }
@@ -99,12 +117,14 @@ pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
     }
     // To be let in at all one must be allowed something there, though one asks for nothing by name.
     let held = |scope: &String| bounds.iter().all(|bound| bound.admits(scope).is_ok());
-    let unnamed = asked.audience != Audience::Issuer && asked.scopes.of_apis().next().is_none();
+    // A type of details says itself what must be held.
+    let nothing_named = asked.scopes.of_apis().next().is_none() && asked.details.is_empty();
+    let unnamed = asked.audience != Audience::Issuer && nothing_named;
     if unnamed && !(rooted && asked.offered.iter().any(held)) {
         return Err(Widening::OutOfReach);
     }
-    let Asked { organization, audience, scopes, .. } = asked;
-    Ok(Granted { organization, audience, scopes })
+    let Asked { organization, audience, scopes, details, .. } = asked;
+    Ok(Granted { organization, audience, scopes, details })
 }
 
 impl Bound<'_> {

@@ -5,8 +5,10 @@ use crate::domain::{
     Requirement,
     assurance::Acr,
     authority::{Permissions, Scopes},
+    authorization_details::{Detail, Rendered},
     consent::Terms,
     grant::Held,
+    resource::DetailType,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,9 @@ pub struct AuthorizationFacts {
     pub resource: Option<ResourceChoice>,
     /// Every scope of that API.
     pub offered: Vec<String>,
+    /// The types of the details that are asked for, as far as the API has them and the client may ask
+    /// for them.
+    pub types: Vec<DetailType>,
     /// The person's memberships that are enabled.
     pub memberships: Vec<MembershipChoice>,
     /// For the organization that will be spoken for, as far as it is settled.
@@ -80,6 +85,16 @@ pub struct ConsentQuestion {
     /// The claims that the client would learn beside those of the scopes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
+    /// The details that tokens would carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<ShownDetail>,
+}
+
+/// A detail, and how it reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownDetail {
+    pub detail: Detail,
+    pub text: Rendered,
 }
 
 /// When a person is asked whether a client may act for them.
@@ -98,6 +113,8 @@ impl ConsentRule {
         match self {
             Self::FirstParty => false,
             Self::Remembered(None) | Self::Always => true,
+            // What was asked for in detail once is not consented to for ever.
+            Self::Remembered(Some(_)) if !wanted.details.is_empty() => true,
             Self::Remembered(Some(given)) => !given.cover(&wanted.to_consent()),
         }
     }
@@ -138,7 +155,13 @@ impl AuthorizationFacts {
             resource: self.resource.clone(),
             roles: roles.unwrap_or_default(),
             claims: wanted.claims.beyond(&wanted.scopes),
+            details: wanted.details.iter().filter_map(|detail| self.shown(detail)).collect(),
         }
+    }
+
+    fn shown(&self, detail: &Detail) -> Option<ShownDetail> {
+        let kind = self.types.iter().find(|kind| kind.name == detail.kind())?;
+        Some(ShownDetail { detail: detail.clone(), text: kind.text.render(detail) })
     }
 
     /// The organization asked for; else the only one; else the person chooses; or there is none.

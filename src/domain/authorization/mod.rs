@@ -7,7 +7,8 @@
 //!
 //! 1. the one organization: the one asked for, else the only one, else the person chooses;
 //! 2. authority: what is asked is within the registration and what the person's roles confer there;
-//! 3. assurance: the person has proved as much as the organization requires;
+//! 3. assurance: the person has proved as much as the organization requires, and aal2 where a detail
+//!    is irreversible;
 //! 4. consent: given before or now, unless the client is first party;
 //! 5. then there is a grant.
 
@@ -16,7 +17,7 @@ mod request;
 
 pub use facts::{
     AuthorizationFacts, Choice, ConsentQuestion, ConsentRule, MembershipChoice, ResourceChoice,
-    choices,
+    ShownDetail, choices,
 };
 pub use request::{Prompt, ReplyTo, Request, RequestedGrant, ResponseMode};
 
@@ -24,7 +25,7 @@ use super::{
     Requirement, Timestamp,
     assurance::Acr,
     authority::Widening,
-    grant::{Grant, Limits, MembershipRef, Person},
+    grant::{Grant, Limits, MembershipRef, Person, Wish},
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,10 @@ pub enum Denial {
     ConsentRefused,
     /// More is asked than is held; the scope that is too much, if it is one.
     TooMuch { scope: Option<String> },
+    /// A detail is asked for that the person may not grant there.
+    DetailsNotHeld,
+    /// A detail is asked for that the API does not take from this client, or not any more.
+    DetailsNotOffered,
     /// Too many wrong credentials.
     TooManyAttempts,
     /// Another person signed in than the client asked for.
@@ -119,15 +124,22 @@ impl RequestedGrant {
             ceiling: facts.ceiling.clone(),
             held: membership.map(MembershipChoice::held),
             offered: facts.offered.clone(),
+            types: facts.types.clone(),
             required: Acr::default(),
         };
         let organization = membership.map(|one| one.organization.as_str());
-        if let Err(widening) = limits.narrow(organization, &self.audience, &self.scopes) {
+        let wish = Wish { scopes: &self.scopes, details: &self.details };
+        if let Err(widening) = limits.narrow(organization, &self.audience, wish) {
             return Settled::Denied(denial(&widening));
         }
         let required = membership.map(|one| one.required).unwrap_or_default();
         if !required.is_least() && !required.is_met_by(&person.evidence, now) {
             return Settled::ProveMore(required);
+        }
+        // Of first-party clients too: what cannot be taken back is granted by a person we are sure of.
+        let irreversible = facts.types.iter().any(|kind| kind.irreversible);
+        if irreversible && !Acr::Aal2.is_met_by(&person.evidence, now) {
+            return Settled::ProveMore(Acr::Aal2);
         }
         if let Some(unmet) = self.unmet(person, now) {
             return Settled::ProveMore(unmet);
@@ -156,6 +168,7 @@ impl RequestedGrant {
             audience: self.audience.clone(),
             scopes: self.scopes.clone(),
             claims: self.claims.clone(),
+            details: self.details.clone(),
             authenticated_at,
             level,
             methods: person.evidence.methods(),
@@ -169,6 +182,8 @@ impl RequestedGrant {
 fn denial(widening: &Widening) -> Denial {
     match widening {
         Widening::OtherOrganization => Denial::NotAMember,
+        Widening::DetailsNotConferred => Denial::DetailsNotHeld,
+        Widening::DetailsNotOffered | Widening::DetailsBeyondGrant => Denial::DetailsNotOffered,
         other => Denial::TooMuch { scope: other.scope().map(str::to_owned) },
     }
 }

@@ -4,6 +4,7 @@ use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
+    authorization_details::Details,
     consent::Given,
     grant::Person,
     pushed_request::Pushed,
@@ -64,6 +65,9 @@ pub struct RequestedGrant {
     /// Claims that were asked for one by one.
     #[serde(rename = "k", default, skip_serializing_if = "RequestedClaims::is_empty")]
     pub claims: RequestedClaims,
+    /// What is asked for beside the scopes (RFC 9396).
+    #[serde(rename = "t", default, skip_serializing_if = "Details::is_empty")]
+    pub details: Details,
 }
 
 /// Where the answer to a request goes, and how.

@@ -3,8 +3,10 @@ use crate::domain::{
     Timestamp,
     assurance::{Evidence, Worth},
     authority::{Audience, Permission, Scopes},
+    authorization_details::{Details, SubsetRules, Texts},
     consent::Terms,
     requested_claims::RequestedClaims,
+    resource::DetailType,
 };
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ fn request(scope: &str) -> RequestedGrant {
         acr_values: Vec::new(),
         acr_is_essential: false,
         claims: RequestedClaims::default(),
+        details: Details::default(),
     }
 }
 
@@ -51,6 +54,7 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
         ceiling: None,
         resource,
         offered,
+        types: Vec::new(),
         memberships,
         consent,
         hears_of_logout,
@@ -268,4 +272,79 @@ fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked(
     }
     let settled = settle(&asked, &strict(Acr::Aal1), acme);
     assert_eq!(organization(settled).as_deref(), Some("acme"));
+}
+
+/// A payment that a holder of the permission may grant.
+fn payment(permission: Option<&str>, irreversible: bool) -> DetailType {
+    DetailType {
+        name: "payment".to_owned(),
+        schema: serde_json::json!({ "required": ["amount"] }),
+        permission: permission.map(|text| Permission::parse(text).unwrap()),
+        irreversible,
+        subset: SubsetRules::default(),
+        text: Texts { en: Some("Pay {amount}".to_owned()), pt: None },
+    }
+}
+
+fn in_detail(text: &str) -> RequestedGrant {
+    let details = Details::parse(text).unwrap();
+    let audience = Audience::Resource("api".to_owned());
+    RequestedGrant { audience, details, ..request("openid") }
+}
+
+#[test]
+fn details_are_granted_by_those_who_hold_what_their_type_demands() {
+    let acme = |kind| AuthorizationFacts { types: vec![kind], ..facts(vec![member("acme", true)]) };
+    let asked = in_detail("[{\"type\":\"payment\",\"amount\":1}]");
+    let settled = settle(&asked, &acme(payment(Some("invoices:read"), false)), Said::default());
+    let Settled::Granted { grant, .. } = settled else { panic!("{settled:?}") };
+    assert_eq!(grant.details, asked.details);
+    let lacking = acme(payment(Some("invoices:write"), false));
+    let denied = settle(&asked, &lacking, Said::default());
+    assert_eq!(denied, Settled::Denied(Denial::DetailsNotHeld));
+    let nowhere = AuthorizationFacts { memberships: vec![], ..lacking };
+    let denied = settle(&asked, &nowhere, Said::default());
+    assert_eq!(denied, Settled::Denied(Denial::DetailsNotHeld));
+    // The type is gone, or admits something else now.
+    let gone = facts(vec![member("acme", true)]);
+    let bad = in_detail("[{\"type\":\"payment\"}]");
+    for (asked, facts) in [(&asked, gone), (&bad, acme(payment(None, false)))] {
+        let denied = settle(asked, &facts, Said::default());
+        assert_eq!(denied, Settled::Denied(Denial::DetailsNotOffered));
+    }
+    // Without a demand of its type a person grants it who holds nothing there.
+    let free = AuthorizationFacts { types: vec![payment(None, false)], ..facts(vec![]) };
+    let settled = settle(&asked, &free, Said::default());
+    assert!(matches!(settled, Settled::Granted { .. }), "{settled:?}");
+}
+
+#[test]
+fn details_are_consented_to_each_time_and_irreversible_ones_by_two_factors() {
+    let asked = in_detail("[{\"type\":\"payment\",\"amount\":1}]");
+    let with = |consent, irreversible| {
+        let types = vec![payment(None, irreversible)];
+        AuthorizationFacts { types, consent, ..facts(vec![]) }
+    };
+    let terms = Terms {
+        scopes: Scopes::parse("openid").unwrap(),
+        audiences: vec![asked.audience.clone()],
+        claims: vec![],
+    };
+    let given = ConsentRule::Remembered(Some(terms));
+    let settled = settle(&asked, &with(given.clone(), false), Said::default());
+    let Settled::AskConsent(question) = settled else { panic!("{settled:?}") };
+    assert_eq!(question.details[0].text.en, "Pay 1");
+    assert_eq!(question.details[0].text.pt, "payment: amount 1");
+    let allowed = Said { organization: None, allowed: Allowed::For(None) };
+    let settled = settle(&asked, &with(given.clone(), false), allowed);
+    assert!(matches!(settled, Settled::Granted { .. }), "{settled:?}");
+    for (rule, said) in [(ConsentRule::FirstParty, Said::default()), (given, allowed)] {
+        let facts = with(rule, true);
+        assert_eq!(settle(&asked, &facts, said), Settled::ProveMore(Acr::Aal2));
+        let passkey = Evidence::of(Worth::ATTESTED_PASSKEY.given(NOW));
+        let person = Person { evidence: passkey, ..person() };
+        let subject = Subject { person: &person, session: "session", now: NOW };
+        let settled = asked.settle(subject, &facts, said);
+        assert!(matches!(settled, Settled::Granted { .. }), "{settled:?}");
+    }
 }

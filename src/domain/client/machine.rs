@@ -172,6 +172,12 @@ impl KnownClient {
         Some(Scopes::parse(registered).unwrap_or_default())
     }
 
+    /// Tells whether it may ask for details of this type: of any, unless its registration names some.
+    pub fn may_ask_in_detail(&self, kind: &str) -> bool {
+        let types = &self.metadata.authorization_details_types;
+        types.is_empty() || types.iter().any(|one| one == kind)
+    }
+
     /// Checks what only the whole can tell; roles that were `held` before are not asked for again,
     /// for its organization may have dropped one since.
     pub(super) fn check(

@@ -3,6 +3,7 @@ use crate::domain::{
     assurance::{Level, Method},
     authority::{Audience, Scopes},
     authorization::Prompt,
+    authorization_details::Details,
     requested_claims::RequestedClaims,
 };
 use std::time::Duration;
@@ -26,6 +27,7 @@ fn request() -> DeviceRequest {
             hint: None,
             acr_values: Vec::new(),
             acr_is_essential: false,
+            details: Details::default(),
             claims: RequestedClaims::default(),
         },
         from: Device::default(),
@@ -46,6 +48,7 @@ fn grant(client_id: &str) -> Grant {
         membership: None,
         audience: Audience::Issuer,
         scopes: Scopes::parse("openid").unwrap(),
+        details: Details::default(),
         claims: RequestedClaims::default(),
         authenticated_at: NOW,
         level: Level::Aal1,

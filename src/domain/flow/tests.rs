@@ -8,6 +8,7 @@ use crate::domain::{
         AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, ReplyTo, Request,
         RequestedGrant, ResponseMode,
     },
+    authorization_details::Details,
     requested_claims::RequestedClaims,
     session::Session,
 };
@@ -29,6 +30,7 @@ fn request() -> Request {
             acr_values: Vec::new(),
             acr_is_essential: false,
             claims: RequestedClaims::default(),
+            details: Details::default(),
         },
         reply_to: ReplyTo {
             redirect_uri: "https://app.example/cb".to_owned(),
@@ -102,6 +104,7 @@ fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
         ceiling,
         resource,
         offered,
+        types: Vec::new(),
         memberships,
         consent,
         hears_of_logout,

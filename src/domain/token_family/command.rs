@@ -4,6 +4,7 @@ use super::{Alive, Pending, RefreshToken};
 use crate::domain::{
     Fingerprint, Requirement, Timestamp,
     authority::{Audience, Scopes},
+    authorization_details::Details,
     grant::{Grant, Limits},
     pushed_request::Pushed,
 };
@@ -87,11 +88,13 @@ pub struct Issuing {
     pub lifetimes: Lifetimes,
 }
 
-/// What a client asks of its grant: it may ask for fewer scopes, and change nothing else.
+/// What a client asks of its grant: it may ask for fewer scopes and details, and change nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narrowing {
     /// Fewer than were granted, if the client says so (RFC 6749 §6).
     pub scopes: Option<Scopes>,
+    /// Less than was granted, if the client says so (RFC 9396 §6).
+    pub details: Option<Details>,
     /// The one recipient (RFC 8707 §2.2).
     pub audience: Option<Audience>,
     /// The slug of the organization.
@@ -104,6 +107,7 @@ pub struct Narrowing {
 pub enum Malformed {
     Scope,
     Target,
+    Details,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

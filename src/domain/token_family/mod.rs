@@ -256,6 +256,9 @@ impl Grant {
         let record = Record::new(event)
             .with("client_id", self.client_id.as_str())
             .with("account", self.account.as_str());
+        let kinds = self.details.kinds().join(" ");
+        let record =
+            if kinds.is_empty() { record } else { record.with("authorization_details", kinds) };
         match self.organization() {
             Some(slug) => record.in_organization(slug),
             None => record,
@@ -276,10 +279,11 @@ impl Grant {
 
     /// Grants what is asked of it, if that is a part of it and still covered.
     fn pass_on(&self, issuing: &Issuing) -> Result<Granted, Refusal> {
-        let Narrowing { scopes, audience, organization, malformed } = &issuing.narrowing;
+        let Narrowing { scopes, details, audience, organization, malformed } = &issuing.narrowing;
         match malformed {
             Some(Malformed::Scope) => return Err(Refusal::MalformedScope),
             Some(Malformed::Target) => return Err(Refusal::OtherAudience),
+            Some(Malformed::Details) => return Err(Refusal::MalformedDetails),
             None => {}
         }
         if audience.as_ref().is_some_and(|audience| *audience != self.audience) {
@@ -292,7 +296,7 @@ impl Grant {
         if !self.is_sure_enough(&issuing.limits) {
             return Err(Refusal::NotSureEnough);
         }
-        Ok(self.narrow(scopes.as_ref(), &issuing.limits)?)
+        Ok(self.narrow(scopes.as_ref(), details.as_ref(), &issuing.limits)?)
     }
 
     fn end(&self, why: End, refusal: Refusal) -> Decision<TokenFamily> {

@@ -71,6 +71,8 @@ pub enum Refusal {
     NotSureEnough,
     #[error("a scope is malformed")]
     MalformedScope,
+    #[error("the details are malformed")]
+    MalformedDetails,
     #[error(transparent)]
     Widening(#[from] Widening),
 }

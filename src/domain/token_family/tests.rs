@@ -4,6 +4,7 @@ use crate::domain::{
     account::Account,
     assurance::{Acr, Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},
+    authorization_details::Details,
     grant::{Held, Limits, MembershipRef},
     requested_claims::RequestedClaims,
     session::Session,
@@ -35,6 +36,7 @@ fn grant(scope: &str) -> Grant {
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: scopes(scope),
         claims: RequestedClaims::default(),
+        details: Details::default(),
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],
@@ -49,6 +51,7 @@ fn limits(permissions: &[&str]) -> Limits {
         ceiling: None,
         held: Some(Held { organization: "acme".to_owned(), permissions }),
         offered: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
+        types: Vec::new(),
         required: Acr::Aal1,
     }
 }

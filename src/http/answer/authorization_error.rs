@@ -65,6 +65,13 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         Denial::NotSureEnough => {
             (Code::AccessDenied, "more is required than the account of the person can prove")
         }
+        Denial::DetailsNotHeld => {
+            (Code::AccessDenied, "the person may not grant these authorization_details there")
+        }
+        Denial::DetailsNotOffered => (
+            Code::InvalidAuthorizationDetails,
+            "the authorization_details are not taken from this client, or not any more",
+        ),
         Denial::TooMuch { scope: Some(_) } => {
             (Code::InvalidScope, "a scope is more than the person or the client holds there")
         }

@@ -15,6 +15,8 @@ pub enum Code {
     InvalidScope,
     // RFC 8707 §2
     InvalidTarget,
+    // RFC 9396 §5
+    InvalidAuthorizationDetails,
     // RFC 6749 §4.1.2.1
     AccessDenied,
     UnsupportedResponseType,
@@ -46,7 +48,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -54,6 +56,7 @@ impl Code {
         Self::UnsupportedGrantType,
         Self::InvalidScope,
         Self::InvalidTarget,
+        Self::InvalidAuthorizationDetails,
         Self::AccessDenied,
         Self::UnsupportedResponseType,
         Self::TemporarilyUnavailable,
@@ -86,6 +89,7 @@ impl Code {
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::InvalidScope => "invalid_scope",
             Self::InvalidTarget => "invalid_target",
+            Self::InvalidAuthorizationDetails => "invalid_authorization_details",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedResponseType => "unsupported_response_type",
             Self::TemporarilyUnavailable => "temporarily_unavailable",

@@ -62,6 +62,7 @@ impl FactsReader<'_> {
                 name: known.name.clone(),
             }),
             offered: target::offered(resource.as_deref()),
+            types: target::types(known, self.client, &self.wanted.details),
             memberships: self.memberships().await?,
             consent: ConsentRule::FirstParty,
             hears_of_logout: self.client.hears_of_logout(),

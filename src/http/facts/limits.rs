@@ -31,8 +31,11 @@ pub async fn gather(
 ) -> Result<Limited, HydrateError> {
     let resource = target::resource(app, &grant.audience, anew).await?;
     let offered = target::offered(resource.as_deref());
+    let known = resource.as_ref().and_then(|seen| seen.machine.known());
+    let types = target::types(known, client, &grant.details);
+    let (ceiling, required) = (client.ceiling(), Acr::Aal1);
     let mut limited = Limited {
-        limits: Limits { ceiling: client.ceiling(), held: None, offered, required: Acr::Aal1 },
+        limits: Limits { ceiling, held: None, offered, types, required },
         roles: Vec::new(),
         requirements: Vec::new(),
     };

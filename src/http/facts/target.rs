@@ -8,7 +8,9 @@ use crate::{
     actors::{HydrateError, Hydrated},
     domain::{
         authority::{self, Audience, OwnedScope, Permission, Scopes, WrongTarget},
-        resource::{self, LONGEST_IDENTIFIER, Resource},
+        authorization_details::Details,
+        client::KnownClient,
+        resource::{self, DetailType, LONGEST_IDENTIFIER, Resource},
     },
 };
 use std::sync::Arc;
@@ -17,6 +19,8 @@ use std::sync::Arc;
 pub struct Target {
     pub audience: Audience,
     resource: Option<Arc<Hydrated<Resource>>>,
+    /// The types of the details that were asked for.
+    pub types: Vec<DetailType>,
 }
 
 impl Target {
@@ -42,16 +46,37 @@ pub fn offered(resource: Option<&Hydrated<Resource>>) -> Vec<String> {
     known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
 }
 
+/// Lists the types of these details, as far as the API has them and the client may ask for them.
+pub fn types(
+    resource: Option<&resource::Known>,
+    client: &KnownClient,
+    details: &Details,
+) -> Vec<DetailType> {
+    let kinds = details.kinds();
+    let wanted =
+        |kind: &&DetailType| kinds.contains(&&*kind.name) && client.may_ask_in_detail(&kind.name);
+    let all = resource.iter().flat_map(|known| &known.authorization_details);
+    all.filter(wanted).cloned().collect()
+}
+
 pub fn scopes_of(resource: &resource::Known) -> impl Iterator<Item = &str> {
     resource.scopes.iter().map(Permission::as_str)
 }
 
-/// Finds the one recipient of a token with these scopes.
+/// What is asked of an API, and by whom.
+pub struct Sought<'a> {
+    pub client: &'a KnownClient,
+    pub scopes: &'a Scopes,
+    pub details: &'a Details,
+}
+
+/// Finds the one recipient of a token with these scopes and details.
 pub async fn find(
     app: &App,
     resource: Option<&str>,
-    scopes: &Scopes,
+    sought: Sought<'_>,
 ) -> Result<Target, OAuthError> {
+    let Sought { client, scopes, details } = sought;
     let asked = match resource {
         None => None,
         Some(identifier) => Some(look(app, identifier).await?),
@@ -63,6 +88,10 @@ pub async fn find(
             break;
         }
     }
+    for kind in details.kinds() {
+        let owner = owner_of_type(app, kind).await?;
+        owners.push((kind, Some(owner.ok_or(UNKNOWN_TYPE)?)));
+    }
     let owned: Vec<OwnedScope<'_>> =
         owners.iter().map(|(scope, owner)| OwnedScope { scope, owner: owner.as_deref() }).collect();
     let audience = authority::audience(resource, &owned).map_err(|why| match why {
@@ -70,14 +99,28 @@ pub async fn find(
             OAuthError::new(Code::InvalidScope, "a scope is not known")
         }
         WrongTarget::SeveralResources => {
-            OAuthError::new(Code::InvalidTarget, "the scopes belong to more than one resource")
+            OAuthError::new(Code::InvalidTarget, "what is asked for belongs to several resources")
         }
         WrongTarget::ForeignScope { .. } => {
-            OAuthError::new(Code::InvalidTarget, "a scope does not belong to the resource")
+            OAuthError::new(Code::InvalidTarget, "something else than the resource is asked for")
         }
     })?;
-    Ok(Target { audience, resource: asked })
+    let mut types = Vec::new();
+    if !details.is_empty() {
+        let found = self::resource(app, &audience, false).await?;
+        let known = found.as_ref().and_then(|seen| seen.machine.known());
+        types = self::types(known, client, details);
+    }
+    Ok(Target { audience, resource: asked, types })
 }
+
+/// Bytes; no type has a longer name.
+const LONGEST_TYPE: usize = 800;
+
+const UNKNOWN_TYPE: OAuthError = OAuthError::new(
+    Code::InvalidAuthorizationDetails,
+    "a type of authorization_details is not known",
+);
 
 /// Returns the API that has the scope.
 pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
@@ -86,6 +129,15 @@ pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateEr
         // What no API could own is not worth a look.
         _ => Ok(None),
     }
+}
+
+/// Returns the API that has the type of `authorization_details`.
+pub async fn owner_of_type(app: &App, kind: &str) -> Result<Option<Arc<str>>, HydrateError> {
+    // What no API could have declared is not worth a look.
+    if kind.len() > LONGEST_TYPE {
+        return Ok(None);
+    }
+    app.detail_owners.look(kind).await
 }
 
 async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OAuthError> {

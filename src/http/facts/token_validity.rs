@@ -14,11 +14,12 @@ use crate::{
         account::{self, Account},
         assurance::Acr,
         authority::{Asked, Audience, Scopes},
+        authorization_details::Details,
         client::{Client, GrantType, KnownClient},
-        grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits},
+        grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits, Wish},
         membership::{self, Membership},
         organization::{self, Organization},
-        resource::Resource,
+        resource::{DetailType, Resource},
         session::Session,
         token_family::TokenFamily,
     },
@@ -39,6 +40,7 @@ struct Basis<'a> {
     /// What the claim `aud` says.
     audience: &'a str,
     scopes: Scopes,
+    details: &'a Details,
     organization: Option<&'a str>,
     roles: Vec<&'a str>,
     /// Of the organization, and of the membership where a person speaks for it.
@@ -90,6 +92,7 @@ pub async fn of_token(
         client_id: &claims.client_id,
         audience: &claims.aud,
         scopes,
+        details: &claims.authorization_details,
         organization: claims.org.as_deref(),
         roles: claims.roles().collect(),
         epoch: claims.epoch,
@@ -117,6 +120,7 @@ pub async fn of_grant(
         client_id: &grant.client_id,
         audience: grant.audience.claim(&app.issuer),
         scopes: grant.scopes.clone(),
+        details: &grant.details,
         organization: grant.organization(),
         roles: Vec::new(),
         epoch: grant.membership.as_ref().map_or(0, |one| one.epoch),
@@ -184,23 +188,25 @@ impl Read<'_> {
             }
         };
         let home = home.as_ref().and_then(|home| home.machine.known());
-        let (audience, offered) = if basis.audience == app.issuer {
-            (Audience::Issuer, Vec::new())
+        let (audience, offered, types) = if basis.audience == app.issuer {
+            (Audience::Issuer, Vec::new(), Vec::new())
         } else {
             let version = self.version(Resource::KIND, basis.audience);
             let resource = app.resources.at_version(basis.audience, version).await?;
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();
-            (Audience::Resource(basis.audience.to_owned()), offered)
+            let types = target::types(Some(known), client, basis.details);
+            (Audience::Resource(basis.audience.to_owned()), offered, types)
         };
         let organization = basis.organization.map(str::to_owned);
-        let asked = Asked { organization, audience, offered, scopes: basis.scopes.clone() };
+        let (scopes, details) = (basis.scopes.clone(), basis.details.clone());
+        let asked = Asked { organization, audience, offered, scopes, details };
         match &basis.person {
             None => {
                 let good = self.client_holds(client, home, asked);
                 Ok(good.then_some(Good { account: None }))
             }
-            Some(person) => self.person_holds(person, client, home, asked).await,
+            Some(person) => self.person_holds(person, client, home, (asked, types)).await,
         }
     }
 
@@ -227,7 +233,7 @@ impl Read<'_> {
         person: &PersonBasis<'_>,
         client: &KnownClient,
         home: Option<&organization::Known>,
-        asked: Asked,
+        (asked, types): (Asked, Vec<DetailType>),
     ) -> Result<Option<Good>, OAuthError> {
         let Self { app, basis, .. } = *self;
         let member = match person.membership {
@@ -257,9 +263,10 @@ impl Read<'_> {
         };
         // What an organization requires acts on grants and refreshes: a token lives for minutes.
         let (ceiling, required) = (client.ceiling(), Acr::default());
-        let limits = Limits { ceiling, held, offered: asked.offered, required };
+        let limits = Limits { ceiling, held, offered: asked.offered, types, required };
         let organization = asked.organization.as_deref();
-        let narrowed = limits.narrow(organization, &asked.audience, &asked.scopes);
+        let wish = Wish { scopes: &asked.scopes, details: &asked.details };
+        let narrowed = limits.narrow(organization, &asked.audience, wish);
         let may_hold = GRANTS_OF_PEOPLE.into_iter().any(|grant| client.may_use(grant));
         if narrowed.is_err() || !may_hold {
             return Ok(None);

@@ -6,7 +6,8 @@ use crate::{
     domain::{
         Timestamp,
         assurance::{Level, amr},
-        authorization::{Choice, ConsentQuestion, RequestedGrant},
+        authorization::{Choice, ConsentQuestion, RequestedGrant, ShownDetail},
+        authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
         device_grant::DeviceRequest,
         flow::{Flow, Open, Seed, Stage},
@@ -77,17 +78,30 @@ struct Consent {
     /// The claims that the client would learn beside those of the scopes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<String>,
+    /// What they would carry beside the scopes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    authorization_details: Vec<DetailInWords>,
+}
+
+/// A detail as it was asked for, and how it reads; it has no member `text` of its own.
+#[derive(Serialize)]
+struct DetailInWords {
+    #[serde(flatten)]
+    detail: Detail,
+    text: Rendered,
 }
 
 impl From<ConsentQuestion> for Consent {
     fn from(question: ConsentQuestion) -> Self {
-        let ConsentQuestion { organization, resource, roles, claims } = question;
+        let ConsentQuestion { organization, resource, roles, claims, details } = question;
         let (resource, resource_name) = match resource {
             Some(resource) => (Some(resource.identifier), resource.name),
             None => (None, None),
         };
         let organization = organization.map(|choice| choice.slug);
-        Self { resource, resource_name, organization, roles, claims }
+        let in_words = |ShownDetail { detail, text }| DetailInWords { detail, text };
+        let authorization_details = details.into_iter().map(in_words).collect();
+        Self { resource, resource_name, organization, roles, claims, authorization_details }
     }
 }
 

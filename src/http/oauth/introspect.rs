@@ -8,6 +8,7 @@ use crate::{
     crypto::OpaqueKind,
     domain::{
         access_token::Claims,
+        authorization_details::Details,
         client::KnownClient,
         signing_keys::SigningAlgorithm,
         token_family::{Command, Reply},
@@ -49,6 +50,8 @@ pub enum Introspected {
         exp: i64,
         #[serde(skip_serializing_if = "Option::is_none")]
         org: Option<String>,
+        #[serde(skip_serializing_if = "Details::is_empty")]
+        authorization_details: Details,
     },
     Inactive {
         active: bool,
@@ -175,5 +178,6 @@ async fn refresh_token(
         scope: grant.scopes.to_string(),
         exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),
+        authorization_details: grant.details.clone(),
     })
 }

@@ -12,6 +12,7 @@ use crate::{
         authorization::ResponseMode,
         client::{AuthMethod, GrantType},
         requested_claims,
+        resource::RESOURCES,
         signing_keys::SigningAlgorithm,
     },
     http::{app::App, routes},
@@ -142,5 +143,31 @@ pub async fn get(State(app): State<App>) -> Response {
     ];
     let attests = app.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
     let document = || document(&app.issuer, app.registration, attests).into();
-    (headers, app.fixed.metadata.get_or_init(document).clone()).into_response()
+    let fixed = app.fixed.metadata.get_or_init(document).clone();
+    let types = types(&app).await;
+    if types.is_empty() {
+        return (headers, fixed).into_response();
+    }
+    // What is provisioned can change while we run: it is added to what cannot.
+    let types = serde_json::to_string(&types).expect("a list of texts is JSON");
+    let whole = fixed.strip_suffix(b"}").unwrap_or_default();
+    let member = format!(",\"authorization_details_types_supported\":{types}}}");
+    (headers, [whole, member.as_bytes()].concat()).into_response()
+}
+
+/// Lists the types of `authorization_details` that some API has (RFC 9396 §10). Where they cannot be read
+/// just now, clients still find the rest.
+async fn types(app: &App) -> Vec<String> {
+    let resources = match app.resources.list(RESOURCES, "").await {
+        Ok(resources) => resources,
+        Err(error) => {
+            tracing::warn!(%error, "the types of authorization_details could not be read");
+            return Vec::new();
+        }
+    };
+    let known = resources.iter().filter_map(|entry| entry.machine.known());
+    let types = known.flat_map(|known| &known.authorization_details);
+    let mut names: Vec<String> = types.map(|kind| kind.name.clone()).collect();
+    names.sort_unstable();
+    names
 }

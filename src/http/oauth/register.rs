@@ -144,6 +144,7 @@ async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthE
     let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
     check_served(app, &metadata, &members)?;
     check_scopes(app, metadata.scope.as_deref()).await?;
+    check_types(app, &metadata.authorization_details_types).await?;
     // Last, for it calls another server.
     sector::check(app, &metadata).await?;
     Ok(Checked { metadata, statement })
@@ -223,6 +224,20 @@ fn check_served(
     ];
     let unsigned = ours.into_iter().find(|(algorithm, _)| !algorithm.is_none_or(signs));
     unsigned.map_or(Ok(()), |(_, description)| Err(unfit(description)))
+}
+
+/// Refuses a type of `authorization_details` that no API has (RFC 9396 §10).
+async fn check_types(app: &App, types: &[String]) -> Result<(), OAuthError> {
+    const MOST: usize = 100;
+    if types.len() > MOST {
+        return Err(unfit("authorization_details_types holds more than 100 types"));
+    }
+    for kind in types {
+        if target::owner_of_type(app, kind).await?.is_none() {
+            return Err(unfit("a type of authorization_details is not known"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a ceiling with a scope in it that no API has.

@@ -4,6 +4,7 @@ use porteiro::domain::{
     Birth, Device, Fingerprint, Machine as _, Requirement, Timestamp,
     assurance::{Acr, Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
+    authorization_details::Details,
     grant::{Grant, Held, Limits, MembershipRef, Person},
     requested_claims::RequestedClaims,
     session::{self, Session},
@@ -153,6 +154,7 @@ pub fn begin(offline: bool) -> Begin {
         audience: Audience::Resource("api:invoices".to_owned()),
         scopes: Scopes::parse(scopes).unwrap(),
         claims: RequestedClaims::default(),
+        details: Details::default(),
         authenticated_at: INSTANTS[0],
         level: Level::Aal1,
         methods: vec![Method::Password],
@@ -203,7 +205,7 @@ fn limits(limit: Limit) -> Limits {
     };
     let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
     let offered = vec!["invoices:read".to_owned()];
-    Limits { ceiling: None, held: Some(held), offered, required: Acr::Aal1 }
+    Limits { ceiling: None, held: Some(held), offered, types: Vec::new(), required: Acr::Aal1 }
 }
 
 /// The fact that the limits have not changed since they were read.

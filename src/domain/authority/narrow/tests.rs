@@ -10,6 +10,7 @@ fn asked(organization: Option<&str>, scopes: &str) -> Asked {
         audience: Audience::Issuer,
         offered: Vec::new(),
         scopes: Scopes::parse(scopes).unwrap(),
+        details: Details::default(),
     }
 }
 
@@ -123,7 +124,8 @@ proptest! {
         let mut parent: Option<Granted> = None;
         for ((organization, scopes), ceiling) in asks.into_iter().zip(ceilings.iter().cycle()) {
             let (audience, offered) = (Audience::Issuer, Vec::new());
-            let asked = Asked { organization, audience, offered, scopes };
+            let details = Details::default();
+            let asked = Asked { organization, audience, offered, scopes, details };
             let above = parent.as_ref().map(|granted| granted.scopes().clone());
             let mut bounds = vec![roles];
             bounds.push(Bound::Registered(ceiling));

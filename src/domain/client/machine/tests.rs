@@ -1,7 +1,10 @@
 //! A client through its life, and everything that may not be written of one.
 
 use super::*;
-use crate::domain::authority::{Asked, Audience, Permission};
+use crate::domain::{
+    authority::{Asked, Audience, Permission},
+    authorization_details::Details,
+};
 use serde_json::json;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -216,6 +219,7 @@ fn in_its_own_name_a_client_holds_what_its_roles_confer_and_its_registration_adm
         audience: Audience::Issuer,
         offered: Vec::new(),
         scopes: Scopes::parse(scopes).unwrap(),
+        details: Details::default(),
     };
     let acme = acme();
     let holds = |client: &Client, scopes: &str| {

@@ -13,6 +13,7 @@ use crate::{
     actors::Hydrated,
     domain::{
         authority::{Asked, Scopes, Widening},
+        authorization_details::Details,
         client::{GrantType, KnownClient},
         organization::{self, Organization},
     },
@@ -20,7 +21,7 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::target,
+        facts::target::{self, Sought},
     },
 };
 use std::sync::Arc;
@@ -38,12 +39,18 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthE
     issue::check_client(client)?;
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())
         .map_err(|_| OAuthError::new(Code::InvalidScope, "a scope is malformed"))?;
+    if form.get("authorization_details").is_some() {
+        let why = "authorization_details are granted by people, and this grant has none";
+        return Err(OAuthError::new(Code::InvalidAuthorizationDetails, why));
+    }
+    let details = Details::default();
     let home = home(app, client, form.get("organization")).await?;
     let home = home.as_ref().and_then(|seen| seen.machine.known());
-    let target = target::find(app, form.resource()?, &scopes).await?;
+    let sought = Sought { client, scopes: &scopes, details: &details };
+    let target = target::find(app, form.resource()?, sought).await?;
     let organization = home.map(|home| home.slug.clone());
     let offered = target.offered();
-    let asked = Asked { organization, audience: target.audience, offered, scopes };
+    let asked = Asked { organization, audience: target.audience, offered, scopes, details };
     let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
@@ -71,7 +78,10 @@ async fn home(
 fn refuse(widening: &Widening) -> OAuthError {
     let (code, description) = match widening {
         Widening::OtherOrganization => return WRONG_ORGANIZATION,
-        Widening::OutOfReach => {
+        Widening::OutOfReach
+        | Widening::DetailsBeyondGrant
+        | Widening::DetailsNotOffered
+        | Widening::DetailsNotConferred => {
             (Code::InvalidTarget, "the client holds nothing that this resource offers")
         }
         Widening::BeyondRegistration { .. } => {

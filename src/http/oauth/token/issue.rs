@@ -15,6 +15,7 @@ use crate::{
         access_token::{Claims, Mint},
         account::Account,
         authority::{Audience, Granted, Scopes, Widening},
+        authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
         id_token::{self, IdToken},
@@ -76,10 +77,12 @@ pub struct Under<'a> {
 /// Reads what a client asks of its grant; the family judges it.
 pub fn narrowing(app: &App, form: &Form) -> Narrowing {
     let scopes = form.get("scope").map(Scopes::parse);
+    let details = form.get("authorization_details").map(Details::parse);
     let target = form.resource();
-    let malformed = match (&scopes, &target) {
-        (Some(Err(_)), _) => Some(Malformed::Scope),
-        (_, Err(_)) => Some(Malformed::Target),
+    let malformed = match (&scopes, &target, &details) {
+        (Some(Err(_)), ..) => Some(Malformed::Scope),
+        (_, Err(_), _) => Some(Malformed::Target),
+        (.., Some(Err(_))) => Some(Malformed::Details),
         _ => None,
     };
     let audience = |resource: &str| {
@@ -91,6 +94,7 @@ pub fn narrowing(app: &App, form: &Form) -> Narrowing {
     };
     Narrowing {
         scopes: scopes.and_then(Result::ok),
+        details: details.and_then(Result::ok),
         audience: target.ok().flatten().map(audience),
         organization: form.get("organization").map(str::to_owned),
         malformed,
@@ -241,7 +245,15 @@ pub fn sign(
         }
     };
     let expires_in = app.lifetimes.access_token.as_secs();
-    Ok(Issued { access_token, token_type: "Bearer", expires_in, refresh_token, id_token, scope })
+    Ok(Issued {
+        access_token,
+        token_type: "Bearer",
+        expires_in,
+        refresh_token,
+        id_token,
+        scope,
+        authorization_details: claims.authorization_details,
+    })
 }
 
 /// The reason goes to the log; the caller hears the same of all of them.
@@ -263,6 +275,17 @@ fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
         Refusal::Widening(Widening::OutOfReach) => {
             INVALID_GRANT.because("the person holds nothing there any more")
         }
+        Refusal::Widening(why @ (Widening::DetailsNotOffered | Widening::DetailsNotConferred)) => {
+            INVALID_GRANT.because(why.to_string())
+        }
+        Refusal::Widening(Widening::DetailsBeyondGrant) => OAuthError::new(
+            Code::InvalidAuthorizationDetails,
+            "the authorization_details are more than was granted",
+        ),
+        Refusal::MalformedDetails => OAuthError::new(
+            Code::InvalidAuthorizationDetails,
+            "the authorization_details are malformed",
+        ),
         Refusal::Widening(why) => too_much(&why),
         Refusal::MalformedScope => OAuthError::new(Code::InvalidScope, "a scope is malformed"),
         Refusal::OtherAudience => {

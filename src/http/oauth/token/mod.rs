@@ -10,7 +10,7 @@ mod issue;
 mod refresh_token;
 
 use crate::{
-    domain::client::GrantType,
+    domain::{authorization_details::Details, client::GrantType},
     http::{
         answer::{
             error::{Code, OAuthError},
@@ -44,6 +44,9 @@ pub struct Issued {
     id_token: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     scope: String,
+    /// RFC 9396 §7.
+    #[serde(skip_serializing_if = "Details::is_empty")]
+    authorization_details: Details,
 }
 
 impl IntoResponse for Issued {

@@ -5,6 +5,7 @@
 //! refused here can be told to the client by a redirect; at the others it is told in JSON.
 
 mod acr_values;
+mod authorization_details;
 mod claims;
 mod client;
 mod hint;
@@ -33,6 +34,7 @@ use crate::{
         assurance::Acr,
         authority::{Audience, MalformedScope, Scopes},
         authorization::{Prompt, Request, RequestedGrant},
+        authorization_details::{Details, MalformedDetails},
         client::KnownClient,
         requested_claims::RequestedClaims,
     },
@@ -43,7 +45,7 @@ use crate::{
         },
         app::App,
         extract::form::Form,
-        facts::target::{self, Target},
+        facts::target::{self, Sought, Target},
     },
 };
 
@@ -57,6 +59,8 @@ pub struct Asked<'a> {
     /// Why a signed request was not taken.
     flaw: Option<&'a OAuthError>,
     scopes: Result<Scopes, MalformedScope>,
+    /// None where none are asked for.
+    details: Result<Details, MalformedDetails>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
     hinted: Hinted,
@@ -86,6 +90,7 @@ pub struct Draft {
     acr_values: Vec<Acr>,
     acr_is_essential: bool,
     claims: RequestedClaims,
+    details: Details,
 }
 
 /// Where a request comes in.
@@ -107,7 +112,7 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 20] = [
+const CHECKS: [(&[Endpoint], Check); 21] = [
     // What stands beside a request object is not the request: nothing else is said of it.
     (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
@@ -121,6 +126,7 @@ const CHECKS: [(&[Endpoint], Check); 20] = [
     (CODE, state::check),
     (EVERYWHERE, scope::check),
     (EVERYWHERE, resource::check),
+    (EVERYWHERE, authorization_details::check),
     (EVERYWHERE, organization::check),
     (CODE, nonce::check),
     (CODE, prompt::check),
@@ -165,8 +171,13 @@ async fn draft(
 ) -> Result<Draft, AuthorizationError> {
     let form = source.form();
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default());
+    let details = form.get("authorization_details").map_or(Ok(Details::default()), Details::parse);
+    let none = Details::default();
     let target = match (&scopes, form.resource()) {
-        (Ok(scopes), Ok(resource)) => target::find(app, resource, scopes).await,
+        (Ok(scopes), Ok(resource)) => {
+            let sought = Sought { client, scopes, details: details.as_ref().unwrap_or(&none) };
+            target::find(app, resource, sought).await
+        }
         (Err(_), _) => Err(OAuthError::new(Code::InvalidScope, "a scope is malformed")),
         (_, Err(error)) => Err(error),
     };
@@ -178,7 +189,8 @@ async fn draft(
     };
     let is_pushed = source.pushed.is_some();
     let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
-    let asked = Asked { app, form, client, is_pushed, is_signed, flaw, scopes, target, hinted };
+    let asked =
+        Asked { app, form, client, is_pushed, is_signed, flaw, scopes, details, target, hinted };
     let mut draft = Draft::default();
     for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;
@@ -200,6 +212,7 @@ impl Draft {
             acr_values: self.acr_values,
             acr_is_essential: self.acr_is_essential,
             claims: self.claims,
+            details: self.details,
         })
     }
 }
