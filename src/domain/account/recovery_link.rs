@@ -142,6 +142,8 @@ mod tests {
         let mut account = with_link();
         issue(&mut account, "second");
         assert!(!account.known().unwrap().is_recovered_by(token("first"), NOW));
+        let replaced = ask(&mut account.clone(), &recover("first"), NOW);
+        assert_eq!(replaced, Err(Refusal::NoRecoveryLink));
         assert!(account.known().unwrap().is_recovered_by(token("second"), NOW));
         let stop = |text| Command::StopRecoveryLink { stop: token(text) };
         for wrong in ["second", "stop first"] {
