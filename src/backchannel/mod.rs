@@ -75,10 +75,7 @@ impl LogoutCourier {
         let uri = Url::parse(uri).map_err(|_| never("its uri cannot be called"))?;
         let signer = means.keys.borrow().signer(client.id_token_algorithm()).cloned();
         let signer = signer.ok_or_else(|| later("there is no key to sign with"))?;
-        let subject = match client.pairwise_sector() {
-            None => ended.account.clone(),
-            Some(sector) => means.pairwise.subject(&sector, &ended.account),
-        };
+        let subject = means.pairwise.known_to(client, &ended.account);
         // Each try has a token of its own: a client may refuse to see one twice (§2.6).
         let id = format!("{}-{}", parcel.id, parcel.attempt);
         let token = signer.sign(

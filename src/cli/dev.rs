@@ -3,9 +3,8 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, attestation, claims_hook, client_documents, dev_store, lifetimes, links,
-        outbound_client, password_options, password_policy, rates, read_folder, runtime_options,
-        sign_up, statement_issuers, workbench_at,
+        DEV_FOLDER, Given, complete_options, dev_store, lifetimes, links, password_policy, rates,
+        read_folder, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -67,19 +66,13 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
 
 async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     let config = &loaded.config;
-    let mut runtime_options = runtime_options(config);
-    runtime_options.passwords =
-        password_options(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
-    runtime_options.client_documents =
-        client_documents(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
-    runtime_options.claims_hook =
-        claims_hook(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
-    runtime_options.attestation =
-        attestation(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
-    runtime_options.statement_issuers =
-        statement_issuers(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
-    runtime_options.outbound =
-        outbound_client(config).map_err(|reason| Failure::Configuration(vec![reason]))?;
+    let mut first = None;
+    let mut runtime_options = complete_options(config, &mut |reason| {
+        first.get_or_insert(reason);
+    });
+    if let Some(reason) = first {
+        return Err(Failure::Configuration(vec![reason]));
+    }
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");

@@ -4,11 +4,7 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{
-        Given, attestation, cannot_start, claims_hook, client_documents, lifetimes, links,
-        no_store, outbound_client, password_options, rates, runtime_options, sign_up,
-        statement_issuers,
-    },
+    settings::{Given, cannot_start, complete_options, lifetimes, links, no_store, rates, sign_up},
     unsupported_settings,
 };
 use crate::{
@@ -83,20 +79,12 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     {
         reasons.push(format!("store.url: {url}: {}", chain(&error)));
     }
-    let mut runtime_options = runtime_options(&config);
     // A file that is not there may have been named already.
-    let mut fault = |reason: String| {
+    let mut runtime_options = complete_options(&config, &mut |reason| {
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }
-    };
-    password_options(&config).map_or_else(&mut fault, |set| runtime_options.passwords = set);
-    client_documents(&config).map_or_else(&mut fault, |set| runtime_options.client_documents = set);
-    claims_hook(&config).map_or_else(&mut fault, |set| runtime_options.claims_hook = set);
-    attestation(&config).map_or_else(&mut fault, |set| runtime_options.attestation = set);
-    statement_issuers(&config)
-        .map_or_else(&mut fault, |set| runtime_options.statement_issuers = set);
-    outbound_client(&config).map_or_else(&mut fault, |set| runtime_options.outbound = set);
+    });
     match Messages::configured(&config, Arc::new(SystemClock), None) {
         Ok(messages) => runtime_options.messages = messages,
         Err(faults) => {

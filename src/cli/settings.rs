@@ -239,13 +239,13 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
 }
 
 /// What fetches the documents of clients; says why that cannot be.
-pub(super) fn client_documents(config: &Config) -> Result<Fetcher, String> {
+fn client_documents(config: &Config) -> Result<Fetcher, String> {
     let fetcher = Fetcher::new(policy(config)?, Arc::new(SystemResolver));
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
 /// The operator's own server that adds claims; says why it cannot be called.
-pub(super) fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
+fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
     let Some(url) = &config.claims_hook else { return Ok(None) };
     let hook = ClaimsHook::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
     hook.map(Some).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
@@ -263,7 +263,7 @@ pub(super) fn attestation(config: &Config) -> Result<Option<AttestationPolicy>, 
 }
 
 /// Whose software statements count; says why their keys cannot be read.
-pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, String> {
+fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, String> {
     const SETTING: &str = "registration.software_statement_keys";
     let Some(path) = &config.registration.software_statement_keys else { return Ok(None) };
     let file = std::fs::read(path)
@@ -274,7 +274,7 @@ pub(super) fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementI
 }
 
 /// What calls servers whose URLs clients have registered; says why an authority cannot be used.
-pub(super) fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
+fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
     let client = Outbound::new(policy(config)?, Arc::new(SystemResolver));
     client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
@@ -342,8 +342,20 @@ pub(super) fn links(given: &config::Links) -> http::Links {
     http::Links { sign_in, device, approval, recovery, invitation, verify_email }
 }
 
+/// The same with what is read from files and called outside; `fault` is told why something cannot be.
+pub(super) fn complete_options(config: &Config, fault: &mut dyn FnMut(String)) -> RuntimeOptions {
+    let mut options = runtime_options(config);
+    password_options(config).map_or_else(&mut *fault, |set| options.passwords = set);
+    client_documents(config).map_or_else(&mut *fault, |set| options.client_documents = set);
+    claims_hook(config).map_or_else(&mut *fault, |set| options.claims_hook = set);
+    attestation(config).map_or_else(&mut *fault, |set| options.attestation = set);
+    statement_issuers(config).map_or_else(&mut *fault, |set| options.statement_issuers = set);
+    outbound_client(config).map_or_else(fault, |set| options.outbound = set);
+    options
+}
+
 /// How the server works, as far as an operator decides it.
-pub(super) fn runtime_options(config: &Config) -> RuntimeOptions {
+fn runtime_options(config: &Config) -> RuntimeOptions {
     let mut options = RuntimeOptions::default();
     options.tree.janitor.keep_log = config.log.keep;
     options.connections.max_connections = config.limits.connections;

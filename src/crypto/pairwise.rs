@@ -15,6 +15,7 @@
 //! changes no subject: clients know people by nothing else.
 
 use super::{MacKey, SharedVault};
+use crate::domain::client::KnownClient;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
@@ -41,6 +42,14 @@ impl PairwiseSubjects {
     /// Tells whether this is such a subject by its looks, and no account's id.
     pub fn is_one(subject: &str) -> bool {
         subject.len() == LENGTH
+    }
+
+    /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
+    pub fn known_to(&self, client: &KnownClient, account: &str) -> String {
+        match client.pairwise_sector() {
+            None => account.to_owned(),
+            Some(sector) => self.subject(&sector, account),
+        }
     }
 
     /// Returns how the clients of a sector know an account.

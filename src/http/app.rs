@@ -319,10 +319,7 @@ impl App {
 
     /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
     pub(super) fn subject(&self, client: &KnownClient, account: &str) -> String {
-        match client.pairwise_sector() {
-            None => account.to_owned(),
-            Some(sector) => self.pairwise.subject(&sector, account),
-        }
+        self.pairwise.known_to(client, account)
     }
 
     /// Notes that a person has used a client, so that one which registered itself is not forgotten.

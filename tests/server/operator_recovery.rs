@@ -5,11 +5,12 @@ use crate::{
     authenticator::recovery_codes,
     binary::Installation,
     http::Answer,
-    mails::{begin, link, mails, names, wait_for},
+    mails::{link, mails, names, wait_for},
     outside::Outside,
     passkey_device::Device,
     passkeys::kept,
     person::{PASSWORD, parameter, text},
+    recovery::{NEW, choose, sign_in_with},
     security_log::records,
     shared::eventually,
     support::{ACME, TestOptions, TestServer},
@@ -28,7 +29,6 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use url::Url;
 
-const NEW: &str = "a long enough new password";
 const ANA: &str = "ana@acme.test";
 const DORA: &str = "dora@acme.test";
 
@@ -68,16 +68,6 @@ async fn begun(server: &Outside, token: &str) -> Value {
     let begun = present(server, token).await;
     assert_eq!(begun.status, 201, "{begun:?}");
     begun.json()
-}
-
-async fn choose(server: &Outside, flow: &Value) -> Answer {
-    server.step(flow, "new_password", json!({ "password": NEW })).await
-}
-
-async fn sign_in_with(server: &TestServer, email: &str, password: &str) -> Answer {
-    let flow = begin(server, "sign_in").await;
-    server.step(&flow, "identifier", json!({ "identifier": email })).await;
-    server.step(&flow, "password", json!({ "password": password })).await
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::{
     authenticator::{Authenticator, recovery_codes},
     http::Answer,
     mails::{begin, link, mails, names, prove_by_mail, wait_for},
+    outside::Outside,
     person::{PASSWORD, parameter, text},
     support::{TestOptions, TestServer},
 };
@@ -11,7 +12,7 @@ use porteiro::domain::Clock as _;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const NEW: &str = "a long enough new password";
+pub const NEW: &str = "a long enough new password";
 const ANA: &str = "ana@acme.test";
 const DORA: &str = "dora@acme.test";
 
@@ -36,11 +37,11 @@ async fn recovering(server: &TestServer, email: &str) -> Value {
     proved
 }
 
-async fn choose(server: &TestServer, flow: &Value) -> Answer {
+pub async fn choose(server: &Outside, flow: &Value) -> Answer {
     server.step(flow, "new_password", json!({ "password": NEW })).await
 }
 
-async fn sign_in_with(server: &TestServer, email: &str, password: &str) -> Answer {
+pub async fn sign_in_with(server: &TestServer, email: &str, password: &str) -> Answer {
     let flow = begin(server, "sign_in").await;
     server.step(&flow, "identifier", json!({ "identifier": email })).await;
     server.step(&flow, "password", json!({ "password": password })).await

@@ -1,11 +1,10 @@
 //! A server that clients name in their registration: https, on loopback, with an authority of its own.
 
+use crate::site::acceptor;
 use porteiro::{
     client_documents::Fetcher,
     outbound::{Addresses, Policy, Resolver},
 };
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer};
 use std::{
     collections::BTreeMap,
     net::IpAddr,
@@ -17,7 +16,6 @@ use tokio::{
     net::TcpListener,
     task::JoinSet,
 };
-use tokio_rustls::TlsAcceptor;
 
 /// The hosts that lead to it.
 pub const HOSTS: [&str; 2] = ["sector.example", "other.example"];
@@ -34,23 +32,7 @@ pub struct SectorHost {
 
 impl SectorHost {
     pub async fn open() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let names: Vec<String> = HOSTS.iter().map(ToString::to_string).collect();
-        let certificate =
-            CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
-        let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-            )
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (acceptor, authority) = acceptor(HOSTS.map(str::to_owned).to_vec());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let pages = Pages::default();
@@ -77,7 +59,7 @@ impl SectorHost {
                 let _ = stream.shutdown().await;
             }
         });
-        Self { port, pages, authority: authority.pem(), _tasks: tasks }
+        Self { port, pages, authority, _tasks: tasks }
     }
 
     /// What finds it.

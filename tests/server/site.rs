@@ -50,22 +50,7 @@ impl Site {
     }
 
     pub async fn new(conduct: Conduct) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &authority).unwrap();
-        let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-            )
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (acceptor, authority) = acceptor(vec!["127.0.0.1".to_owned()]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/document", listener.local_addr().unwrap());
         let (conduct, asked) = (Arc::new(Mutex::new(conduct)), Arc::new(AtomicUsize::new(0)));
@@ -121,7 +106,7 @@ impl Site {
                 });
             }
         });
-        Self { url, authority: authority.pem(), conduct, asked, posted, _tasks: tasks }
+        Self { url, authority, conduct, asked, posted, _tasks: tasks }
     }
 
     pub fn now(&self, conduct: Conduct) {
@@ -152,4 +137,23 @@ impl Site {
     pub fn fetcher(&self, time_limit: Duration) -> Fetcher {
         Fetcher::within(time_limit, self.policy(), Arc::new(SystemResolver)).unwrap()
     }
+}
+
+/// Accepts TLS under these names, and returns the authority that vouches for them, in PEM.
+pub fn acceptor(names: Vec<String>) -> (TlsAcceptor, String) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+    let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    (TlsAcceptor::from(Arc::new(config)), authority.pem())
 }

@@ -137,6 +137,24 @@ impl RequestedGrant {
         self.acr_values.iter().copied().min_by_key(|acr| acr.level()).filter(|_| essential)
     }
 
+    /// A request of this client for scopes, and nothing else.
+    #[cfg(test)]
+    pub fn plain(client_id: &str, scope: &str, audience: Audience) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            scopes: Scopes::parse(scope).unwrap(),
+            audience,
+            organization: None,
+            prompt: Prompt::default(),
+            max_age: None,
+            hint: None,
+            acr_values: Vec::new(),
+            acr_is_essential: false,
+            claims: RequestedClaims::default(),
+            details: Details::default(),
+        }
+    }
+
     /// Returns what a person consents to who grants it.
     pub fn to_consent(&self) -> Given {
         let claims = self.claims.beyond(&self.scopes);

@@ -5,7 +5,6 @@ use crate::domain::{
     authority::{Audience, Permission, Scopes},
     authorization_details::{Details, SubsetRules, Texts},
     consent::Terms,
-    requested_claims::RequestedClaims,
     resource::DetailType,
 };
 use std::time::Duration;
@@ -13,21 +12,9 @@ use std::time::Duration;
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 fn request(scope: &str) -> RequestedGrant {
-    let scopes = Scopes::parse(scope).unwrap();
-    let api = scopes.of_apis().next().is_some();
-    RequestedGrant {
-        client_id: "app".to_owned(),
-        audience: if api { Audience::Resource("api".to_owned()) } else { Audience::Issuer },
-        scopes,
-        organization: None,
-        prompt: Prompt::default(),
-        max_age: None,
-        hint: None,
-        acr_values: Vec::new(),
-        acr_is_essential: false,
-        claims: RequestedClaims::default(),
-        details: Details::default(),
-    }
+    let api = Scopes::parse(scope).unwrap().of_apis().next().is_some();
+    let audience = if api { Audience::Resource("api".to_owned()) } else { Audience::Issuer };
+    RequestedGrant::plain("app", scope, audience)
 }
 
 fn member(slug: &str, enabled: bool) -> MembershipChoice {

@@ -2,7 +2,6 @@ use super::*;
 use crate::domain::{
     assurance::{Level, Method},
     authority::{Audience, Scopes},
-    authorization::Prompt,
     authorization_details::Details,
     requested_claims::RequestedClaims,
 };
@@ -17,19 +16,7 @@ fn code() -> Fingerprint {
 
 fn request() -> DeviceRequest {
     DeviceRequest {
-        wanted: RequestedGrant {
-            client_id: "tv".to_owned(),
-            scopes: Scopes::parse("openid").unwrap(),
-            audience: Audience::Issuer,
-            organization: None,
-            prompt: Prompt::default(),
-            max_age: None,
-            hint: None,
-            acr_values: Vec::new(),
-            acr_is_essential: false,
-            details: Details::default(),
-            claims: RequestedClaims::default(),
-        },
+        wanted: RequestedGrant::plain("tv", "openid", Audience::Issuer),
         from: Device::default(),
         expires_at: END,
     }

@@ -3,13 +3,11 @@ use crate::domain::{
     Device, Fingerprint, Record, Requirement,
     account::Account,
     assurance::{Acr, Evidence, Level, Worth},
-    authority::{Audience, Scopes},
+    authority::Audience,
     authorization::{
-        AuthorizationFacts, ConsentRule, MembershipChoice, Prompt, ReplyTo, Request,
-        RequestedGrant, ResponseMode,
+        AuthorizationFacts, ConsentRule, MembershipChoice, ReplyTo, Request, RequestedGrant,
+        ResponseMode,
     },
-    authorization_details::Details,
-    requested_claims::RequestedClaims,
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -19,19 +17,7 @@ const LATER: Timestamp = Timestamp::from_millis(1_800_000_900_000);
 
 fn request() -> Request {
     Request {
-        wanted: RequestedGrant {
-            client_id: "app".to_owned(),
-            scopes: Scopes::parse("openid").unwrap(),
-            audience: Audience::Issuer,
-            organization: None,
-            prompt: Prompt::default(),
-            max_age: None,
-            hint: None,
-            acr_values: Vec::new(),
-            acr_is_essential: false,
-            claims: RequestedClaims::default(),
-            details: Details::default(),
-        },
+        wanted: RequestedGrant::plain("app", "openid", Audience::Issuer),
         reply_to: ReplyTo {
             redirect_uri: "https://app.example/cb".to_owned(),
             state: Some("s".to_owned()),

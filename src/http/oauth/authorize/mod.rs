@@ -54,7 +54,7 @@ pub fn methods() -> MethodRouter<App> {
 }
 
 /// Takes a permit to work on a link, within the rate of its address.
-fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
+pub fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
     app.pace.take(Purpose::Authorize, address, app.clock.now())?;
     Ok(app.request_permits.work()?)
 }

@@ -38,6 +38,7 @@ use crate::{
             ticket::{Leaving, OverAtOnce, Ticket},
         },
         limits::purpose::Purpose,
+        oauth::authorize::admit,
         routes,
     },
 };
@@ -68,12 +69,9 @@ async fn get(
     headers: HeaderMap,
 ) -> Response {
     let source = RequestSource::of(&headers, app.cookies);
-    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
-        return refuse(&source, OAuthError::from(wait));
-    }
-    let _permit = match app.request_permits.work() {
+    let _permit = match admit(&app, address) {
         Ok(permit) => permit,
-        Err(busy) => return refuse(&source, OAuthError::from(busy)),
+        Err(error) => return refuse(&source, error),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
         Ok(form) => log_out(&app, context, &form, source).await,
