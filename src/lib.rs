@@ -45,3 +45,4 @@ pub mod store;
 pub mod system;
 pub mod telemetry;
 pub mod transport;
+pub(crate) mod wording;

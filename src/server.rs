@@ -51,6 +51,8 @@ pub struct Plan {
     pub tls: Option<Arc<TlsIdentity>>,
     pub operator: OperatorAddress,
     pub lifetimes: Lifetimes,
+    /// Whether people get pages of ours.
+    pub screens: bool,
     /// Where people are sent.
     pub links: Links,
     /// The language of people who have not said theirs.
@@ -240,6 +242,7 @@ impl Running {
             key_set_age: tree.keys.published_for,
             limits,
             addresses: addresses.clone(),
+            screens: plan.screens,
             links: plan.links,
             registration: plan.registration,
             statement_issuers,

@@ -99,6 +99,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         tls: None,
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
+        screens: config.screens.enabled,
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Loopback,

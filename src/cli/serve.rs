@@ -108,6 +108,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         tls,
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
+        screens: config.screens.enabled,
         links: links(&config.links),
         locale: config.screens.default_locale,
         hosts: Hosts::Any,

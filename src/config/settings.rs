@@ -204,7 +204,7 @@ pub const SETTINGS: &[Setting] = &[
         "who may issue client certificates; self-signed ones need none").refused(),
     row("operator.listen", Address(|c| &mut c.operator.listen), "127.0.0.1:9090",
         "/metrics, /livez and /readyz"),
-    row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens").not_yet(),
+    row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens"),
     row("screens.default_locale",
         Word(|c, text| c.screens.put_locale(&text)), "en",
         "en or pt, when the browser prefers neither"),

@@ -102,6 +102,8 @@ pub struct Inner {
     /// `None` where the issuer's host is an IP address.
     pub(super) passkeys: Option<Passkeys>,
     pub(super) cookies: CookieNames,
+    /// Whether people get pages of ours.
+    pub(super) screens: bool,
     pub(super) links: Links,
     pub(super) locale: Locale,
     /// Where pages of ours come from beside the issuer.
@@ -208,6 +210,7 @@ impl App {
             claims_hook: options.claims_hook,
             passkeys,
             cookies,
+            screens: options.screens,
             links: options.links,
             locale: options.locale,
             origins: origins.clone(),
@@ -237,9 +240,11 @@ impl App {
         })))
     }
 
-    /// Returns a page for people with these parameters: the one of `[links]`, or our own.
+    /// Returns a page for people with these parameters: our own, or the one of `[links]` where there
+    /// are no pages of ours.
     pub(super) fn page(&self, link: Option<&Url>, path: &str, query: &[(&str, &str)]) -> String {
         let own = || Url::parse(&format!("{}{path}", self.issuer));
+        let link = link.filter(|_| !self.screens);
         let mut page = link.cloned().map_or_else(own, Ok).expect("an issuer is an origin");
         page.query_pairs_mut().extend_pairs(query);
         page.into()

@@ -12,6 +12,7 @@
 //! | `facts` | what is looked up before a decision: target, session, memberships, token validity, a new password |
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
+//! | `screens` | hosted pages, drawn from the documents of flows |
 //! | `oauth`, `flows`, `me`, `mailbox`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;
@@ -29,6 +30,7 @@ mod options;
 mod related_origins;
 pub mod router;
 pub mod routes;
+mod screens;
 pub mod time;
 pub mod vitals;
 

@@ -83,7 +83,9 @@ pub struct AppOptions {
     pub limits: Limits,
     /// Which addresses are proxies, and which are limited.
     pub addresses: Arc<AddressRules>,
-    /// Where people are sent.
+    /// Whether people get pages of ours.
+    pub screens: bool,
+    /// Where people are sent, where they get no pages of ours.
     pub links: Links,
     /// Whether clients may register themselves.
     pub registration: bool,

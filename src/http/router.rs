@@ -15,6 +15,7 @@ use super::{
         token, userinfo,
     },
     related_origins, routes,
+    screens::{self, SCREENS, Screen},
     vitals::Vitals,
 };
 use axum::{
@@ -102,9 +103,35 @@ const fn route(
     Route { path, methods, callers, voice }
 }
 
+/// Served where people get pages of ours.
+const PAGES: [Route; 8] = {
+    use Callers::NoPage;
+    use Voice::Problem;
+    [
+        route(SCREENS[0].path, || drawn(SCREENS[0]), NoPage, Problem),
+        route(SCREENS[1].path, || drawn(SCREENS[1]), NoPage, Problem),
+        route(SCREENS[2].path, || drawn(SCREENS[2]), NoPage, Problem),
+        route(SCREENS[3].path, || drawn(SCREENS[3]), NoPage, Problem),
+        route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
+        route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
+        route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
+        route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
+    ]
+};
+
+/// Draws a screen, and takes its forms.
+fn drawn(screen: Screen) -> MethodRouter<App> {
+    get(move |app, context, origin, query, headers| {
+        screens::get(screen, app, context, origin, query, headers)
+    })
+    .post(move |app, steps, context, origin, request| {
+        screens::post(screen, app, steps, context, origin, request)
+    })
+}
+
 /// Returns counters for every path and grant that is served, and no others.
 pub fn vitals() -> Vitals {
-    let routes = ROUTES.iter().chain([&MAILBOX]);
+    let routes = ROUTES.iter().chain(&PAGES).chain([&MAILBOX]);
     Vitals::new(routes.map(|route| route.path), token::grants())
 }
 
@@ -123,7 +150,8 @@ pub fn public(app: &App, steps: Steps) -> Router {
             let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
             let mut part = Router::new();
             let mailbox = app.mailbox.as_ref().map(|_| &MAILBOX);
-            for route in ROUTES.iter().chain(mailbox).filter(same) {
+            let pages = PAGES.iter().filter(|_| app.screens);
+            for route in ROUTES.iter().chain(pages).chain(mailbox).filter(same) {
                 part = part.route(route.path, (route.methods)());
             }
             part = part.method_not_allowed_fallback(move || async move {

@@ -20,10 +20,21 @@ pub const REGISTERED: &str = "/connect/register/{client_id}";
 /// Under `dev` only.
 pub const MAILBOX: &str = "/mailbox";
 
+/// The screen on which people sign in.
+pub const SIGN_IN: &str = "/sign-in";
 /// The screen on which people make an account, or accept an invitation.
 pub const SIGN_UP: &str = "/sign-up";
 /// The page on which an account is recovered.
 pub const RESET_PASSWORD: &str = "/reset-password";
+
+/// The screen on which people prove that an address is theirs.
+pub const VERIFY_EMAIL: &str = "/verify-email";
+pub const CONSENT: &str = "/consent";
+/// The screen on which people enter the code of a device.
+pub const DEVICE_SCREEN: &str = "/device";
+pub const SIGN_OUT: &str = "/sign-out";
+pub const ACCOUNT: &str = "/account";
+pub const ASSETS: &str = "/assets/{file}";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";

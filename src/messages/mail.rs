@@ -6,7 +6,6 @@ use super::{
     mailbox::{Mailbox, SentMessage},
     rendered_mail::RenderedMail,
     smtp::{Envelope, Reached, SmtpSender},
-    wording::Wording,
 };
 use crate::{
     actors::{Courier, Delivering, Parcel, Undelivered},
@@ -15,6 +14,7 @@ use crate::{
         Clock, Timestamp,
         message::{self, Mail, MailContent},
     },
+    wording::Wording,
 };
 use lettre::{
     Address, Message,

@@ -16,7 +16,6 @@ mod rendered_mail;
 mod sms;
 mod smtp;
 mod undelivered;
-mod wording;
 
 pub use mailbox::{Mailbox, SentMessage};
 pub use smtp::Reached;

@@ -3,11 +3,11 @@
 //! In the text the code or the link stands alone on its line, and no other line is a URL or six
 //! digits alone: programs and people find it there.
 
-use super::wording::{Wording, quotable};
 use crate::domain::{
     Locale,
     message::{Mail, MailContent},
 };
+use crate::wording::{Wording, quotable};
 use fluent_bundle::FluentArgs;
 use std::fmt::Write as _;
 

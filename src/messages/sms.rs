@@ -6,7 +6,6 @@ use super::{
     mail::Shared,
     mailbox::{Mailbox, SentMessage},
     undelivered::causes,
-    wording::Wording,
 };
 use crate::{
     actors::{Courier, Delivering, Parcel, Undelivered},
@@ -16,6 +15,7 @@ use crate::{
         message::{self, Sms, SmsContent},
     },
     outbound::{Outbound, Policy, Request, SystemResolver},
+    wording::Wording,
 };
 use fluent_bundle::FluentArgs;
 use hyper::{

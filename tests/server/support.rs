@@ -166,6 +166,9 @@ pub struct TestOptions {
     pub limits: Limits,
     pub hosts: Hosts,
     pub drain: DrainLimits,
+    /// Whether people get pages of ours: as `PORTEIRO_TEST_SCREENS` says, so that the whole suite runs
+    /// in both settings.
+    pub screens: bool,
     pub links: Links,
     pub lifetimes: Lifetimes,
     pub registration: bool,
@@ -207,6 +210,7 @@ impl Default for TestOptions {
             limits,
             hosts: Hosts::Any,
             drain,
+            screens: screens_by_default(),
             links,
             lifetimes: LIFETIMES,
             registration: true,
@@ -229,6 +233,11 @@ impl Default for TestOptions {
             ask_timeout: TreeOptions::default().timeout,
         }
     }
+}
+
+/// Tells whether the suite runs with pages of ours: `PORTEIRO_TEST_SCREENS=on`.
+pub fn screens_by_default() -> bool {
+    std::env::var("PORTEIRO_TEST_SCREENS").is_ok_and(|value| value == "on")
 }
 
 /// Whatever is done from outside is done by its address alone.
@@ -340,6 +349,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
         tls: None,
         operator: OperatorAddress::At(loopback()),
         lifetimes: options.lifetimes,
+        screens: options.screens,
         links: options.links,
         locale: porteiro::domain::Locale::English,
         hosts: options.hosts,

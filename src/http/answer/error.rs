@@ -228,6 +228,14 @@ impl From<RetryAfter> for Problem {
     }
 }
 
+/// The same refusal where it is not told to a client.
+impl From<OAuthError> for Problem {
+    fn from(error: OAuthError) -> Self {
+        let problem = Self::new(error.status, error.code.name(), error.description);
+        Self { retry_after: error.retry_after, ..problem }
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         self.respond(Map::new())

@@ -11,6 +11,8 @@ pub struct CookieNames {
     pub(super) session: &'static str,
     pub(super) browser: &'static str,
     pub(super) known_browser: &'static str,
+    /// Language and theme of our pages.
+    pub(in crate::http) screen: &'static str,
     secure: bool,
 }
 
@@ -23,6 +25,7 @@ impl CookieNames {
                 session: "__Host-porteiro",
                 browser: "__Host-porteiro-browser",
                 known_browser: "__Host-porteiro-known",
+                screen: "__Host-porteiro-screen",
                 secure,
             }
         } else {
@@ -30,6 +33,7 @@ impl CookieNames {
                 session: "porteiro",
                 browser: "porteiro-browser",
                 known_browser: "porteiro-known",
+                screen: "porteiro-screen",
                 secure,
             }
         }
@@ -50,7 +54,7 @@ impl CookieNames {
         self.keep(self.known_browser, statement, seconds)
     }
 
-    pub(super) fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {
+    pub fn keep(&self, name: &str, value: &str, seconds: u64) -> HeaderValue {
         let secure = if self.secure { "; Secure" } else { "" };
         let cookie =
             format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
@@ -61,7 +65,7 @@ impl CookieNames {
 }
 
 /// Finds a cookie of ours; what others put beside it need not even be text.
-pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let values = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
     let mut pairs = values.flat_map(|value| value.split(|byte| *byte == b';'));
     pairs.find_map(|pair| {

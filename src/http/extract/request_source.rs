@@ -13,6 +13,7 @@ const SESSION_HEADER: &str = "x-session-token";
 
 /// What a request tells of its sender.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a request")]
+#[derive(Clone)]
 pub struct RequestSource {
     /// A browser: it says how it came to ask (Fetch Metadata), or it navigates.
     pub is_browser: bool,

@@ -86,6 +86,11 @@ impl NewPasswords {
         Self { policy, breach_check, context, hashing, dice, vitals }
     }
 
+    /// How many characters a password has at least.
+    pub fn min_length(&self) -> usize {
+        self.policy.min_length()
+    }
+
     /// Returns the hash of a password that may be chosen, or says what is wrong with it.
     pub async fn choose(&self, text: &str, about: &About<'_>) -> Result<PasswordHash, Problem> {
         let password = Password::read(text).map_err(refused)?;

@@ -4,6 +4,7 @@ use super::{
     document::{Document, Outcome, Shown},
     known_browser,
     opened::Opened,
+    taken::FlowAnswer,
 };
 use crate::{
     crypto::{Minted, OpaqueKind, draw_id},
@@ -17,15 +18,13 @@ use crate::{
     http::{
         answer::{authorization_response::AuthorizationResponse, error::Problem},
         app::App,
-        extract::cookies::with_cookie,
     },
 };
-use axum::response::{IntoResponse as _, Response};
 use zeroize::Zeroizing;
 
 /// An answer, and whether the person has proved enough by now.
 pub struct Answered {
-    pub response: Response,
+    pub answer: FlowAnswer,
     pub authenticated: bool,
 }
 
@@ -99,8 +98,9 @@ pub(super) async fn answer(
             let outcome = Outcome { recovery_codes, ..Outcome::default() };
             let outcome = (!outcome.recovery_codes.is_empty()).then_some(outcome);
             let shown = Shown { id, seed, flow: going_on, outcome };
-            let response = Document::of(app, shown).await?.into_response();
-            return Ok(Answered { response, authenticated });
+            let document = Document::of(app, shown).await?;
+            let answer = FlowAnswer { document, cookies: Vec::new() };
+            return Ok(Answered { answer, authenticated });
         }
     };
     let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -136,10 +136,7 @@ pub(super) async fn answer(
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
     let document = Document::of(app, shown).await?;
-    let response = cookies
-        .into_iter()
-        .fold(document.into_response(), |response, cookie| with_cookie(response, Some(cookie)));
-    Ok(Answered { response, authenticated: true })
+    Ok(Answered { answer: FlowAnswer { document, cookies }, authenticated: true })
 }
 
 /// Ends the failures in a row of what the person did not use: another way in clears them. What was used

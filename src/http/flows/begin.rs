@@ -6,6 +6,7 @@ use super::{
     opened::Opened,
     operator_link,
     problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
+    taken::FlowAnswer,
     ticket::Ticket,
     user_code,
 };
@@ -24,7 +25,6 @@ use crate::{
         app::App,
         extract::{
             context::RequestContext,
-            cookies::with_cookie,
             json::Json,
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
@@ -39,35 +39,51 @@ use crate::{
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
-#[derive(Deserialize)]
-pub struct Body {
-    kind: String,
+/// What a caller says of the flow that it wants to begin.
+#[derive(Default, Deserialize)]
+pub struct Wish {
+    pub kind: String,
     /// What a step-up is for.
     #[serde(default)]
-    acr: Option<Acr>,
+    pub acr: Option<Acr>,
     /// How many seconds ago it may have been proved.
     #[serde(default)]
-    max_age: Option<u32>,
+    pub max_age: Option<u32>,
     /// Of an invitation, or of the link of an operator.
     #[serde(default)]
-    token: Option<String>,
+    pub token: Option<String>,
     /// That a device shows.
     #[serde(default)]
-    user_code: Option<String>,
+    pub user_code: Option<String>,
 }
 
 pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    Json { headers, body: Body { kind, acr, max_age, token, user_code }, .. }: Json<Body>,
+    Json { headers, body: wish, .. }: Json<Wish>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
+    let mut source = RequestSource::of(&headers, app.cookies);
+    // A caller that sends no page is a program, unless a browser says that it is one.
+    source.is_browser = source.has_scripts;
+    let answer = begin(&app, (context, address), source, wish).await?;
+    Ok((StatusCode::CREATED, answer).into_response())
+}
+
+/// Begins a flow without a client.
+pub async fn begin(
+    app: &App,
+    (context, address): (Context, IpAddr),
+    mut source: RequestSource,
+    wish: Wish,
+) -> Result<FlowAnswer, Problem> {
+    let Wish { kind, acr, max_age, token, user_code } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -75,34 +91,33 @@ pub async fn post(
     if kind == SIGN_UP && !app.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
-    let presented = presented(&app, &kind, token.as_deref()).await?;
-    let mut source = RequestSource::of(&headers, app.cookies);
+    let presented = presented(app, &kind, token.as_deref()).await?;
     let user_code = user_code.filter(|_| goal.takes_user_code());
-    let user_code = user_code.map(|code| user_codes::hashed(&app, &code));
+    let user_code = user_code.map(|code| user_codes::hashed(app, &code));
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
             acr: acr.unwrap_or(Acr::Aal2),
             since: max_age.map(|age| now - Duration::from_secs(age.into())),
         });
-        Some(signed_in(&app, &context, &source, (goal, wanted)).await?.ok_or(SIGN_IN_FIRST)?)
+        Some(signed_in(app, &context, &source, (goal, wanted)).await?.ok_or(SIGN_IN_FIRST)?)
     } else if goal.goes_on_in_session() {
-        signed_in(&app, &context, &source, (goal, None)).await?
+        signed_in(app, &context, &source, (goal, None)).await?
     } else {
         None
     };
     let beginning = Beginning { signed_in, user_code, ..presented };
-    let (seed, cookie) = seed(&app, &mut source, goal, beginning);
-    if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
+    let (seed, cookie) = seed(app, &mut source, goal, beginning);
+    let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
         let ticket = Ticket::Begun(Box::new(seed.clone()));
         let (id, name) = ticket.seal_named(&app.vault.now(), &*app.dice);
         let opened = Opened { id, name, seed, leaving: None, source, context };
-        let mut response = user_code::enter(&app, &opened, &code).await?.response;
-        *response.status_mut() = StatusCode::CREATED;
-        return Ok(with_cookie(response, cookie));
-    }
-    let (document, cookie) = begun(&app, (seed, cookie)).await?;
-    Ok(with_cookie((StatusCode::CREATED, document), cookie))
+        user_code::enter(app, &opened, &code).await?.answer
+    } else {
+        FlowAnswer { document: begun(app, seed).await?, cookies: Vec::new() }
+    };
+    answer.cookies.extend(cookie);
+    Ok(answer)
 }
 
 /// What a flow begins with.
@@ -146,8 +161,9 @@ pub async fn step_up(
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
     let beginning = Beginning { signed_in: Some(signed_in), ..Beginning::default() };
-    let seed = seed(app, source, goal, beginning);
-    begun(app, seed).await
+    source.is_browser = source.has_scripts;
+    let (seed, cookie) = seed(app, source, goal, beginning);
+    Ok((begun(app, seed).await?, cookie))
 }
 
 /// A seed, and the cookie that a browser needs for it.
@@ -155,8 +171,6 @@ type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
     let Beginning { signed_in, invited, operator_link, user_code } = beginning;
-    // A caller that sends no page is a program, unless a browser says that it is one.
-    source.is_browser = source.has_scripts;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -180,13 +194,10 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
     (seed, cookie)
 }
 
-async fn begun(
-    app: &App,
-    (seed, cookie): Sown,
-) -> Result<(Document, Option<HeaderValue>), Problem> {
+async fn begun(app: &App, seed: Seed) -> Result<Document, Problem> {
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
-    Ok((Document::of(app, shown).await?, cookie))
+    Ok(Document::of(app, shown).await?)
 }
 
 /// Finds the session that the flow begins in, and what the person is asked first.

@@ -29,66 +29,70 @@ use zeroize::Zeroizing;
 
 #[derive(Serialize)]
 pub struct Document {
-    id: String,
-    kind: String,
-    state: &'static str,
-    expires_at: String,
-    assurance: Assurance,
-    steps: Vec<Step>,
+    pub id: String,
+    pub kind: String,
+    pub state: &'static str,
+    pub expires_at: String,
+    pub assurance: Assurance,
+    pub steps: Vec<Step>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    client: Option<Client>,
-    scopes: Vec<String>,
-    organizations: Vec<Choice>,
+    pub client: Option<Client>,
+    pub scopes: Vec<String>,
+    pub organizations: Vec<Choice>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    consent: Option<Consent>,
+    pub consent: Option<Consent>,
     /// Which device a person is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    requested_from: Option<RequestedFrom>,
+    pub requested_from: Option<RequestedFrom>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    proof_of_work: Option<ProofOfWork>,
+    pub proof_of_work: Option<ProofOfWork>,
+    /// Who the person says they are, or is, in the session that the flow began in. For pages alone:
+    /// a program knows what it has said, and documents of known and unknown people are the same.
+    #[serde(skip)]
+    pub identifier: Option<String>,
     /// What the client thinks the person is called here: something to begin with, and no more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    login_hint: Option<String>,
+    pub login_hint: Option<String>,
     /// The languages that the client says the person reads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ui_locales: Option<String>,
+    pub ui_locales: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Outcome>,
+    pub result: Option<Outcome>,
 }
 
 #[derive(Serialize)]
-struct Assurance {
+pub struct Assurance {
     #[serde(skip_serializing_if = "Option::is_none")]
-    reached: Option<&'static str>,
-    required: &'static str,
-    methods: Vec<&'static str>,
+    pub reached: Option<&'static str>,
+    pub required: &'static str,
+    pub methods: Vec<&'static str>,
 }
 
 /// What a person is asked to consent to beside the scopes: what the tokens will say (contract §5).
 #[derive(Serialize)]
-struct Consent {
+pub struct Consent {
     /// The identifier of the API that tokens would be for.
-    resource: Option<String>,
+    pub resource: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    resource_name: Option<String>,
+    pub resource_name: Option<String>,
     /// The slug of the organization that they would speak for.
-    organization: Option<String>,
+    pub organization: Option<String>,
     /// The names of the roles that they would carry.
-    roles: Vec<String>,
+    pub roles: Vec<String>,
     /// The claims that the client would learn beside those of the scopes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    claims: Vec<String>,
+    pub claims: Vec<String>,
     /// What they would carry beside the scopes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    authorization_details: Vec<DetailInWords>,
+    pub authorization_details: Vec<DetailInWords>,
 }
 
 /// A detail as it was asked for, and how it reads; it has no member `text` of its own.
 #[derive(Serialize)]
-struct DetailInWords {
+pub struct DetailInWords {
     #[serde(flatten)]
-    detail: Detail,
-    text: Rendered,
+    pub detail: Detail,
+    pub text: Rendered,
 }
 
 impl From<ConsentQuestion> for Consent {
@@ -107,14 +111,14 @@ impl From<ConsentQuestion> for Consent {
 
 /// Where a device asked from (RFC 8628 §5.4): a person who did not start it there says no.
 #[derive(Serialize)]
-struct RequestedFrom {
+pub struct RequestedFrom {
     /// Its network.
     #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<String>,
+    pub address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    user_agent: Option<String>,
+    pub user_agent: Option<String>,
     /// When its code ends.
-    expires_at: String,
+    pub expires_at: String,
 }
 
 impl From<&DeviceRequest> for RequestedFrom {
@@ -128,36 +132,36 @@ impl From<&DeviceRequest> for RequestedFrom {
 /// What a caller must solve before a profile is taken: an answer for which the SHA-256 of
 /// `challenge:email:answer` begins with so many zero bits.
 #[derive(Serialize)]
-struct ProofOfWork {
-    algorithm: &'static str,
-    bits: u32,
-    challenge: String,
+pub struct ProofOfWork {
+    pub algorithm: &'static str,
+    pub bits: u32,
+    pub challenge: String,
 }
 
 #[derive(Serialize)]
-struct Step {
-    name: &'static str,
-    method: &'static str,
-    href: String,
+pub struct Step {
+    pub name: &'static str,
+    pub method: &'static str,
+    pub href: String,
 }
 
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the standards")]
-struct Client {
-    client_id: String,
+pub struct Client {
+    pub client_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    client_name: Option<String>,
+    pub client_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    logo_uri: Option<String>,
+    pub logo_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    policy_uri: Option<String>,
+    pub policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tos_uri: Option<String>,
+    pub tos_uri: Option<String>,
     /// It registered itself, and the operator does not vouch for what it says.
-    self_registered: bool,
-    /// In a consent document: the host that it leads to, or its private scheme.
+    pub self_registered: bool,
+    /// The host that it leads to, or its private scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
-    redirect_host: Option<String>,
+    pub redirect_host: Option<String>,
 }
 
 /// What a flow has come to; secrets are in it once.
@@ -229,8 +233,7 @@ impl Document {
             Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
         if let Some(client) = &mut client {
-            let asks = consent.is_some();
-            let uri = request.filter(|_| asks).map(|request| &request.reply_to.redirect_uri);
+            let uri = request.map(|request| &request.reply_to.redirect_uri);
             client.redirect_host = uri.and_then(|uri| redirect_uri::host(uri));
         }
         let failed_to = match (flow, request) {
@@ -257,6 +260,7 @@ impl Document {
             consent,
             requested_from: device.map(RequestedFrom::from),
             proof_of_work,
+            identifier: identifier(app, seed, flow).await,
             login_hint: request.and_then(|request| request.login_hint.clone()),
             ui_locales: request.and_then(|request| request.ui_locales.clone()),
             result: outcome.or(failed),
@@ -293,6 +297,7 @@ impl Document {
             consent: None,
             requested_from: None,
             proof_of_work: None,
+            identifier: None,
             login_hint: None,
             ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),
@@ -333,6 +338,23 @@ impl Step {
     fn of(id: &str, name: &'static str) -> Self {
         Self { name, method: "POST", href: format!("/flows/{id}/{name}") }
     }
+}
+
+/// Says who the person is, as far as the caller has said or shown it.
+async fn identifier(app: &App, seed: &Seed, flow: &Flow) -> Option<String> {
+    if let Flow::Open(open) = flow {
+        let said = open.applicant.as_ref().map(|applicant| &applicant.email);
+        if let Some(said) = said.or(open.identifier.as_ref()) {
+            return Some(said.clone());
+        }
+    }
+    if let Some(invited) = &seed.invited {
+        return Some(invited.email.clone());
+    }
+    let account = &seed.signed_in.as_ref()?.person.account;
+    // It is shown and nothing more: without it the person goes on all the same.
+    let seen = app.accounts.look(account).await.ok()?;
+    seen.machine.known().map(|known| known.email.clone())
 }
 
 /// Returns what a person is asked to let a client do, if that is what they are asked.

@@ -17,7 +17,9 @@ use super::{
     problems::{
         ACCOUNT_CHANGED, EMAIL_TAKEN, PASSKEY_REFUSED, REQUEST_USED, SESSION_OVER, UNAVAILABLE,
     },
-    sign_out, stop, user_code,
+    sign_out, stop,
+    taken::Taken,
+    user_code,
 };
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
@@ -36,7 +38,6 @@ use crate::{
     },
     http::{answer::error::Problem, app::App, facts::session as sessions},
 };
-use axum::response::Response;
 use zeroize::Zeroizing;
 
 /// How often a flow tries to go on while what it rests on changes.
@@ -102,8 +103,8 @@ impl Said {
 
 pub use super::answering::Answered;
 
-pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Response, Problem> {
-    proceed_noting(app, opened, asking).await.map(|answered| answered.response)
+pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Taken, Problem> {
+    proceed_noting(app, opened, asking).await.map(|answered| answered.answer.into())
 }
 
 /// Takes the step, and says whether the person has proved enough by now.

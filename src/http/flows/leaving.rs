@@ -2,7 +2,7 @@
 
 use super::{
     document::{Document, Shown, expiry},
-    ending::{Asking, Said, proceed},
+    ending::{Asking, Said, proceed_noting},
     opened::Opened,
     problems::NOT_FOUND,
     ticket::{Leaving, Ticket},
@@ -18,7 +18,7 @@ use crate::{
         facts::session::Present,
     },
 };
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 
 pub const SIGN_OUT: &str = "sign_out";
 
@@ -86,8 +86,8 @@ pub async fn confirm(
     let SignedIn { person, session, .. } = signed_in.ok_or(NOT_FOUND)?;
     let answer = Said::Decided { step: "confirm", allow: true };
     let asking = Asking { account: &person.account, chosen: None, answer };
-    let cookies = match proceed(app, &opened, asking).await {
-        Ok(response) => response.headers().get_all(header::SET_COOKIE).iter().cloned().collect(),
+    let cookies = match proceed_noting(app, &opened, asking).await {
+        Ok(answered) => answered.answer.cookies,
         Err(problem) => {
             // A form that is sent twice, or a session that has ended meanwhile, is no mistake.
             let seen = app.session_views.look_anew(session).await?;

@@ -25,11 +25,16 @@ mod show;
 mod sign_out;
 pub mod steps;
 mod stop;
+mod taken;
 pub mod ticket;
 mod user_code;
 
-pub use begin::{StepUp, post as begin, step_up};
-pub use document::{Document, Shown, expiry};
-pub use show::get as show;
+pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
+pub use document::{
+    Client as ClientTold, Consent as ConsentTold, Document, Outcome, Shown, expiry,
+};
+pub use opened::Opened;
+pub use show::{get as show, look};
 pub use steps::post as step;
 pub use stop::post as stop;
+pub use taken::{FlowAnswer, Taken};

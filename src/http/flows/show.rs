@@ -16,9 +16,14 @@ pub async fn get(
 ) -> Result<Document, Problem> {
     let _place = app.request_permits.work()?;
     let source = RequestSource::of(&headers, app.cookies);
-    let (name, seed, leaving) = match read(&app, &id, &source)? {
+    look(&app, &id, &source).await
+}
+
+/// Shows a flow to the caller that began it.
+pub async fn look(app: &App, id: &str, source: &RequestSource) -> Result<Document, Problem> {
+    let (name, seed, leaving) = match read(app, id, source)? {
         (_, Ticket::Over(over)) if app.clock.now() >= over.expires_at => return Err(EXPIRED),
-        (_, Ticket::Over(over)) => return Ok(Document::over(&app, &id, &over, None).await),
+        (_, Ticket::Over(over)) => return Ok(Document::over(app, id, &over, None).await),
         (name, Ticket::Begun(seed)) => (name, seed, None),
         (name, Ticket::Leaving(seed, leaving)) => (name, seed, Some(leaving)),
     };
@@ -27,10 +32,10 @@ pub async fn get(
     }
     // A look wakes no actor.
     let seen = app.flow_views.peek(&name).await?;
-    let shown = Shown { id: &id, seed: &seed, flow: &seen.machine, outcome: None };
-    let document = Document::of(&app, shown).await?;
+    let shown = Shown { id, seed: &seed, flow: &seen.machine, outcome: None };
+    let document = Document::of(app, shown).await?;
     Ok(match leaving {
         None => document,
-        Some(leaving) => document.naming(&app, &leaving.client_id).await,
+        Some(leaving) => document.naming(app, &leaving.client_id).await,
     })
 }

@@ -21,14 +21,12 @@ use crate::{
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
         facts::user_codes,
         limits::{polls, purpose::Purpose},
+        routes,
     },
 };
 use axum::{extract::State, response::Response};
 use serde::Serialize;
 use zeroize::Zeroizing;
-
-/// The screen on which people enter the code of a device.
-const SCREEN: &str = "/device";
 
 /// How often a user code is drawn that another device shows already.
 const DRAWS: usize = 4;
@@ -76,8 +74,9 @@ pub async fn post(
         match app.device_grants.ask_new(&caller.context, &id, begin).await {
             Ok(_) => {
                 let user_code = user_codes::shown(&user_code);
-                let page =
-                    |query: &[(&str, &str)]| app.page(app.links.device.as_ref(), SCREEN, query);
+                let page = |query: &[(&str, &str)]| {
+                    app.page(app.links.device.as_ref(), routes::DEVICE_SCREEN, query)
+                };
                 let begun = Begun {
                     device_code: device_code.text,
                     verification_uri: page(&[]).trim_end_matches('?').to_owned(),

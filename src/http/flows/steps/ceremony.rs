@@ -1,19 +1,14 @@
 //! Ceremonies of passkeys between their two halves: held by the flow, for one answer.
 
-use super::{Step, StepRequest};
+use super::{Step, StepRequest, Taken};
 use crate::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys},
     domain::{
         Fingerprint, Timestamp,
         flow::{Held, HeldContent, Open, Step as FlowStep},
     },
-    http::{
-        answer::{error::Problem, private_json},
-        app::App,
-        flows::problems::UNAVAILABLE,
-    },
+    http::{answer::error::Problem, app::App, flows::problems::UNAVAILABLE},
 };
-use axum::response::Response;
 use serde_json::Value;
 
 /// Returns what begins and finishes ceremonies; where there is none, no step of theirs is served.
@@ -44,7 +39,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         answered_by: &dyn Step,
         begun: Result<Ceremony, PasskeyError>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let Ceremony { options, state } = begun.map_err(|error| {
             tracing::error!(%error, "a ceremony could not begin");
             UNAVAILABLE
@@ -58,6 +53,6 @@ impl StepRequest<'_> {
         });
         let hold = FlowStep::Hold { step: step.path(), held, message: None };
         self.opened.ask(self.app, &self.opened.context, hold).await?;
-        Ok(private_json(&options))
+        Ok(Taken::Options(options))
     }
 }

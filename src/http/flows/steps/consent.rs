@@ -1,9 +1,12 @@
 //! `consent`: whether a client may act for a person.
 
-use super::{Step, StepRequest, Taking};
-use crate::http::flows::{
-    ending::{Asking, Said},
-    problems::NOT_NOW,
+use super::{Step, StepRequest, Taken, Taking};
+use crate::http::{
+    answer::error::Problem,
+    flows::{
+        ending::{Asking, Said},
+        problems::NOT_NOW,
+    },
 };
 use serde::Deserialize;
 
@@ -36,7 +39,7 @@ impl Step for Consent {
 pub(super) async fn decide(
     step: &dyn Step,
     mut request: StepRequest<'_>,
-) -> Result<axum::response::Response, crate::http::answer::error::Problem> {
+) -> Result<Taken, Problem> {
     let Body { decision } = request.body()?;
     let open = request.offered(step).await?;
     let person = open.person.ok_or(NOT_NOW)?;

@@ -74,10 +74,10 @@ fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
     let links = &app.links;
     let (link, path) = match kind {
         "recovery" => (&links.recovery, routes::RESET_PASSWORD),
-        "verify_email" => (&links.verify_email, "/verify-email"),
-        "sign_up" => (&links.sign_in, "/sign-up"),
-        "invitation" => (&links.invitation, "/sign-up"),
-        _ => (&links.sign_in, "/sign-in"),
+        "verify_email" => (&links.verify_email, routes::VERIFY_EMAIL),
+        "sign_up" => (&links.sign_in, routes::SIGN_UP),
+        "invitation" => (&links.invitation, routes::SIGN_UP),
+        _ => (&links.sign_in, routes::SIGN_IN),
     };
     app.page(link.as_ref(), path, &[("flow", flow), ("token", token)])
 }

@@ -25,7 +25,9 @@ mod totp;
 mod totp_enrolment;
 mod user_code;
 
+pub use super::taken::Taken;
 pub use named::Named;
+pub use totp_enrolment::waiting as waiting_totp;
 
 use super::{
     ending::{self, Asking, Said},
@@ -95,7 +97,7 @@ pub trait Step: Send + Sync {
 }
 
 /// A step that is being taken.
-pub type Taking<'a> = Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send + 'a>>;
+pub type Taking<'a> = Pin<Box<dyn Future<Output = Result<Taken, Problem>> + Send + 'a>>;
 
 /// The steps that are served; clones are the same.
 #[derive(Clone)]
@@ -135,7 +137,7 @@ impl Steps {
         Self(self.0.iter().copied().filter(served).collect())
     }
 
-    fn find(&self, path: &str) -> Option<&'static dyn Step> {
+    pub fn find(&self, path: &str) -> Option<&'static dyn Step> {
         self.0.iter().copied().find(|step| step.path() == path)
     }
 }
@@ -158,7 +160,19 @@ pub async fn post(
 ) -> Result<Response, Problem> {
     let opened = Opened::of(&app, context, id, &headers)?;
     let step = steps.find(&step).ok_or(Problem::NOT_FOUND)?;
-    step.take(StepRequest { app: &app, opened: &opened, address, members }).await
+    let taken = step.take(StepRequest { app: &app, opened: &opened, address, members }).await?;
+    Ok(taken.into_response())
+}
+
+impl<'a> StepRequest<'a> {
+    pub fn new(
+        app: &'a App,
+        opened: &'a Opened,
+        address: IpAddr,
+        members: Map<String, Value>,
+    ) -> Self {
+        Self { app, opened, address, members }
+    }
 }
 
 impl StepRequest<'_> {
@@ -185,29 +199,29 @@ impl StepRequest<'_> {
     }
 
     /// Takes a step that cannot end the flow.
-    pub async fn ask(&self, command: Command) -> Result<Response, Problem> {
+    pub async fn ask(&self, command: Command) -> Result<Taken, Problem> {
         let asked = self.opened.ask(self.app, &self.opened.context, command).await?;
-        Ok(ending::shown(self.app, self.opened, &asked.reply.flow).await?.into_response())
+        Ok(ending::shown(self.app, self.opened, &asked.reply.flow).await?.into())
     }
 
     /// Takes a step that may end the flow.
-    pub async fn proceed(&self, asking: Asking<'_>) -> Result<Response, Problem> {
+    pub async fn proceed(&self, asking: Asking<'_>) -> Result<Taken, Problem> {
         ending::proceed(self.app, self.opened, asking).await
     }
 
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
-    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<Response, Problem> {
+    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<Taken, Problem> {
         let account = proved.account.clone();
         let answer = Said::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
         attempt.was_right(answered.authenticated);
-        Ok(answered.response)
+        Ok(answered.answer.into())
     }
 
     /// Says that a first proof was wrong.
-    pub async fn disprove(&self, step: &dyn Step, named: Named) -> Result<Response, Problem> {
+    pub async fn disprove(&self, step: &dyn Step, named: Named) -> Result<Taken, Problem> {
         let account = named.account().map(|known| known.id.clone());
         self.disprove_of(step, account, named.attempt).await
     }
@@ -217,7 +231,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         account: Option<String>,
         attempt: impl Into<Option<Attempt>>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         if let Some(attempt) = attempt.into() {
             attempt.failed();
         }

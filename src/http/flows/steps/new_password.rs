@@ -1,6 +1,6 @@
 //! `new_password` and `skip`: a password that the person chooses, or no credential at all.
 
-use super::{Step, StepRequest, Taking};
+use super::{Step, StepRequest, Taken, Taking};
 use crate::{
     domain::{
         account::{Command, PasswordHash},
@@ -16,7 +16,6 @@ use crate::{
         limits::purpose::Purpose,
     },
 };
-use axum::response::Response;
 use serde::Deserialize;
 
 pub struct NewPassword;
@@ -64,7 +63,7 @@ impl StepRequest<'_> {
         open: &Open,
         step: &dyn Step,
         changes: Vec<Command>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let person = open.person.as_ref().ok_or(NOT_NOW)?;
         let (step, spends, recovery_codes) = (step.path(), None, Vec::new());
         let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });

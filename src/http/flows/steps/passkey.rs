@@ -8,7 +8,7 @@
 //! Whatever is wrong, the answer is the same. No attempt is charged to an account: a signature cannot be
 //! guessed, and a person whom others have locked out of their password must have a way in (adr/0053).
 
-use super::{Step, StepRequest, Taking, ceremony};
+use super::{Step, StepRequest, Taken, Taking, ceremony};
 use crate::{
     actors::{Failure, Hydrated},
     crypto::passkeys::{PasskeyError, Presented},
@@ -24,7 +24,6 @@ use crate::{
         limits::purpose::Purpose,
     },
 };
-use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -173,7 +172,7 @@ async fn prove(
     request: &StepRequest<'_>,
     verified: &Verified,
     mut proved: Proved,
-) -> Result<Response, Problem> {
+) -> Result<Taken, Problem> {
     let mut seen = verified.seen.clone();
     for _ in 0..TRIES {
         let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;

@@ -1,6 +1,6 @@
 //! Proofs of a person who is known: judged on their account, and what a right one clears.
 
-use super::{Step, StepRequest};
+use super::{Step, StepRequest, Taken};
 use crate::{
     actors::Failure,
     domain::{
@@ -18,7 +18,6 @@ use crate::{
         limits::attempts::Attempt,
     },
 };
-use axum::response::Response;
 
 impl StepRequest<'_> {
     /// Takes a code of the account, at most as often as its allowance says.
@@ -29,7 +28,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         account: String,
         spend: impl AsyncFnOnce(&Known) -> Result<Option<i64>, Problem>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let (app, context) = (self.app, &self.opened.context);
         let attempt = app.attempts.charge(context, step.path(), &account).await?;
         let seen = app.accounts.look_anew(&account).await?;
@@ -64,7 +63,7 @@ impl StepRequest<'_> {
         proved: Proved,
         attempt: impl Into<Option<Attempt>>,
         account: &Known,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let attempt = attempt.into();
         let asking = Asking { account: &account.id, chosen: None, answer: Said::Proved(proved) };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
@@ -76,6 +75,6 @@ impl StepRequest<'_> {
                 self.app.attempts.clear(&self.opened.context, authenticator, &identifier);
             }
         }
-        Ok(answered.response)
+        Ok(answered.answer.into())
     }
 }

@@ -2,7 +2,7 @@
 //! presented.
 
 use super::{
-    Step, StepRequest,
+    Step, StepRequest, Taken,
     named::DECOY,
     recipient::{Recipient, Sent},
 };
@@ -22,7 +22,6 @@ use crate::{
         limits::{attempts::Attempt, purpose::Purpose},
     },
 };
-use axum::response::Response;
 use std::time::Duration;
 
 /// What the keyed tags of codes and links are for.
@@ -92,7 +91,7 @@ impl StepRequest<'_> {
         sending: Sending,
         draw: impl FnOnce(&dyn Dice) -> String,
         sent: impl FnOnce(String) -> Sent,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let recipient = self.recipient(open).await?;
         self.charge_message(&recipient.charged_to).await?;
         let text = draw(&*self.app.dice);
@@ -107,11 +106,7 @@ impl StepRequest<'_> {
     }
 
     /// Sends a code by SMS and shows the flow.
-    pub(super) async fn send_sms(
-        &self,
-        open: &Open,
-        sending: Sending,
-    ) -> Result<Response, Problem> {
+    pub(super) async fn send_sms(&self, open: &Open, sending: Sending) -> Result<Taken, Problem> {
         let recipient = self.recipient(open).await?;
         self.charge_message(&recipient.charged_to).await?;
         let code = draw_code(&*self.app.dice);
@@ -153,7 +148,7 @@ impl StepRequest<'_> {
         step: &'static str,
         held: Held,
         message: Option<Dispatch>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         self.ask(Command::Hold { step, held: Box::new(held), message }).await
     }
 
@@ -164,7 +159,7 @@ impl StepRequest<'_> {
         text: &str,
         proved: Option<Proved>,
         attempt: Attempt,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Taken, Problem> {
         let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());
         let (step, code) = (step.path(), self.fingerprint(step.path(), text));
         let answer = Said::Presented { step, code, proved };
@@ -172,7 +167,7 @@ impl StepRequest<'_> {
         match ending::proceed_noting(self.app, self.opened, asking).await {
             Ok(answered) => {
                 attempt.was_right(answered.authenticated);
-                Ok(answered.response)
+                Ok(answered.answer.into())
             }
             Err(problem) => {
                 if problem.code == INVALID_CREDENTIALS.code {
@@ -185,7 +180,7 @@ impl StepRequest<'_> {
     }
 
     /// Takes the second half of a step that sent something to the person's address.
-    pub(super) async fn take_sent(&self, step: &dyn Step, text: &str) -> Result<Response, Problem> {
+    pub(super) async fn take_sent(&self, step: &dyn Step, text: &str) -> Result<Taken, Problem> {
         self.charge(Purpose::Credential)?;
         let open = self.offered(step).await?;
         let recipient = self.recipient(&open).await?;

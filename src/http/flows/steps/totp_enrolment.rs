@@ -5,7 +5,7 @@
 //! account, in the commit that ends the flow.
 
 use super::{
-    Step, StepRequest, Taking,
+    Step, StepRequest, Taken, Taking,
     totp::{PURPOSE, Totp},
 };
 use crate::{
@@ -14,20 +14,21 @@ use crate::{
         Actor, Secret,
         account::{Account, Command, SealedSecret},
         assurance::Level,
-        flow::{Held, HeldContent, Open, Step as FlowStep},
+        flow::{Flow, Held, HeldContent, Open, Step as FlowStep},
         message::MailContent,
     },
     http::{
-        answer::{error::Problem, private_json},
+        answer::error::Problem,
+        app::App,
         facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
+            ticket::Ticket,
         },
         limits::{attempts::Attempt, purpose::Purpose},
     },
 };
-use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -80,9 +81,26 @@ impl Step for TotpOptions {
             let hold = FlowStep::Hold { step: self.path(), held: Box::new(held), message: None };
             opened.ask(app, &context, hold).await?;
             let TotpEnrolment { secret, otpauth_uri, qr_svg } = &written;
-            Ok(private_json(&Options { secret, otpauth_uri, qr_svg }))
+            let options = Options { secret, otpauth_uri, qr_svg };
+            Ok(Taken::Options(serde_json::to_value(options).expect("text is JSON")))
         })
     }
+}
+
+/// Returns the secret that waits in a flow, for the page that shows it to its holder.
+///
+/// The caller has shown that the flow is theirs.
+pub async fn waiting(app: &App, id: &str) -> Option<TotpEnrolment> {
+    let vault = app.vault.now();
+    let (name, _) = Ticket::open(id, &vault)?;
+    let seen = app.flow_views.peek(name).await.ok()?;
+    let Flow::Open(open) = &seen.machine else { return None };
+    let held = open.held_for(Totp.path(), app.clock.now())?;
+    let HeldContent::Secret(sealed) = &held.content else { return None };
+    let secret = vault.open(WAITING, name.as_bytes(), sealed.expose()).ok()?;
+    let account = app.accounts.look_anew(&open.person.as_ref()?.account).await.ok()?;
+    let email = email(open, &account.machine)?;
+    TotpEnrolment::of(&secret, &issuer_name(&app.issuer), &email)
 }
 
 /// Returns the address by which the application will show the account.
@@ -106,7 +124,7 @@ pub(super) async fn enrol(
     request: StepRequest<'_>,
     open: Open,
     code: &str,
-) -> Result<Response, Problem> {
+) -> Result<Taken, Problem> {
     let (app, now) = (request.app, request.app.clock.now());
     let person = open.person.as_ref().ok_or(NOT_NOW)?;
     let account = person.account.clone();

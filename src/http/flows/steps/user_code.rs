@@ -22,7 +22,7 @@ impl Step for UserCode {
             request.charge(Purpose::Credential)?;
             request.offered(self).await?;
             let code = user_codes::hashed(request.app, &user_code);
-            Ok(user_code::enter(request.app, request.opened, &code).await?.response)
+            Ok(user_code::enter(request.app, request.opened, &code).await?.answer.into())
         })
     }
 }

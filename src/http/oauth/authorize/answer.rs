@@ -23,6 +23,7 @@ use crate::{
             Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
         },
+        routes,
     },
 };
 use axum::{
@@ -112,10 +113,8 @@ async fn begin(
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         Document::of(app, shown).await?.into_response()
     } else {
-        let Some(link) = &app.links.sign_in else { return Ok(no_sign_in_page()) };
-        let mut link = link.clone();
-        link.query_pairs_mut().append_pair("flow", &id);
-        see_other(link.as_str())?
+        let Some(page) = sign_in_page(app, &[("flow", &id)]) else { return Ok(no_sign_in_page()) };
+        see_other(&page)?
     };
     Ok(with_cookie(response, cookie))
 }
@@ -156,8 +155,8 @@ pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Resp
         never_stored(&mut response);
         return response;
     }
-    match &app.links.sign_in {
-        Some(link) => see_other(link.as_str()).unwrap_or_else(IntoResponse::into_response),
+    match sign_in_page(app, &[]) {
+        Some(page) => see_other(&page).unwrap_or_else(IntoResponse::into_response),
         None => no_sign_in_page(),
     }
 }
@@ -214,6 +213,12 @@ fn page(error: OAuthError, text: &str) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, html);
     let (head, _) = response.into_parts();
     Response::from_parts(head, page.into())
+}
+
+/// Returns where people sign in: a page of ours, or that of `[links]`.
+fn sign_in_page(app: &App, query: &[(&str, &str)]) -> Option<String> {
+    let link = app.links.sign_in.as_ref();
+    (app.screens || link.is_some()).then(|| app.page(link, routes::SIGN_IN, query))
 }
 
 fn no_sign_in_page() -> Response {

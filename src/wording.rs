@@ -1,4 +1,4 @@
-//! The sentences of messages, from `locales/`, in every language.
+//! What people read, from `locales/`, in every language: mails, SMS and screens.
 
 use crate::domain::{Locale, is_hidden};
 use fluent_bundle::{FluentArgs, FluentResource, concurrent::FluentBundle};
@@ -8,30 +8,37 @@ const LONGEST_NAME: usize = 80;
 
 type Bundle = FluentBundle<FluentResource>;
 
-/// All sentences of one sort of message.
-pub(super) struct Wording {
+/// All sentences of one sort.
+pub(crate) struct Wording {
     english: Bundle,
     portuguese: Bundle,
 }
 
 impl Wording {
-    pub(super) fn of_mail() -> Self {
+    pub(crate) fn of_mail() -> Self {
         Self {
-            english: bundle(Locale::English, include_str!("../../locales/en/mail.ftl")),
-            portuguese: bundle(Locale::Portuguese, include_str!("../../locales/pt/mail.ftl")),
+            english: bundle(Locale::English, include_str!("../locales/en/mail.ftl")),
+            portuguese: bundle(Locale::Portuguese, include_str!("../locales/pt/mail.ftl")),
         }
     }
 
-    pub(super) fn of_sms() -> Self {
+    pub(crate) fn of_sms() -> Self {
         Self {
-            english: bundle(Locale::English, include_str!("../../locales/en/sms.ftl")),
-            portuguese: bundle(Locale::Portuguese, include_str!("../../locales/pt/sms.ftl")),
+            english: bundle(Locale::English, include_str!("../locales/en/sms.ftl")),
+            portuguese: bundle(Locale::Portuguese, include_str!("../locales/pt/sms.ftl")),
+        }
+    }
+
+    pub(crate) fn of_screens() -> Self {
+        Self {
+            english: bundle(Locale::English, include_str!("../locales/en/screens.ftl")),
+            portuguese: bundle(Locale::Portuguese, include_str!("../locales/pt/screens.ftl")),
         }
     }
 
     /// Finds a sentence and fills it in: `message`, or `message.attribute`; `None` where there is no
     /// such sentence or something is missing in it.
-    pub(super) fn say(
+    pub(crate) fn say(
         &self,
         locale: Locale,
         (message, attribute): (&str, Option<&str>),
@@ -64,7 +71,7 @@ fn bundle(locale: Locale, text: &str) -> Bundle {
 }
 
 /// Returns a name that people chose as it may stand in a sentence: on one line, visible, short.
-pub(super) fn quotable(name: &str) -> String {
+pub(crate) fn quotable(name: &str) -> String {
     let spaced = name.chars().map(|letter| if letter.is_whitespace() { ' ' } else { letter });
     let visible: String = spaced.filter(|letter| !is_hidden(*letter)).collect();
     let words = visible.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -81,8 +88,9 @@ mod tests {
     #[test]
     fn every_file_is_read_and_both_languages_say_the_same_things() {
         let files = [
-            (include_str!("../../locales/en/mail.ftl"), include_str!("../../locales/pt/mail.ftl")),
-            (include_str!("../../locales/en/sms.ftl"), include_str!("../../locales/pt/sms.ftl")),
+            (include_str!("../locales/en/mail.ftl"), include_str!("../locales/pt/mail.ftl")),
+            (include_str!("../locales/en/sms.ftl"), include_str!("../locales/pt/sms.ftl")),
+            (include_str!("../locales/en/screens.ftl"), include_str!("../locales/pt/screens.ftl")),
         ];
         for (english, portuguese) in files {
             let names = |text: &str| -> Vec<String> {
@@ -94,6 +102,7 @@ mod tests {
         }
         Wording::of_mail();
         Wording::of_sms();
+        Wording::of_screens();
     }
 
     #[test]

@@ -1,0 +1,219 @@
+# Hosted screens. One message a sentence; a value in braces is chosen by people, clients or operators.
+
+next = Next
+next-client = Back to { $app }
+next-account = Your account
+next-code = A code comes by e-mail
+next-device = You see what the device asks for
+next-device-back = Go back to your device
+language = Language
+theme = Colours
+theme-device = Same as the device
+theme-light = Light
+theme-dark = Dark
+continue = Continue
+or = or
+start-again = Start again
+show = Show
+hide = Hide
+email = E-mail
+password = Password
+
+## Signing in
+
+sign-in = Sign in
+sign-in-passkey = Sign in with a passkey
+to-continue = to continue to { $app }
+new-here = New here?
+create-account = Create an account
+password-title = Enter your password
+forgot-password = Forgot your password?
+other-ways = Other ways
+way-passkey = Use a passkey
+way-password = Use your password
+way-totp = Use your authenticator app
+way-email-code = E-mail me a code instead
+way-magic-link = E-mail me a link instead
+way-sms-code = Text me a code
+way-recovery-code = Use a recovery code
+second-factor-title = One more step
+proof-title = Confirm your e-mail
+prove-title = Confirm that it is you
+email-code-title = Check your e-mail
+email-code-text = If there is an account for { $email }, a code of six digits is on its way.
+email-code-text-anonymous = A code of six digits is on its way.
+sms-code-title = Check your phone
+sms-code-text = If there is a phone for this account, a code of six digits is on its way.
+totp-title = Enter the code from your app
+totp-text = Your authenticator app shows a code of six digits.
+recovery-code-title = Enter a recovery code
+recovery-code-text = Each of the codes that you kept works once.
+recovery-code-label = Recovery code
+code-label = Six-digit code
+send-again = Send it again
+send-code = Send me a code
+link-sent-title = Check your e-mail
+link-sent-text = If there is an account for { $email }, a link is on its way.
+link-sent-text-anonymous = A link is on its way.
+link-sent-browser = Open the link in this browser.
+link-title = One click to go
+link-text = The link is good. Continue to use it.
+
+## Making an account
+
+given-name = First name
+family-name = Last name
+have-account = You have an account?
+new-passkey-title = Make a passkey
+new-passkey-text = Sign in with your face, your finger or the lock of your device. There is nothing to remember.
+make-passkey = Make a passkey
+make-passkey-instead = Make a passkey instead
+passkey-needs-script = Passkeys need JavaScript, which is off in this browser. Choose another way.
+choose-password = Choose a password instead
+new-password-title = Choose a password
+new-password-text = A few words that you do not use anywhere else.
+new-password = New password
+password-hint = { $number ->
+    [one] At least one character.
+   *[other] At least { $number } characters. Spaces count.
+}
+save-continue = Save and continue
+not-now-button = Not now
+
+## Recovery
+
+reset-title = Recover your account
+reset-text = Write your e-mail. If there is an account, a code is sent to it.
+recovery-ends-sessions = When you save it, you are signed out everywhere else.
+recovered-title = Your account is yours again
+recovered-text = You were signed out everywhere. Sign in with what you have just chosen.
+
+## Authenticator app and recovery codes
+
+enrol-totp-title = Add an authenticator app
+enrol-totp-text = Scan the picture with the app, then enter the code that it shows.
+qr-label = Picture for the authenticator app
+totp-key = Or type this key into the app
+turn-on = Turn it on
+show-qr = Show the picture
+codes-title = Keep these recovery codes
+codes-text = Each works once, when you cannot use your passkey or your app. Keep them where only you find them.
+codes-once = Shown once
+codes-why = We keep no copy that can be read
+codes-kept = I have kept them
+copy = Copy
+copied = Copied
+print = Print
+
+## Organization and consent
+
+organization-title = Which organization is this for?
+consent-short = Allow access
+consent-title = Let { $app } use your account?
+self-registered = This application registered itself
+self-registered-text = Your administrators have not checked it. Allow it only if you started this yourself.
+leads-to = Leads to
+you = You
+speaks-for = Speaks for
+consent-actions = In { $api }, it could
+consent-actions-none = It could
+consent-personal = About you, it could
+consent-claim = Know your { $claim }
+consent-end = It never sees your password. You can end this at any time in your account.
+scope-profile = Know your name and profile
+scope-email = Know your e-mail address
+scope-phone = Know your phone number
+scope-address = Know your postal address
+scope-offline-access = Go on while you are away
+action-read = See { $what }
+action-write = Create and change { $what }
+action-other = Use { $what }
+allow = Allow
+deny = Deny
+its-policy = Its privacy policy
+its-terms = Its terms
+
+## Devices
+
+device-sign-in = to connect a device
+device-code-title = Connect a device
+device-code-text = Enter the code that the device shows.
+device-code-label = Code
+device-title = Connect this device?
+device-connect = Connect { $app }?
+device-warning = Say yes only if the device is in front of you
+device-warning-text = If a message or a call sent you here, it is not yours: say no.
+device-network = Asked from
+device-agent = Device says
+device-no = No
+device-yes = Yes, connect it
+device-done-title = Your device is connected
+device-done-text = Go back to it. You can close this page.
+device-denied-title = The device was not connected
+device-denied-text = Nothing was changed. You can close this page.
+
+## The end of a flow
+
+sign-out = Sign out
+sign-out-title = Sign out?
+sign-out-text = If you did not ask for this, stay signed in.
+stay-signed-in = Stay signed in
+signed-out-title = You are signed out
+signed-out-text = You can close this page.
+sign-in-again = Sign in again
+done-title = You are done here
+done-text = This was finished before. Nothing more is to do on this page.
+failed-title = This did not work out
+failed-text = Nothing was changed. You can start again.
+to-account = To your account
+back-to-app = Back to the application
+move-on-title = Taking you back
+denied-title = You said no
+move-on-text = to { $host }
+
+## What goes wrong
+
+expired-title = This took a little too long
+expired-text = Nothing was changed. Start again at { $host }.
+over-title = This page was used before
+over-text = Nothing was changed. Start again at { $host }.
+cookies-title = Cookies are blocked here
+cookies-text = Allow them for { $host }, then start again.
+other-browser-title = This belongs to another browser
+other-browser-text = Go on in the browser in which you began, or start again here at { $host }.
+unknown-title = There is nothing here
+unknown-text = The link may be incomplete. Start again at { $host }.
+invitation-void-title = This invitation cannot be used
+invitation-void-text = It may have been accepted before, or be too old. Ask for a new one at { $host }.
+recovery-void-title = This link cannot be used
+recovery-void-text = It may have been used or replaced, or be too old. Start again at { $host }.
+suspended-title = This organization is suspended
+suspended-text = Nothing was changed. Ask its administrators, or use { $host } for another organization.
+sign-up-closed-title = Accounts are made by invitation
+sign-up-closed-text = Ask the people who run { $host } for one.
+busy-title = Please try again
+busy-text = { $host } is busy for a moment. Nothing was changed.
+too-many-text = There were too many requests to { $host }. Wait a minute.
+foreign-title = This form came from another site
+foreign-text = Nothing was changed. Start again at { $host }.
+too-many-tries = { $number ->
+    [one] Too many tries. Wait a minute, or use a passkey.
+   *[other] Too many tries. Wait { $number } minutes, or use a passkey.
+}
+wrong-password = That did not match. Check both and try again.
+wrong-email-code = That code did not match. Check the newest e-mail.
+wrong-sms-code = That code did not match. Check the newest message.
+wrong-totp = That code did not match. Wait for the next one and try again.
+wrong-recovery-code = That code did not match, or was used before.
+wrong-link = That link did not match. Open the one in the newest e-mail.
+wrong-passkey = That passkey did not work here. Try again, or use another way.
+wrong-identifier = Write your e-mail address, such as ana@example.com.
+wrong-profile = Check the e-mail address and try again.
+wrong-user-code = No device waits with that code. Check it, or have the device show a new one.
+field-missing = Something is missing. Check the form and try again.
+password-refused = That password is too short or too well known. Choose another.
+passkey-refused = That passkey is on your account already, or there are too many.
+email-taken = There is an account with this address now. Sign in to it.
+try-again = That could not be done just now. Please try again.
+not-now = This step is over. Here is where you are.
+not-taken = That could not be done. Please try again.

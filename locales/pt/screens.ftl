@@ -1,0 +1,219 @@
+# Páginas. Uma mensagem por frase; um valor entre chavetas é escolhido por pessoas, aplicações ou operadores.
+
+next = A seguir
+next-client = Voltar a { $app }
+next-account = A sua conta
+next-code = Um código chega por e-mail
+next-device = O pedido do dispositivo aparece aqui
+next-device-back = Volte ao seu dispositivo
+language = Idioma
+theme = Cores
+theme-device = Como o dispositivo
+theme-light = Claras
+theme-dark = Escuras
+continue = Continuar
+or = ou
+start-again = Começar de novo
+show = Mostrar
+hide = Ocultar
+email = E-mail
+password = Senha
+
+## Entrar
+
+sign-in = Entrar
+sign-in-passkey = Entrar com uma chave de acesso
+to-continue = para continuar em { $app }
+new-here = Primeira vez aqui?
+create-account = Criar uma conta
+password-title = Escreva a sua senha
+forgot-password = Esqueceu a senha?
+other-ways = Outras formas
+way-passkey = Usar uma chave de acesso
+way-password = Usar a senha
+way-totp = Usar a aplicação de códigos
+way-email-code = Receber um código por e-mail
+way-magic-link = Receber um link por e-mail
+way-sms-code = Receber um código por SMS
+way-recovery-code = Usar um código de recuperação
+second-factor-title = Mais um passo
+proof-title = Confirme o seu e-mail
+prove-title = Confirme a sua identidade
+email-code-title = Veja o seu e-mail
+email-code-text = Se houver uma conta para { $email }, um código de seis algarismos vai a caminho.
+email-code-text-anonymous = Um código de seis algarismos vai a caminho.
+sms-code-title = Veja o seu telefone
+sms-code-text = Se houver um telefone nesta conta, um código de seis algarismos vai a caminho.
+totp-title = Escreva o código da sua aplicação
+totp-text = A aplicação de códigos mostra seis algarismos.
+recovery-code-title = Escreva um código de recuperação
+recovery-code-text = Cada um dos códigos que guardou serve uma vez.
+recovery-code-label = Código de recuperação
+code-label = Código de seis algarismos
+send-again = Enviar de novo
+send-code = Receber um código
+link-sent-title = Veja o seu e-mail
+link-sent-text = Se houver uma conta para { $email }, um link vai a caminho.
+link-sent-text-anonymous = Um link vai a caminho.
+link-sent-browser = Abra o link neste navegador.
+link-title = Falta um clique
+link-text = O link é válido. Continue para o usar.
+
+## Criar uma conta
+
+given-name = Nome
+family-name = Apelido ou sobrenome
+have-account = Já tem uma conta?
+new-passkey-title = Crie uma chave de acesso
+new-passkey-text = Entre com o rosto, o dedo ou o bloqueio do dispositivo. Não há nada para decorar.
+make-passkey = Criar uma chave de acesso
+make-passkey-instead = Criar antes uma chave de acesso
+passkey-needs-script = As chaves de acesso precisam de JavaScript, que está desligado neste navegador. Escolha outra forma.
+choose-password = Escolher antes uma senha
+new-password-title = Escolha uma senha
+new-password-text = Algumas palavras que não usa em mais lado nenhum.
+new-password = Nova senha
+password-hint = { $number ->
+    [one] Pelo menos um carácter.
+   *[other] Pelo menos { $number } caracteres. Os espaços contam.
+}
+save-continue = Guardar e continuar
+not-now-button = Agora não
+
+## Recuperação
+
+reset-title = Recupere a sua conta
+reset-text = Escreva o seu e-mail. Se houver uma conta, enviamos um código.
+recovery-ends-sessions = Ao guardar, todas as outras sessões terminam.
+recovered-title = A conta é sua outra vez
+recovered-text = Todas as sessões terminaram. Entre com o que acabou de escolher.
+
+## Aplicação de códigos e códigos de recuperação
+
+enrol-totp-title = Junte uma aplicação de códigos
+enrol-totp-text = Leia a imagem com a aplicação e escreva o código que ela mostra.
+qr-label = Imagem para a aplicação de códigos
+totp-key = Ou escreva esta chave na aplicação
+turn-on = Ligar
+show-qr = Mostrar a imagem
+codes-title = Guarde estes códigos de recuperação
+codes-text = Cada um serve uma vez, quando não puder usar a chave de acesso ou a aplicação. Guarde-os onde só a própria pessoa os encontre.
+codes-once = Aparecem uma vez
+codes-why = Não guardamos nenhuma cópia legível
+codes-kept = Já os guardei
+copy = Copiar
+copied = Copiado
+print = Imprimir
+
+## Organização e autorização
+
+organization-title = Para qual organização?
+consent-short = Autorizar o acesso
+consent-title = Autorizar { $app } a usar a sua conta?
+self-registered = Esta aplicação inscreveu-se sozinha
+self-registered-text = A administração não a verificou. Autorize apenas se começou isto por iniciativa própria.
+leads-to = Leva a
+you = Conta
+speaks-for = Em nome de
+consent-actions = Em { $api }, poderia
+consent-actions-none = Poderia
+consent-personal = Sobre a sua pessoa, poderia
+consent-claim = Conhecer { $claim }
+consent-end = Nunca vê a sua senha. Pode terminar isto a qualquer momento na sua conta.
+scope-profile = Conhecer o seu nome e perfil
+scope-email = Conhecer o seu e-mail
+scope-phone = Conhecer o seu telefone
+scope-address = Conhecer a sua morada ou endereço postal
+scope-offline-access = Continuar na sua ausência
+action-read = Ver { $what }
+action-write = Criar e alterar { $what }
+action-other = Usar { $what }
+allow = Autorizar
+deny = Recusar
+its-policy = Política de privacidade
+its-terms = Termos
+
+## Dispositivos
+
+device-sign-in = para ligar um dispositivo
+device-code-title = Ligar um dispositivo
+device-code-text = Escreva o código que o dispositivo mostra.
+device-code-label = Código
+device-title = Ligar este dispositivo?
+device-connect = Ligar { $app }?
+device-warning = Diga que sim apenas se o dispositivo está à sua frente
+device-warning-text = Se uma mensagem ou chamada indicou esta página, o dispositivo é de outra pessoa: diga que não.
+device-network = Pedido de
+device-agent = O dispositivo diz
+device-no = Não
+device-yes = Sim, ligar
+device-done-title = O seu dispositivo está ligado
+device-done-text = Volte ao dispositivo. Pode fechar esta página.
+device-denied-title = O dispositivo não foi ligado
+device-denied-text = Nada foi alterado. Pode fechar esta página.
+
+## O fim
+
+sign-out = Sair
+sign-out-title = Terminar a sessão?
+sign-out-text = Se não pediu isto, mantenha a sessão.
+stay-signed-in = Manter a sessão
+signed-out-title = A sessão terminou
+signed-out-text = Pode fechar esta página.
+sign-in-again = Entrar de novo
+done-title = Está feito
+done-text = Isto já tinha terminado. Não há mais nada a fazer nesta página.
+failed-title = Não foi possível concluir
+failed-text = Nada foi alterado. Pode começar de novo.
+to-account = Ir para a sua conta
+back-to-app = Voltar à aplicação
+move-on-title = De volta à aplicação
+denied-title = Pedido recusado
+move-on-text = a caminho de { $host }
+
+## O que corre mal
+
+expired-title = O tempo acabou
+expired-text = Nada foi alterado. Comece de novo em { $host }.
+over-title = Esta página já foi usada
+over-text = Nada foi alterado. Comece de novo em { $host }.
+cookies-title = Os cookies estão bloqueados
+cookies-text = Permita-os para { $host } e comece de novo.
+other-browser-title = Isto pertence a outro navegador
+other-browser-text = Continue no navegador onde começou, ou comece aqui de novo em { $host }.
+unknown-title = Não há nada aqui
+unknown-text = O link pode estar incompleto. Comece de novo em { $host }.
+invitation-void-title = Este convite não pode ser usado
+invitation-void-text = Pode já ter sido aceite ou ser antigo. Peça um novo em { $host }.
+recovery-void-title = Este link não pode ser usado
+recovery-void-text = Pode já ter sido usado ou substituído, ou ser antigo. Comece de novo em { $host }.
+suspended-title = Esta organização está suspensa
+suspended-text = Nada foi alterado. Fale com a administração, ou use { $host } para outra organização.
+sign-up-closed-title = As contas são criadas por convite
+sign-up-closed-text = Peça um a quem gere { $host }.
+busy-title = Tente de novo
+busy-text = { $host } está ocupado por um momento. Nada foi alterado.
+too-many-text = Houve demasiados pedidos a { $host }. Espere um minuto.
+foreign-title = Este formulário veio de outro sítio
+foreign-text = Nada foi alterado. Comece de novo em { $host }.
+too-many-tries = { $number ->
+    [one] Muitas tentativas. Espere um minuto ou use uma chave de acesso.
+   *[other] Muitas tentativas. Espere { $number } minutos ou use uma chave de acesso.
+}
+wrong-password = Não corresponde. Confirme os dados e tente de novo.
+wrong-email-code = O código não corresponde. Veja o e-mail mais recente.
+wrong-sms-code = O código não corresponde. Veja a mensagem mais recente.
+wrong-totp = O código não corresponde. Espere pelo próximo e tente de novo.
+wrong-recovery-code = O código não corresponde ou já foi usado.
+wrong-link = O link não corresponde. Abra o do e-mail mais recente.
+wrong-passkey = Essa chave de acesso não serviu aqui. Tente de novo ou use outra forma.
+wrong-identifier = Escreva o seu e-mail, por exemplo ana@example.com.
+wrong-profile = Confirme o e-mail e tente de novo.
+wrong-user-code = Nenhum dispositivo espera com esse código. Confirme-o, ou peça um novo ao dispositivo.
+field-missing = Falta alguma coisa. Confirme os campos e tente de novo.
+password-refused = Essa senha é curta ou muito conhecida. Escolha outra.
+passkey-refused = Essa chave de acesso já está na sua conta, ou há demasiadas.
+email-taken = Já há uma conta com este e-mail. Entre nela.
+try-again = Não foi possível neste momento. Tente de novo.
+not-now = Esse passo terminou. A página mostra onde está.
+not-taken = Não foi possível. Tente de novo.

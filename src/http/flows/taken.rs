@@ -1,0 +1,53 @@
+//! What a step has come to, for programs and screens alike.
+
+use super::document::Document;
+use crate::http::{answer::private_json, extract::cookies::with_cookie};
+use axum::{
+    http::HeaderValue,
+    response::{IntoResponse, Response},
+};
+use serde_json::Value;
+
+/// What a step has come to.
+pub enum Taken {
+    /// The flow goes on, or is over.
+    Flow(Box<FlowAnswer>),
+    /// The first half of a step, with what the person's device needs for the second.
+    Options(Value),
+}
+
+/// A flow after a step, and what a browser is to keep or to forget with it.
+pub struct FlowAnswer {
+    pub document: Document,
+    pub cookies: Vec<HeaderValue>,
+}
+
+impl From<Document> for Taken {
+    fn from(document: Document) -> Self {
+        FlowAnswer { document, cookies: Vec::new() }.into()
+    }
+}
+
+impl From<FlowAnswer> for Taken {
+    fn from(answer: FlowAnswer) -> Self {
+        Self::Flow(Box::new(answer))
+    }
+}
+
+impl IntoResponse for FlowAnswer {
+    fn into_response(self) -> Response {
+        let response = self.document.into_response();
+        self.cookies
+            .into_iter()
+            .fold(response, |response, cookie| with_cookie(response, Some(cookie)))
+    }
+}
+
+impl IntoResponse for Taken {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Flow(answer) => answer.into_response(),
+            Self::Options(options) => private_json(&options),
+        }
+    }
+}

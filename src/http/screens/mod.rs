@@ -1,0 +1,67 @@
+//! Hosted screens: pages for people, drawn from the same flow document that programs get.
+//!
+//! | method | what |
+//! |---|---|
+//! | GET | opens the flow of `?flow=ID`, or begins one, and draws it ([`show`]) |
+//! | POST | takes one step of a flow ([`submit`]): 303 to a page, or a page with what is shown once |
+//!
+//! No screen knows a rule: a page shows the steps that the flow offers, and its form names one of them
+//! (adr/0072). The parts:
+//!
+//! | file or folder | holds |
+//! |---|---|
+//! | [`pages`] | one file a page: which words and fields it has |
+//! | [`shell`] | what is around every page: language, theme, nonce, headers |
+//! | [`words`] | every sentence, from `locales/` |
+//! | [`assets`] | style sheet, script and pictures, under names that change with their content |
+//! | [`trouble`] | pages for what cannot go on |
+
+pub mod assets;
+mod fields;
+mod pages;
+mod preferences;
+mod shell;
+mod show;
+mod submit;
+mod trouble;
+mod words;
+
+pub use show::get;
+pub use submit::post;
+
+use crate::http::routes;
+
+/// A path of a screen, and the kind of flow that begins where it is opened without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    pub path: &'static str,
+    pub begins: &'static str,
+}
+
+/// Every path on which a flow is drawn.
+pub const SCREENS: [Screen; 7] = [
+    screen(routes::SIGN_IN, "sign_in"),
+    screen(routes::SIGN_UP, "sign_up"),
+    screen(routes::VERIFY_EMAIL, "verify_email"),
+    screen(routes::RESET_PASSWORD, "recovery"),
+    screen(routes::CONSENT, "sign_in"),
+    screen(routes::DEVICE_SCREEN, "device"),
+    screen(routes::SIGN_OUT, "sign_out"),
+];
+
+const fn screen(path: &'static str, begins: &'static str) -> Screen {
+    Screen { path, begins }
+}
+
+/// Returns the path on which a flow is drawn now.
+pub fn path_of(kind: &str, state: &str) -> &'static str {
+    match (kind, state) {
+        (_, "consent") => routes::CONSENT,
+        ("sign_up" | "invitation", _) => routes::SIGN_UP,
+        ("verify_email", _) => routes::VERIFY_EMAIL,
+        ("recovery", _) => routes::RESET_PASSWORD,
+        ("device", _) => routes::DEVICE_SCREEN,
+        ("sign_out", _) => routes::SIGN_OUT,
+        _ => routes::SIGN_IN,
+    }
+}

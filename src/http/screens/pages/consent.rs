@@ -1,0 +1,105 @@
+//! What a client asks a person for: in words, for which API, for which organization.
+
+use super::FlowPage;
+use crate::{
+    domain::Locale,
+    http::{flows::Document, screens::shell::Shell},
+};
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+
+#[derive(Template)]
+#[template(path = "consent.html")]
+struct ConsentPage<'a> {
+    page: &'a Shell<'a>,
+    flow: &'a FlowPage<'a>,
+    asked: Asked,
+}
+
+/// What is asked for.
+pub struct Asked {
+    /// Of the API.
+    pub resource: Option<String>,
+    pub organization: Option<String>,
+    pub roles: String,
+    /// What it could do at the API.
+    pub actions: Vec<Row>,
+    /// What it could learn of the person.
+    pub personal: Vec<Row>,
+}
+
+/// One thing that is asked for: words first, its name after them.
+pub struct Row {
+    pub icon: &'static str,
+    pub text: String,
+    pub name: String,
+}
+
+impl Asked {
+    pub fn of(page: &Shell<'_>, document: &Document) -> Self {
+        let consent = document.consent.as_ref();
+        let organization = document.organizations.first().map(|choice| choice.name.clone());
+        let mut actions = Vec::new();
+        let mut personal = Vec::new();
+        for scope in &document.scopes {
+            match personal_words(scope) {
+                Some(("", _)) => {}
+                Some((words, icon)) => {
+                    personal.push(Row { icon, text: page.t(words), name: scope.clone() });
+                }
+                None => actions.push(action(page, scope)),
+            }
+        }
+        for claim in consent.iter().flat_map(|consent| &consent.claims) {
+            let text = page.with("consent-claim", "claim", claim);
+            personal.push(Row { icon: "user", text, name: claim.clone() });
+        }
+        for detail in consent.iter().flat_map(|consent| &consent.authorization_details) {
+            let text = match page.locale {
+                Locale::English => detail.text.en.clone(),
+                Locale::Portuguese => detail.text.pt.clone(),
+            };
+            actions.push(Row { icon: "file", text, name: detail.detail.kind().to_owned() });
+        }
+        let named = |consent: &crate::http::flows::ConsentTold| {
+            consent.resource_name.clone().or_else(|| consent.resource.clone())
+        };
+        Self {
+            resource: consent.and_then(named),
+            organization,
+            roles: consent.map(|consent| consent.roles.join(", ")).unwrap_or_default(),
+            actions,
+            personal,
+        }
+    }
+}
+
+/// What a scope of OIDC lets a client learn; nothing is said of `openid` itself.
+fn personal_words(scope: &str) -> Option<(&'static str, &'static str)> {
+    Some(match scope {
+        "openid" => ("", ""),
+        "profile" => ("scope-profile", "user"),
+        "email" => ("scope-email", "mail"),
+        "phone" => ("scope-phone", "phone"),
+        "address" => ("scope-address", "building"),
+        "offline_access" => ("scope-offline-access", "clock"),
+        _ => return None,
+    })
+}
+
+/// Words for a scope of an API: of what it is, and what is done with it.
+fn action(page: &Shell<'_>, scope: &str) -> Row {
+    let (what, action) = scope.split_once(':').unwrap_or((scope, ""));
+    let (words, icon) = match action {
+        "read" => ("action-read", "file"),
+        "write" => ("action-write", "pen"),
+        _ => ("action-other", "key"),
+    };
+    let what = if words == "action-other" { scope } else { what };
+    Row { icon, text: page.with(words, "what", what), name: scope.to_owned() }
+}
+
+pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
+    let asked = Asked::of(page, flow.document);
+    page.respond(StatusCode::OK, &ConsentPage { page, flow, asked })
+}

@@ -1,0 +1,134 @@
+//! Pages of flows: which one is drawn for a document, and what they share.
+
+mod client;
+mod code;
+mod consent;
+mod credential;
+mod device;
+mod enrol;
+mod link;
+mod organization;
+mod over;
+mod profile;
+mod refused;
+mod sign_in;
+mod sign_out;
+mod totp_enrolment;
+
+use super::{path_of, shell::Shell};
+use crate::http::{extract::form::Form, flows::Document, routes};
+use axum::response::Response;
+pub use client::initials;
+
+use client::ClientShown;
+use refused::Refused;
+
+/// What every page of a flow shows.
+pub struct FlowPage<'a> {
+    pub document: &'a Document,
+    pub client: Option<ClientShown>,
+    /// What was wrong with the form that was sent last.
+    pub refused: Option<Refused>,
+    /// By which of several ways the person wants to go on.
+    way: Option<String>,
+    token: Option<String>,
+}
+
+impl<'a> FlowPage<'a> {
+    fn new(page: &Shell<'_>, document: &'a Document, query: &Form) -> Self {
+        let refused = Refused::of(page, query);
+        let way = query.get("way").map(str::to_owned);
+        Self {
+            document,
+            client: document.client.as_ref().map(ClientShown::of),
+            way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
+            refused,
+            token: query.get("token").map(str::to_owned),
+        }
+    }
+
+    /// Where forms are sent to.
+    pub fn action(&self) -> &'static str {
+        path_of(&self.document.kind, self.document.state)
+    }
+
+    pub fn offers(&self, step: &str) -> bool {
+        self.document.steps.iter().any(|offered| offered.name == step)
+    }
+
+    /// What was wrong with this step, if it was that one.
+    pub fn error(&self, step: &str) -> Option<&str> {
+        self.refused.as_ref().filter(|refused| refused.step == step).map(|one| one.text.as_str())
+    }
+
+    /// What was wrong, where it belongs to no field of this page.
+    pub fn other_error(&self, steps: &[&str]) -> Option<&str> {
+        let refused = self.refused.as_ref();
+        refused.filter(|refused| !steps.contains(&&*refused.step)).map(|one| one.text.as_str())
+    }
+
+    /// The address of this flow's page by another way.
+    pub fn by_way(&self, way: &str) -> String {
+        format!("{}?flow={}&way={way}", self.action(), self.document.id)
+    }
+
+    /// Who the person says they are.
+    pub fn identifier(&self) -> &str {
+        let hint = self.document.login_hint.as_deref();
+        self.document.identifier.as_deref().or(hint).unwrap_or_default()
+    }
+}
+
+/// Lists the parameters by which a page can be asked for again.
+pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, String)> {
+    let flow = [("flow", document.id.clone())];
+    let way = query.get("way").map(|way| ("way", way.to_owned()));
+    let token = query.get("token").filter(|_| query.get("flow").is_some());
+    flow.into_iter().chain(way).chain(token.map(|token| ("token", token.to_owned()))).collect()
+}
+
+/// Draws the page that a flow has come to.
+pub async fn draw(page: &Shell<'_>, document: &Document, query: &Form) -> Response {
+    let flow = FlowPage::new(page, document, query);
+    let enrols = ["new_password", "passkey/create", "totp/options", "skip"];
+    if flow.token.is_some() && flow.offers("magic_link") {
+        return link::draw(page, &flow);
+    }
+    match document.state {
+        "identify" => sign_in::draw(page, &flow),
+        "credential" if enrols.into_iter().any(|step| flow.offers(step)) => {
+            enrol::draw(page, &flow).await
+        }
+        "credential" | "second_factor" | "proof" => credential::draw(page, &flow),
+        "profile" => profile::draw(page, &flow),
+        "organization" => organization::draw(page, &flow),
+        "consent" => consent::draw(page, &flow),
+        "confirm" if document.kind == "device" => device::draw(page, &flow),
+        "confirm" => sign_out::draw(page, &flow),
+        _ => over::draw(page, &flow),
+    }
+}
+
+/// Draws what is shown once, with the answer to a form: recovery codes, and the way back to a client.
+pub async fn shown_once(page: &Shell<'_>, document: &Document) -> Option<Response> {
+    let result = document.result.as_ref()?;
+    if !result.recovery_codes.is_empty() {
+        return Some(over::recovery_codes(page, document, result));
+    }
+    result.redirect_to.as_ref().map(|to| over::move_on(page, document, to))
+}
+
+/// Tells whether the person goes on to their account: they are signed in, and no client waits.
+pub fn ends_at_account(document: &Document) -> bool {
+    let elsewhere = ["sign_out", "device", "recovery"].contains(&&*document.kind);
+    document.state == "done" && !elsewhere
+}
+
+/// Where a person goes on when a flow is over, and no client waits.
+fn after(document: &Document) -> String {
+    match document.state {
+        "done" if document.kind == "recovery" => routes::SIGN_IN.to_owned(),
+        "done" => routes::ACCOUNT.to_owned(),
+        state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
+    }
+}

@@ -1,0 +1,85 @@
+//! A flow that is over, and what is shown once with its end.
+
+use super::{FlowPage, after};
+use crate::http::{
+    flows::{Document, Outcome},
+    routes,
+    screens::shell::{Shell, host_of},
+};
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+
+#[derive(Template)]
+#[template(path = "over.html")]
+struct OverPage<'a> {
+    page: &'a Shell<'a>,
+    title: String,
+    text: String,
+    action: String,
+    way_on: String,
+}
+
+#[derive(Template)]
+#[template(path = "move_on.html")]
+struct MoveOnPage<'a> {
+    page: &'a Shell<'a>,
+    host: String,
+    to: &'a str,
+    denied: bool,
+}
+
+#[derive(Template)]
+#[template(path = "recovery_codes.html")]
+struct CodesPage<'a> {
+    page: &'a Shell<'a>,
+    codes: Vec<&'a str>,
+    identifier: &'a str,
+    way_on: String,
+}
+
+/// Says what a flow has come to, to a person who opens its page again.
+pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
+    let document = flow.document;
+    let done = document.state == "done";
+    let back = document.result.as_ref().and_then(|result| result.redirect_to.as_ref());
+    let (title, text, action, way_on) = match (&*document.kind, done) {
+        ("sign_out", true) => {
+            ("signed-out-title", "signed-out-text", "sign-in-again", routes::SIGN_IN)
+        }
+        ("device", true) => {
+            ("device-done-title", "device-done-text", "to-account", routes::ACCOUNT)
+        }
+        ("device", false) => {
+            ("device-denied-title", "device-denied-text", "to-account", routes::ACCOUNT)
+        }
+        ("recovery", true) => ("recovered-title", "recovered-text", "sign-in", routes::SIGN_IN),
+        (_, true) => ("done-title", "done-text", "to-account", routes::ACCOUNT),
+        (_, false) => ("failed-title", "failed-text", "start-again", routes::SIGN_IN),
+    };
+    let (action, way_on) = match back {
+        Some(to) => ("back-to-app", to.to_string()),
+        None => (action, way_on.to_owned()),
+    };
+    let drawn =
+        OverPage { page, title: page.t(title), text: page.t(text), action: page.t(action), way_on };
+    page.respond(StatusCode::OK, &drawn)
+}
+
+/// Leads a person back to the client: browsers hold a redirect after a form to `form-action`.
+pub fn move_on(page: &Shell<'_>, document: &Document, to: &str) -> Response {
+    let host = document.client.as_ref().and_then(|client| client.redirect_host.clone());
+    let host = host.unwrap_or_else(|| host_of(to));
+    let denied = document.state == "failed";
+    page.respond(StatusCode::OK, &MoveOnPage { page, host, to, denied })
+}
+
+/// Shows recovery codes, this once.
+pub fn recovery_codes(page: &Shell<'_>, document: &Document, result: &Outcome) -> Response {
+    let codes = result.recovery_codes.iter().map(|code| code.as_str()).collect();
+    let way_on = match &result.redirect_to {
+        Some(to) => to.to_string(),
+        None => after(document),
+    };
+    let identifier = document.identifier.as_deref().unwrap_or_default();
+    page.respond(StatusCode::OK, &CodesPage { page, codes, identifier, way_on })
+}

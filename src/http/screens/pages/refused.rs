@@ -1,0 +1,51 @@
+//! What was wrong with a form, in words: from the code that the redirect carries, never from its text.
+
+use crate::http::{extract::form::Form, screens::shell::Shell};
+
+/// What was wrong with a form.
+pub struct Refused {
+    /// The step that was refused.
+    pub step: String,
+    pub text: String,
+}
+
+impl Refused {
+    pub fn of(page: &Shell<'_>, query: &Form) -> Option<Self> {
+        let (code, step) = (query.get("problem")?, query.get("step").unwrap_or_default());
+        let text = match (code, step) {
+            ("too_many_requests", _) => {
+                let seconds = query.get("wait").and_then(|wait| wait.parse().ok());
+                let minutes = seconds.unwrap_or(60_u32).div_ceil(60).clamp(1, 24 * 60);
+                page.count("too-many-tries", minutes)
+            }
+            _ => page.t(name(code, step)),
+        };
+        Some(Self { step: step.to_owned(), text })
+    }
+}
+
+fn name(code: &str, step: &str) -> &'static str {
+    match (code, step) {
+        ("invalid_credentials", "email_code") => "wrong-email-code",
+        ("invalid_credentials", "sms_code") => "wrong-sms-code",
+        ("invalid_credentials", "totp") => "wrong-totp",
+        ("invalid_credentials", "recovery_code") => "wrong-recovery-code",
+        ("invalid_credentials", "magic_link") => "wrong-link",
+        ("invalid_credentials" | "invalid_request", "passkey" | "passkey/create") => {
+            "wrong-passkey"
+        }
+        ("invalid_credentials", _) => "wrong-password",
+        ("invalid_request", "identifier") => "wrong-identifier",
+        ("invalid_request", "profile") => "wrong-profile",
+        ("invalid_request", "email_code" | "sms_code" | "totp") => "wrong-totp",
+        ("invalid_request", "recovery_code") => "wrong-recovery-code",
+        ("invalid_request", "user_code") | ("user_code_not_valid", _) => "wrong-user-code",
+        ("invalid_request", _) => "field-missing",
+        ("password_refused", _) => "password-refused",
+        ("passkey_refused", _) => "passkey-refused",
+        ("email_taken", _) => "email-taken",
+        ("account_changed" | "temporarily_unavailable", _) => "try-again",
+        ("step_not_available", _) => "not-now",
+        _ => "not-taken",
+    }
+}
