@@ -11,13 +11,17 @@
 //! | file or folder | holds |
 //! |---|---|
 //! | [`pages`] | one file a page: which words and fields it has |
+//! | [`offer`] | when a passkey is offered after a password |
 //! | [`shell`] | what is around every page: language, theme, nonce, headers |
 //! | [`words`] | every sentence, from `locales/` |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
 //! | [`trouble`] | pages for what cannot go on |
+//! | [`dress`] | answers of other endpoints to a browser, in the same look |
 
 pub mod assets;
+mod dress;
 mod fields;
+mod offer;
 mod pages;
 mod preferences;
 mod shell;
@@ -26,6 +30,7 @@ mod submit;
 mod trouble;
 mod words;
 
+pub use dress::Browser;
 pub use show::get;
 pub use submit::post;
 
