@@ -5,7 +5,7 @@ use crate::{
     mails::{code, link, wait_for},
     passkey_device::Device,
     passkeys::{ANA, device_of, kept},
-    person::{PASSWORD, asking, parameter},
+    person::{PASSWORD, asking, parameter, text},
     support::{TestOptions, TestServer},
     tab::{Page, Tab},
 };
@@ -142,7 +142,8 @@ async fn looking_at_pages_writes_nothing_and_consumes_nothing() {
     server.quiet().await;
     let commits = || server.running.system().store().report().commits;
     let before = commits();
-    for path in ["/sign-in", "/sign-up", "/reset-password", "/device", "/verify-email", "/sign-out"] {
+    for path in ["/sign-in", "/sign-up", "/reset-password", "/device", "/verify-email", "/sign-out"]
+    {
         let page = tab.open(path).await;
         assert_eq!(page.status, 200, "{page:?}");
         let again = tab.open(&format!("/sign-in?flow={}&way=password", page.flow())).await;
@@ -213,6 +214,27 @@ async fn a_mailed_code_signs_in_and_ten_wrong_ones_end_the_flow() {
 }
 
 #[tokio::test]
+async fn a_code_by_sms_signs_in() {
+    let server = open().await;
+    let rui = "[[account]]\nemail = \"rui@acme.test\"\nphone_number = \"+351911111111\"\n\
+               phone_number_verified = true\n";
+    server.apply(rui).await;
+    let tab = &mut Tab::new(&server);
+    let page = named(tab, "rui@acme.test").await;
+    let page = tab.step(&page, "sms_code/send", &[]).await;
+    page.is(200, "Check your phone");
+    let message = wait_for(&server, 1).await.swap_remove(0);
+    let digits = text(&message["text"]).split(|one: char| !one.is_ascii_digit());
+    let code = digits.filter(|word| word.len() == 6).last().unwrap();
+    let wrong = tab.step(&page, "sms_code", &[("code", "000000")]).await;
+    wrong.is(200, "Check your phone");
+    assert!(wrong.text.contains("Check the newest message."), "{wrong:?}");
+    let done = tab.step(&wrong, "sms_code", &[("code", code)]).await;
+    assert_eq!(done.address, "/account", "{done:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_second_factor_is_asked_for_on_a_page_of_its_own() {
     let server = open().await;
     let tab = &mut Tab::new(&server);
@@ -265,12 +287,10 @@ async fn a_client_that_wants_more_has_the_person_step_up() {
     server.clock.advance(Duration::from_hours(2));
     let asked = asking("web", &[("acr_values", "aal2")]);
     let page = tab.open(&format!("/connect/authorize?{asked}")).await;
-    page.is(200, "Enter your password");
-    assert!(page.text.contains(DORA), "the session says whose it is: {page:?}");
-    let second = tab.step(&page, "password", &[("password", PASSWORD)]).await;
-    second.is(200, "Enter the code from your app");
+    // The session has the password; what it lacks by now is asked for.
+    page.is(200, "Enter the code from your app");
     let right = Authenticator::of_dora().code(server.clock.now());
-    let done = tab.step(&second, "totp", &[("code", &right)]).await;
+    let done = tab.step(&page, "totp", &[("code", &right)]).await;
     assert!(parameter(&moves_on_to(&done), "code").is_some());
     server.stop().await;
 }
@@ -322,14 +342,14 @@ async fn a_browser_that_knows_a_person_welcomes_them_back() {
     let page = tab.open("/sign-in").await;
     page.is(200, "Welcome back, Ana");
     assert!(page.text.contains(ANA) && !page.text.contains("name=\"credential\""), "{page:?}");
-    // The password is asked for at once; a wrong one leads to the page of the password.
-    let wrong = tab.step(&page, "identifier", &[("password", "wrong")]).await;
-    wrong.is(200, "Enter your password");
-    assert!(wrong.text.contains("That did not match."), "{wrong:?}");
     // The account may be another's: then the page is the one that everyone gets.
     let other = tab.open(&page.link("/sign-in?flow=")).await;
     other.is(200, "Sign in");
     assert!(!other.text.contains(ANA) && !other.text.contains("Ana"), "{other:?}");
+    // The password is asked for at once; a wrong one leads to the page of the password.
+    let wrong = tab.step(&page, "identifier", &[("password", "wrong")]).await;
+    wrong.is(200, "Enter your password");
+    assert!(wrong.text.contains("That did not match."), "{wrong:?}");
     let done = tab.step(&page, "identifier", &[("password", PASSWORD)]).await;
     assert_eq!(done.address, "/account", "{done:?}");
     // By mail, from the same page.
@@ -380,7 +400,8 @@ async fn who_is_welcomed_back_depends_on_the_sealed_cookie_alone() {
         assert!(!page.text.contains(">Ana<"), "{page:?}");
     }
     // A client that thinks of another person gets a page for that person.
-    for (hint, heading) in [("bruno@acme.test", "Sign in"), ("Ana@ACME.test", "Welcome back, Ana")] {
+    for (hint, heading) in [("bruno@acme.test", "Sign in"), ("Ana@ACME.test", "Welcome back, Ana")]
+    {
         let asked = asking("web", &[("login_hint", hint)]);
         tab.open(&format!("/connect/authorize?{asked}")).await.is(200, heading);
     }
@@ -487,7 +508,7 @@ async fn a_new_person_goes_on_to_the_client_that_sent_them() {
     let server = open().await;
     let tab = &mut Tab::new(&server);
     let page = tab.open(&format!("/connect/authorize?{}", asking("web", &[]))).await;
-    let page = tab.open(&page.link("/sign-up?instead_of=")).await;
+    let page = tab.open(&page.link("/sign-up?from=")).await;
     page.is(200, "Create an account");
     assert!(page.text.contains("<b><bdi>Web</bdi></b>"), "{page:?}");
     let page = tab.step(&page, "profile", &[("email", "eva@acme.test")]).await;
@@ -509,11 +530,11 @@ async fn a_new_person_goes_on_to_the_client_that_sent_them() {
     // The sign-in of another browser, of a program, or none at all, lends nothing.
     let other = tab.open(&format!("/connect/authorize?{}", asking("app", &[]))).await.flow();
     let stranger = &mut Tab::new(&server);
-    let page = stranger.open(&format!("/sign-up?instead_of={other}")).await;
+    let page = stranger.open(&format!("/sign-up?from={other}")).await;
     page.is(403, "Cookies are blocked here");
-    stranger.open("/sign-up?instead_of=flw_x").await.is(404, "There is nothing here");
+    stranger.open("/sign-up?from=flw_x").await.is(404, "There is nothing here");
     server.clock.advance(Duration::from_mins(16));
-    let page = tab.open(&format!("/sign-up?instead_of={other}")).await;
+    let page = tab.open(&format!("/sign-up?from={other}")).await;
     page.is(410, "This took a little too long");
     server.stop().await;
 }

@@ -259,7 +259,8 @@ async fn hostile_words_stay_words() {
         is_harmless(&tab.open(&address).await);
         is_harmless(&tab.open(&format!("/sign-in?{}", asking("web", &[("flow", word)]))).await);
     }
-    let tab = &mut Tab { cookies: vec!["porteiro-screen=\"><b>.x".to_owned()], ..Tab::new(&server) };
+    let tab =
+        &mut Tab { cookies: vec!["porteiro-screen=\"><b>.x".to_owned()], ..Tab::new(&server) };
     is_harmless(&tab.open("/sign-in").await);
     server.stop().await;
 }
@@ -295,16 +296,26 @@ async fn a_hostile_or_endless_client_name_stays_a_name() {
 async fn a_query_that_makes_no_sense_begins_anew() {
     let server = open().await;
     let tab = &mut Tab::new(&server);
-    for query in ["?%zz", "?flow=", "?problem=dance&step=dance", "?wait=-1&problem=too_many_requests",
-        "?wait=99999999999999999999&problem=too_many_requests", "?problem=too_many_requests",
-        "?way=dance", "?token=x", "?flow=&flow=x", "?ui_locales=xx&theme=sepia"]
-    {
+    for query in [
+        "?%zz",
+        "?flow=",
+        "?problem=dance&step=dance",
+        "?wait=-1&problem=too_many_requests",
+        "?wait=99999999999999999999&problem=too_many_requests",
+        "?problem=too_many_requests",
+        "?way=dance",
+        "?token=x",
+        "?flow=&flow=x",
+        "?ui_locales=xx&theme=sepia",
+    ] {
         let page = tab.open(&format!("/sign-in{query}")).await;
         page.is(200, "Sign in");
     }
     let many: Vec<String> = (0..100).map(|n| format!("p{n}=1")).collect();
     tab.open(&format!("/sign-in?{}", many.join("&"))).await.is(200, "Sign in");
-    tab.open(&format!("/sign-in?flow={}", "f".repeat(9_000))).await.is(404, "There is nothing here");
+    tab.open(&format!("/sign-in?flow={}", "f".repeat(9_000)))
+        .await
+        .is(404, "There is nothing here");
     server.stop().await;
 }
 
@@ -425,10 +436,18 @@ async fn without_screens_the_same_answers_are_plain() {
     let missing = tab.get("/never-existed").await;
     missing.problem(404, "not_found");
     let page = tab.get("/connect/authorize?client_id=x").await.text();
-    assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
-        <title>This sign-in link cannot be used</title></head>\n<body>\n"), "{page}");
+    assert!(
+        page.starts_with(
+            "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
+        <title>This sign-in link cannot be used</title></head>\n<body>\n"
+        ),
+        "{page}"
+    );
     let page = tab.get("/connect/logout").await.text();
-    assert!(page.contains("<h1>You are signed out</h1>\n<p>You can close this page.</p>\n"), "{page}");
+    assert!(
+        page.contains("<h1>You are signed out</h1>\n<p>You can close this page.</p>\n"),
+        "{page}"
+    );
     assert!(!page.contains("/assets/"), "{page}");
     server.stop().await;
 }

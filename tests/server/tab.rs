@@ -92,7 +92,7 @@ impl Page {
     /// Where a link leads whose address begins so.
     #[track_caller]
     pub fn link(&self, beginning: &str) -> String {
-        let links = self.text.split("<a ").skip(1);
+        let links = self.text.split("<a").skip(1);
         let mut hrefs = links.filter_map(|link| attribute(link.split('>').next()?, "href"));
         let found = hrefs.find(|href| href.starts_with(beginning));
         found.unwrap_or_else(|| panic!("no link to {beginning}: {self:?}"))

@@ -161,11 +161,8 @@ impl Open {
             return Decision::refuse(Refusal::NotNow);
         };
         // What comes after that is only that they have kept their recovery codes.
-        let changes = if self.enrolled {
-            Vec::new()
-        } else {
-            goal.enrolled(&self, changes.to_vec())
-        };
+        let changes =
+            if self.enrolled { Vec::new() } else { goal.enrolled(&self, changes.to_vec()) };
         self.enrolled = true;
         let makes_codes = |change: &Command| matches!(change, Command::IssueRecoveryCodes(_));
         self.keeps_codes = self.seed.request.is_some() && changes.iter().any(makes_codes);

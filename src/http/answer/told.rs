@@ -12,9 +12,7 @@ pub enum Told {
         host: Option<String>,
     },
     /// A question: whether to sign out.
-    SignOut {
-        flow: String,
-    },
+    SignOut { flow: String },
     SignedOut {
         /// Where the person may go on to.
         to: Option<String>,
@@ -22,7 +20,5 @@ pub enum Told {
         moves_on: bool,
     },
     /// A sign-out that could not be done.
-    StillSignedIn {
-        description: &'static str,
-    },
+    StillSignedIn { description: &'static str },
 }

@@ -61,9 +61,10 @@ pub struct Wish {
     /// That a device shows.
     #[serde(default)]
     pub user_code: Option<String>,
-    /// The sign-in of this caller whose client a new person goes on to; for our own pages alone.
-    #[serde(skip)]
-    pub instead_of: Option<String>,
+    /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
+    /// person who has no account makes one.
+    #[serde(default)]
+    pub flow: Option<String>,
 }
 
 pub async fn post(
@@ -87,7 +88,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, instead_of } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -109,7 +110,7 @@ pub async fn begin(
     } else {
         None
     };
-    let request = match instead_of.filter(|_| kind == SIGN_UP) {
+    let request = match flow.filter(|_| kind == SIGN_UP) {
         Some(id) => request_of(app, &id, &source)?,
         None => None,
     };

@@ -70,8 +70,7 @@ impl Browser {
             return answer;
         }
         let accepted = RequestSource::of(&self.headers, self.app.cookies).locale;
-        let preferences =
-            Preferences::of(&self.app, &self.headers, &Form::default(), accepted);
+        let preferences = Preferences::of(&self.app, &self.headers, &Form::default(), accepted);
         let shell = Shell::new(&self.app, &preferences, None);
         let page = match &told {
             None => {

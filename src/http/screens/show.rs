@@ -105,8 +105,8 @@ impl Asked<'_> {
         // The mail of an invitation leads to the screen on which accounts are made.
         let invited = self.screen.begins == "sign_up" && token.is_some();
         let kind = if invited { "invitation" } else { self.screen.begins }.to_owned();
-        let (user_code, instead_of) = (given("user_code"), given("instead_of"));
-        let wish = Wish { kind, token, user_code, instead_of, ..Wish::default() };
+        let (user_code, flow) = (given("user_code"), given("from"));
+        let wish = Wish { kind, token, user_code, flow, ..Wish::default() };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in.
             Err(problem) if problem.code == "session_required" => {

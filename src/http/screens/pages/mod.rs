@@ -131,11 +131,7 @@ pub async fn draw(
 }
 
 /// Draws what is shown once, with the answer to a form: recovery codes, and the way back to a client.
-pub async fn shown_once(
-    page: &Shell<'_>,
-    document: &Document,
-    said_no: bool,
-) -> Option<Response> {
+pub async fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Option<Response> {
     let result = document.result.as_ref()?;
     if !result.recovery_codes.is_empty() {
         return Some(over::recovery_codes(page, document, result));

@@ -25,8 +25,8 @@ struct WelcomeBackPage<'a> {
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
-    let plain = ["identifier", "other"].contains(&flow.way.as_deref().unwrap_or_default());
-    let Some(person) = flow.returning.as_ref().filter(|_| !plain) else {
+    let is_other = flow.way.as_deref() == Some("identifier");
+    let Some(person) = flow.returning.as_ref().filter(|_| !is_other) else {
         return page.respond(StatusCode::OK, &SignInPage { page, flow });
     };
     let sends_mail = page.app.channels().mail;
