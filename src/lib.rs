@@ -36,6 +36,7 @@ pub mod config;
 pub mod crypto;
 pub mod domain;
 pub mod histogram;
+pub(crate) mod html;
 pub mod http;
 pub mod messages;
 pub mod outbound;
