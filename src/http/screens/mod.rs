@@ -13,10 +13,12 @@
 //! | [`pages`] | one file a page: which words and fields it has |
 //! | [`shell`] | what is around every page: language, theme, nonce, headers |
 //! | [`words`] | every sentence, from `locales/` |
+//! | [`brand`] | what is an organization's: colours, logo, name |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
 //! | [`trouble`] | pages for what cannot go on |
 
 pub mod assets;
+pub mod brand;
 mod fields;
 mod pages;
 mod preferences;

@@ -1,6 +1,6 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
-use super::{Screen, pages, preferences::Preferences, shell::Shell, trouble};
+use super::{Screen, brand, pages, preferences::Preferences, shell::Shell, trouble};
 use crate::domain::Context;
 use crate::http::{
     answer::error::Problem,
@@ -43,6 +43,7 @@ pub async fn get(
         Ok(Opened { document, cookies }) => {
             let shell = Shell::new(&app, &preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
+            let shell = shell.of_brand(brand::of_page(&app, &document).await);
             let page = pages::draw(&shell, &document, &query).await;
             cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
         }

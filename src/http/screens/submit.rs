@@ -6,7 +6,9 @@
 //!    a page can be loaded again without sending the form once more;
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
-use super::{Screen, fields, pages, path_of, preferences::Preferences, shell::Shell, trouble};
+use super::{
+    Screen, brand, fields, pages, path_of, preferences::Preferences, shell::Shell, trouble,
+};
 use crate::{
     domain::Context,
     http::{
@@ -126,6 +128,7 @@ fn sent(step: &'static str) -> Option<&'static str> {
 async fn follow(app: &App, preferences: &Preferences, taken: Followed) -> Response {
     let Followed { answer: FlowAnswer { document, cookies }, way } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
+    let shell = shell.of_brand(brand::of_page(app, &document).await);
     let page = if let Some(page) = pages::shown_once(&shell, &document).await {
         page
     } else if pages::ends_at_account(&document) {
