@@ -25,8 +25,12 @@ fn png(more: usize) -> Vec<u8> {
 
 /// A server, and a client whose logo is at the site.
 async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
-    let options =
-        TestOptions { client_documents: fetcher, screens: true, ..TestOptions::default() };
+    let options = TestOptions {
+        client_documents: fetcher,
+        screens: true,
+        rates: None,
+        ..TestOptions::default()
+    };
     let server = TestServer::open_in(options).await;
     let logo = format!("[[client]]\nclient_id = \"app\"\nlogo_uri = \"{}\"\n", site.url);
     server.apply(&logo).await;

@@ -41,7 +41,11 @@ fn root(text: &str) -> Option<&str> {
         let end = match rest {
             _ if rest.starts_with("<?") => "?>",
             _ if rest.starts_with("<!--") => "-->",
-            _ if rest.starts_with("<!") => ">",
+            // A document type, which may hold anything; it is refused by its name.
+            _ if rest.starts_with("<!") => {
+                rest = &rest[rest.find("<svg")?..];
+                break;
+            }
             _ => break,
         };
         rest = rest[rest.find(end)? + end.len()..].trim_start();
