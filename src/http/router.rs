@@ -169,7 +169,10 @@ pub fn public(app: &App, steps: Steps) -> Router {
                 Callers::NoPage => Cors::NoPage,
             };
             let admission = Admission { cors, voice, ..app.admission.clone() };
-            whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
+            // A browser navigates to these: what it gets is a page.
+            let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
+            let envelope = envelope.with_voice(voice).with_pages(pages);
+            whole = whole.merge(stack(part, envelope, admission));
         }
     }
     whole.layer(Extension(steps)).with_state(app.clone())

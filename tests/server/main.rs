@@ -86,6 +86,8 @@ mod remembered;
 mod request_objects;
 mod required_assurance;
 mod rotation;
+mod screens_sign_in;
+mod screens_trouble;
 mod sector_host;
 #[expect(clippy::disallowed_types, reason = "a device draws for itself")]
 #[path = "../shared/security_key.rs"]
@@ -101,6 +103,7 @@ mod site;
 mod statements;
 mod step_up;
 mod support;
+mod tab;
 mod tokens;
 mod totp_enrolment;
 mod toy_flow;
