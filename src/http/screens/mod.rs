@@ -19,8 +19,8 @@
 pub mod assets;
 mod fields;
 mod pages;
-mod preferences;
-mod shell;
+pub mod preferences;
+pub mod shell;
 mod show;
 mod submit;
 mod trouble;
