@@ -126,8 +126,9 @@ let server;
 // 1: asks, by sending the browser.
 const begin = async () => {
   const [verifier, state, nonce] = [draw(), draw(), draw()];
-  const scope = `openid profile email${one("[data-invoices]").checked ? " invoices:read" : ""}`;
-  run = { steps: {}, verifier, state, nonce };
+  const invoices = one("[data-invoices]").checked;
+  const scope = `openid profile email${invoices ? " invoices:read" : ""}`;
+  run = { steps: {}, verifier, state, nonce, api: invoices ? page.dataset.api : server.issuer };
   const fields = {
     response_type: "code", client_id, redirect_uri: own, scope, state, nonce,
     code_challenge: text(await sha256(verifier)), code_challenge_method: "S256",
@@ -179,6 +180,7 @@ const arrive = async (answer) => {
       signature: access.signature,
       typ: check(access.header.typ === "at+jwt", `typ ${access.header.typ}`),
       iss: check(access.claims.iss === server.issuer, `iss ${access.claims.iss}`),
+      aud: check(access.claims.aud === run.api, `aud ${access.claims.aud}`),
       client: check(access.claims.client_id === client_id, `client_id ${access.claims.client_id}`),
       exp: until(access.claims),
     },
@@ -283,6 +285,7 @@ const left = (answer) => {
 };
 
 const restart = async () => { run = { steps: {} }; };
+const unfold = async () => { for (const part of all("details")) part.open = true; };
 
 // Says calmly that something failed, whatever it was.
 const guarded = (action) => async (...given) => {
@@ -311,7 +314,7 @@ if (page && location.origin !== page.dataset.issuer) {
   // Passkeys and what a tab keeps belong to one name of this machine.
   location.replace(`${own}${location.search}`);
 } else if (page) {
-  for (const [name, action] of Object.entries({ begin, restart, refresh, reuse, device, out })) {
+  for (const [name, action] of Object.entries({ begin, restart, unfold, refresh, reuse, device, out })) {
     one(`[data-act=${name}]`).addEventListener("click", async ({ currentTarget: button }) => {
       if (button.getAttribute("aria-busy")) return;
       button.setAttribute("aria-busy", "true");

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::{Config, Document, Loaded, Origin as ValueOrigin},
+    config::{Config, Document, Loaded, Origin as ValueOrigin, Section},
     crypto::{
         SystemDice, draw_text,
         keys::{DevKeys, Folder, Generator, Origin},
@@ -229,24 +229,28 @@ impl Demo {
     }
 }
 
-/// Reads back a value of the demo, unless its owner has taken it out of the file: that of the
-/// `table` whose `key` is `id`.
-fn demo_value(
-    folder: &Path,
-    table: &'static str,
-    (key, id): (&str, &str),
-    name: &str,
-) -> Option<String> {
+/// Finds the `table` of the demo whose `key` is `id`, unless its owner has taken it out of the file.
+fn demo_table(folder: &Path, table: &'static str, (key, id): (&str, &str)) -> Option<Section> {
     let text = std::fs::read_to_string(folder.join(DEMO_FILE)).ok()?;
     let mut root = Document::parse(&text).ok()?.into_root();
     // Whatever is wrong with it has been said when it was applied.
     let passed_over = &mut Vec::new();
     let sections = root.tables(table, passed_over);
-    let mut demo = sections.into_iter().find_map(|mut section| {
+    sections.into_iter().find_map(|mut section| {
         let named = section.text(key, passed_over)?;
         (named.value == id).then_some(section)
-    })?;
-    demo.text(name, passed_over).map(|secret| secret.value)
+    })
+}
+
+/// Reads back a secret of the demo.
+fn demo_secret(
+    folder: &Path,
+    table: &'static str,
+    named: (&str, &str),
+    name: &str,
+) -> Option<String> {
+    let mut found = demo_table(folder, table, named)?;
+    found.text(name, &mut Vec::new()).map(|secret| secret.value)
 }
 
 fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
@@ -255,7 +259,7 @@ fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
     if screens {
         let client = ("client_id", PLAYGROUND_CLIENT);
         // A folder that an older version has made: the page shows the lines that are missing.
-        let ready = demo_value(folder, "client", client, "client_id").is_some();
+        let ready = demo_table(folder, "client", client).is_some();
         let hint = if ready { "open it first" } else { "it needs a new client, and says how" };
         say(&format!("  playground   {issuer}{} ({hint})", routes::PLAYGROUND))?;
     }
@@ -266,7 +270,7 @@ fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
     }
     say(&format!("  its files    ./{} (delete it to start anew)\n", folder.display()))?;
     let account = ("email", DEMO_ACCOUNT);
-    let password = demo_value(folder, "account", account, "password");
+    let password = demo_secret(folder, "account", account, "password");
     if let Some(password) = &password {
         say(
             "Make an account with a passkey, or use that of a manager of the organization `demo`:\n",
@@ -274,7 +278,7 @@ fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
         say(&format!("  e-mail    {DEMO_ACCOUNT}\n  password  {password}\n"))?;
     }
     let client = ("client_id", DEMO_CLIENT);
-    if let Some(secret) = demo_value(folder, "client", client, "client_secret") {
+    if let Some(secret) = demo_secret(folder, "client", client, "client_secret") {
         say("A client of that organization may read invoices:\n")?;
         say(&format!("  client_id      {DEMO_CLIENT}\n  client_secret  {secret}\n"))?;
         say("Ask for a token:\n")?;

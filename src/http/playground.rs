@@ -21,6 +21,8 @@ use std::sync::LazyLock;
 /// What `porteiro dev` begins with, where the client of the page comes from.
 const DEMO: &str = include_str!("../cli/demo.toml");
 const CLIENT: &str = "playground";
+/// The API of the demo, whose scope the page may ask for.
+const DEMO_API: &str = "https://api.demo.test/invoices";
 /// An account of the demo that is a member of an organization.
 const DEMO_ACCOUNT: &str = "ana@demo.test";
 
@@ -36,6 +38,7 @@ struct PlaygroundPage<'a> {
     script: &'static str,
     client: Option<ClientFound>,
     demo_account: &'static str,
+    demo_api: &'static str,
     /// What an older folder lacks.
     missing: String,
 }
@@ -64,8 +67,14 @@ pub async fn get(
     let page = &Shell::new(&app, &preferences, None).at(Vec::new());
     let client = found(&app).await?;
     let missing = client_of_demo().replace("{port}", port(&app.issuer));
-    let script = script();
-    let drawn = PlaygroundPage { page, script, client, demo_account: DEMO_ACCOUNT, missing };
+    let drawn = PlaygroundPage {
+        page,
+        script: script(),
+        client,
+        demo_account: DEMO_ACCOUNT,
+        demo_api: DEMO_API,
+        missing,
+    };
     Ok(page.respond(StatusCode::OK, &drawn))
 }
 
@@ -125,6 +134,7 @@ mod tests {
         assert!(lines.contains("http://localhost:{port}/playground"), "{lines}");
         assert_eq!(lines.matches("[[").count(), 1, "{lines}");
         assert!(DEMO.contains(&format!("email = \"{DEMO_ACCOUNT}\"")));
+        assert!(DEMO.contains(&format!("identifier = \"{DEMO_API}\"")));
     }
 
     #[test]
