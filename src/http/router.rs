@@ -14,7 +14,7 @@ use super::{
         authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
         token, userinfo,
     },
-    related_origins, routes,
+    playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
     vitals::Vitals,
 };
@@ -94,6 +94,17 @@ const ROUTES: [Route; 26] = {
 const MAILBOX: Route =
     route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
 
+/// Served under `dev` where people get pages of ours.
+const PLAYGROUND: [Route; 3] = {
+    use Callers::NoPage;
+    use Voice::Problem;
+    [
+        route(routes::ROOT, || get(playground::lead), NoPage, Problem),
+        route(routes::PLAYGROUND, || get(playground::get), NoPage, Problem),
+        route(routes::PLAYGROUND_FILE, || get(playground::file), NoPage, Problem),
+    ]
+};
+
 const fn route(
     path: &'static str,
     methods: fn() -> MethodRouter<App>,
@@ -133,7 +144,7 @@ fn drawn(screen: Screen) -> MethodRouter<App> {
 
 /// Returns counters for every path and grant that is served, and no others.
 pub fn vitals() -> Vitals {
-    let routes = ROUTES.iter().chain(&PAGES).chain([&MAILBOX]);
+    let routes = ROUTES.iter().chain(&PAGES).chain(&PLAYGROUND).chain([&MAILBOX]);
     Vitals::new(routes.map(|route| route.path), token::grants())
 }
 
@@ -153,7 +164,9 @@ pub fn public(app: &App, steps: Steps) -> Router {
             let mut part = Router::new();
             let mailbox = app.mailbox.as_ref().map(|_| &MAILBOX);
             let pages = PAGES.iter().filter(|_| app.screens);
-            for route in ROUTES.iter().chain(pages).chain(mailbox).filter(same) {
+            let playground = PLAYGROUND.iter().filter(|_| app.screens && mailbox.is_some());
+            let dev = playground.chain(mailbox);
+            for route in ROUTES.iter().chain(pages).chain(dev).filter(same) {
                 part = part.route(route.path, (route.methods)());
             }
             part = part.method_not_allowed_fallback(move || async move {

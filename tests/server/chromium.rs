@@ -3,7 +3,7 @@
 //! Where there is none the tests that need it say so and pass; `PORTEIRO_TEST_REQUIRE_CHROMIUM=1` makes
 //! that a failure. `bin/test` installs it where it can.
 
-use crate::http::{request, send};
+use crate::http::{Answer, request, send};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::{
@@ -102,6 +102,28 @@ impl Chromium {
         self.run(script, options).await
     }
 
+    /// Runs a script on the page that is open; nothing comes of one that a navigation has cut off.
+    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
+        let path = format!("/session/{}/execute/sync", self.session);
+        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
+        (answer.status == 200).then(|| answer.json()["value"].take())
+    }
+
+    /// Opens another tab and goes to it; returns the tab that was left, and the new one.
+    pub async fn new_tab(&self) -> (String, String) {
+        let path = format!("/session/{}/window", self.session);
+        let request = request(Method::GET, self.address, &path).body("".into()).unwrap();
+        let left = send(self.address, request).await.json()["value"].take();
+        let opened = self.ask("window/new", &json!({ "type": "tab" })).await["handle"].take();
+        let (left, opened) = (left.as_str().unwrap(), opened.as_str().unwrap());
+        self.switch_to(opened).await;
+        (left.to_owned(), opened.to_owned())
+    }
+
+    pub async fn switch_to(&self, tab: &str) {
+        self.ask("window", &json!({ "handle": tab })).await;
+    }
+
     async fn run(&self, script: &str, argument: &Value) -> Value {
         self.ask("execute/async", &json!({ "script": script, "args": [argument] })).await
     }
@@ -118,12 +140,16 @@ impl Chromium {
         stream.read_exact(&mut [0])
     }
 
-    async fn command(&self, path: &str, body: &Value) -> Value {
+    async fn send(&self, path: &str, body: &Value) -> Answer {
         let request = request(Method::POST, self.address, path)
             .header("content-type", "application/json")
             .body(body.to_string().into())
             .unwrap();
-        let answer = send(self.address, request).await;
+        send(self.address, request).await
+    }
+
+    async fn command(&self, path: &str, body: &Value) -> Value {
+        let answer = self.send(path, body).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         answer.json()["value"].take()
     }

@@ -76,6 +76,7 @@ mod passkey_device;
 mod passkeys;
 mod passwords;
 mod person;
+mod playground;
 mod races;
 mod recovery;
 mod recovery_codes;
