@@ -18,6 +18,7 @@ mod authorize_answers;
 mod backchannel;
 mod binary;
 mod browser;
+mod browser_screens;
 mod changing;
 mod channels;
 mod chromium;
@@ -84,6 +85,7 @@ mod remembered;
 mod request_objects;
 mod required_assurance;
 mod rotation;
+mod screens_off;
 mod sector_host;
 #[expect(clippy::disallowed_types, reason = "a device draws for itself")]
 #[path = "../shared/security_key.rs"]
