@@ -139,4 +139,5 @@ for (const form of document.querySelectorAll("form[data-work]")) {
   });
 }
 
-document.getElementById("error")?.focus();
+// The field that was refused has the focus, and with it what is said of it; else the message has it.
+(document.querySelector("[aria-invalid=true]") ?? document.getElementById("error"))?.focus();

@@ -37,7 +37,7 @@ async fn register(server: &TestServer, uris: &[&str]) -> String {
 async fn with_page() -> TestServer {
     let sign_in = Some("https://id.example.com/enter?theme=dark".parse().unwrap());
     let links = Links { sign_in, ..Links::default() };
-    TestServer::open_in(TestOptions { links, ..TestOptions::default() }).await
+    TestServer::open_in(TestOptions { screens: false, links, ..TestOptions::default() }).await
 }
 
 #[tokio::test]

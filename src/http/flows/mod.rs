@@ -12,6 +12,7 @@
 
 mod answering;
 mod begin;
+mod belonging;
 mod decided_request;
 mod document;
 mod ending;

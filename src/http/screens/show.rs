@@ -1,7 +1,7 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    Screen,
+    Screen, brand,
     pages::{self, Returning},
     preferences::Preferences,
     shell::Shell,
@@ -50,6 +50,7 @@ pub async fn get(
         Ok(Opened { document, cookies, returning }) => {
             let shell = Shell::new(&app, &preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
+            let shell = shell.of_brand(brand::of_page(&app, &document).await);
             let page = pages::draw(&shell, &document, &query, returning).await;
             cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
         }

@@ -7,7 +7,7 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    Screen, fields, offer, pages, path_of,
+    Screen, brand, fields, offer, pages, path_of,
     preferences::Preferences,
     shell::Shell,
     trouble::{self, Caller},
@@ -157,6 +157,7 @@ fn sent(step: &'static str) -> Option<&'static str> {
 async fn follow(app: &App, preferences: &Preferences, taken: Followed, form: &Form) -> Response {
     let Followed { answer: FlowAnswer { document, cookies }, step } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
+    let shell = shell.of_brand(brand::of_page(app, &document).await);
     let said_no = form.get("decision") == Some("deny");
     let page = if let Some(page) = pages::shown_once(&shell, &document, said_no).await {
         page

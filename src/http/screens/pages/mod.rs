@@ -50,7 +50,7 @@ impl<'a> FlowPage<'a> {
         let way = query.get("way").map(str::to_owned);
         Self {
             document,
-            client: document.client.as_ref().map(ClientShown::of),
+            client: document.client.as_ref().map(|client| ClientShown::of(page.app, client)),
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
             returning,
