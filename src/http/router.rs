@@ -104,7 +104,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 8] = {
+const PAGES: [Route; 9] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -115,6 +115,7 @@ const PAGES: [Route; 8] = {
         route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
+        route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
     ]
 };

@@ -84,6 +84,8 @@ mod remembered;
 mod request_objects;
 mod required_assurance;
 mod rotation;
+mod screens_account;
+mod screens_consent;
 mod sector_host;
 #[expect(clippy::disallowed_types, reason = "a device draws for itself")]
 #[path = "../shared/security_key.rs"]
@@ -104,3 +106,4 @@ mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;
+mod visitor;

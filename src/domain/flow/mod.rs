@@ -42,8 +42,8 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP,
-    STEP_UP, SessionEnding, Wanted,
+    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_IN,
+    SIGN_UP, STEP_UP, SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, EnteredDevice, Open, Stage};
@@ -128,8 +128,9 @@ impl Flow {
 
 impl Machine for Flow {
     const KIND: &'static str = "flow";
-    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered.
-    const REVISION: u32 = 3;
+    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
+    /// and the organization of an invitation.
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -3,21 +3,22 @@
 use super::{
     document::{Document, Shown, expiry},
     invited,
-    opened::Opened,
+    opened::{Opened, read},
     operator_link,
-    problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
+    problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED},
     taken::FlowAnswer,
     ticket::Ticket,
     user_code,
 };
 use crate::{
     domain::{
-        Context,
+        Context, Timestamp,
         account::Known,
         assurance::Acr,
+        authorization::Request,
         flow::{
-            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_UP, STEP_UP,
-            Seed, SignedIn, Stage, Wanted,
+            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_IN, SIGN_UP,
+            STEP_UP, Seed, SignedIn, Stage, Wanted,
         },
     },
     http::{
@@ -60,6 +61,10 @@ pub struct Wish {
     /// That a device shows.
     #[serde(default)]
     pub user_code: Option<String>,
+    /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
+    /// person who has no account makes one, and one who is signed in signs in as another.
+    #[serde(default)]
+    pub flow: Option<String>,
 }
 
 pub async fn post(
@@ -83,7 +88,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -92,8 +97,10 @@ pub async fn begin(
         return Err(SIGN_UP_CLOSED);
     }
     let presented = presented(app, &kind, token.as_deref()).await?;
+    let goes_on = [SIGN_IN, SIGN_UP].contains(&&*kind);
+    let former = flow.filter(|_| goes_on).map(|id| former(app, &id, &source)).transpose()?;
     let user_code = user_code.filter(|_| goal.takes_user_code());
-    let user_code = user_code.map(|code| user_codes::hashed(app, &code));
+    let user_code = user_code.map(|code| user_codes::sealed(app, &code));
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
             acr: acr.unwrap_or(Acr::Aal2),
@@ -105,7 +112,7 @@ pub async fn begin(
     } else {
         None
     };
-    let beginning = Beginning { signed_in, user_code, ..presented };
+    let beginning = Beginning { signed_in, user_code, former, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -126,8 +133,27 @@ struct Beginning {
     signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
-    /// Its keyed hash.
+    /// Sealed.
     user_code: Option<String>,
+    former: Option<Former>,
+}
+
+/// What goes on of another flow: what a client asks for, for as long as it would have waited there.
+struct Former {
+    request: Option<Request>,
+    expires_at: Timestamp,
+}
+
+/// Looks at another flow of this caller.
+fn former(app: &App, id: &str, source: &RequestSource) -> Result<Former, Problem> {
+    let seed = match read(app, id, source)?.1 {
+        Ticket::Begun(seed) => *seed,
+        Ticket::Leaving(..) | Ticket::Over(_) => return Err(OVER),
+    };
+    if app.clock.now() >= seed.expires_at {
+        return Err(EXPIRED);
+    }
+    Ok(Former { request: seed.request, expires_at: seed.expires_at })
 }
 
 /// Finds what a token stands for that a flow begins with.
@@ -170,7 +196,7 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -179,7 +205,11 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
-    let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
+    let kind = goal.kind().to_owned();
+    let (request, expires_at) = match former {
+        Some(Former { request: Some(request), expires_at }) => (Some(request), expires_at),
+        _ => (None, expiry(app)),
+    };
     let seed = Seed {
         kind,
         channel,

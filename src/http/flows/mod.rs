@@ -27,6 +27,7 @@ pub mod steps;
 mod stop;
 mod taken;
 pub mod ticket;
+mod told;
 mod user_code;
 
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
@@ -36,5 +37,5 @@ pub use document::{
 pub use opened::Opened;
 pub use show::{get as show, look};
 pub use steps::post as step;
-pub use stop::post as stop;
+pub use stop::{post as stop, take as stop_by};
 pub use taken::{FlowAnswer, Taken};

@@ -6,7 +6,10 @@
 //!    a page can be loaded again without sending the form once more;
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
-use super::{Screen, fields, pages, path_of, preferences::Preferences, shell::Shell, trouble};
+use super::{
+    ACCOUNT, Screen, account, fields, pages, path_of, preferences::Preferences, shell::Shell,
+    stopping, trouble,
+};
 use crate::{
     domain::Context,
     http::{
@@ -61,6 +64,17 @@ pub async fn post(
             return trouble::page(&shell, screen, &problem, headers);
         }
     };
+    if let Some(token) = stopping::token(screen, &form) {
+        let shell = Shell::new(&app, &preferences, None);
+        return stopping::stop(&shell, (context, address), token).await;
+    }
+    if screen == ACCOUNT && form.get("begin").is_some() {
+        let beginning = account::Beginning { app: &app, steps: &steps, context, address };
+        return beginning.begin(&form, headers).await.unwrap_or_else(|problem| {
+            let shell = Shell::new(&app, &preferences, None);
+            trouble::page(&shell, screen, &problem, headers)
+        });
+    }
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, &preferences, taken).await,
@@ -152,7 +166,7 @@ fn refuse(screen: Screen, form: &Form, problem: &Problem) -> Response {
     to(screen.path, &given)
 }
 
-fn to(path: &str, query: &[(&str, &str)]) -> Response {
+pub fn to(path: &str, query: &[(&str, &str)]) -> Response {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     let query = pairs.extend_pairs(query).finish();
     let address = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };

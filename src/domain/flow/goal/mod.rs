@@ -14,6 +14,7 @@ mod verify_email;
 pub use device::DEVICE;
 pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
+pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, Wanted};
 

@@ -7,11 +7,14 @@ use crate::domain::{
     flow::{Open, Seed},
 };
 
+/// The name of this kind.
+pub const SIGN_IN: &str = "sign_in";
+
 pub struct SignIn;
 
 impl Goal for SignIn {
     fn kind(&self) -> &'static str {
-        "sign_in"
+        SIGN_IN
     }
 
     fn trusts_remembered_devices(&self) -> bool {
