@@ -86,6 +86,7 @@ have-account = You have an account?
 join-title = Join { $organization }
 invited-as = You were invited as { $email }.
 another-address = Use another address
+sent-to-new = A message to { $email } is on its way.
 new-passkey-title = Make a passkey
 new-passkey-text = Sign in with your face, your finger or the lock of your device. There is nothing to remember.
 make-passkey = Make a passkey

@@ -86,6 +86,7 @@ have-account = Já tem uma conta?
 join-title = Aderir a { $organization }
 invited-as = O convite é para { $email }.
 another-address = Usar outro e-mail
+sent-to-new = Uma mensagem para { $email } vai a caminho.
 new-passkey-title = Crie uma chave de acesso
 new-passkey-text = Entre com o rosto, o dedo ou o bloqueio do dispositivo. Não há nada para decorar.
 make-passkey = Criar uma chave de acesso

@@ -5,10 +5,10 @@ use crate::{
     invitations::invited,
     mails::{link, mails, wait_for},
     operator_recovery::issued,
+    page_forms::{LANGUAGES, Visitor, open, open_in},
     passkey_device::Device,
     person::{PASSWORD, parameter, text},
     support::TestOptions,
-    visitor::{LANGUAGES, Visitor, open, open_in},
 };
 use hyper::Method;
 use porteiro::{domain::Clock as _, http::SignUp};

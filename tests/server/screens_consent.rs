@@ -3,9 +3,9 @@
 use crate::{
     device::DEVICES,
     http::Answer,
+    page_forms::{LANGUAGES, Visitor, open},
     person::{asking, parameter, text},
     support::{TestServer, sealed},
-    visitor::{LANGUAGES, Visitor, open},
 };
 use bytes::Bytes;
 use http_body_util::Full;

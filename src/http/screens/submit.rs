@@ -154,6 +154,11 @@ async fn follow(app: &App, preferences: &Preferences, taken: Followed) -> Respon
 
 /// Leads back to the page of the form, which says what was wrong.
 fn refuse(screen: Screen, form: &Form, problem: &Problem) -> Response {
+    // The button of a page that was open for long: the person is asked anew.
+    let late = ["flow_expired", "session_over"].contains(&problem.code);
+    if late && screen.path == routes::SIGN_OUT {
+        return to(routes::SIGN_OUT, &[]);
+    }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
     let given = [
         ("flow", form.get("flow")),
