@@ -71,7 +71,11 @@ async fn a_logo_is_fetched_beside_the_page_and_shown_from_here() {
     for wrong in
         [path.replace(".png", ".svg"), path.replace(".png", ""), "/assets/client/x.png".into()]
     {
-        server.get(&wrong).await.refused(404, "not_found");
+        let answer = server.get(&wrong).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["code"].as_str()),
+            (404, Some("not_found"))
+        );
     }
     // It is looked at again now and then, and kept where the site is gone.
     site.now(Conduct::Answer(StatusCode::NOT_FOUND, String::new()));
