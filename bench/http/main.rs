@@ -35,7 +35,7 @@ mod token;
 use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use scenarios::{LOADS, growth, identifiers, live, memory, passwords, start, storm};
+use scenarios::{LOADS, growth, identifiers, live, memory, passwords, screens, start, storm};
 use scene::Scene;
 use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
@@ -105,6 +105,9 @@ async fn measure(options: Options) -> Outcome<()> {
             let (section, drawn) = rounds::measure(load, (&stage, &servers), effort).await?;
             sections.push(section);
             panels.extend(drawn);
+        }
+        if options.wants(screens::NAME) {
+            sections.extend(screens::first_byte(&servers, options.pairs).await?);
         }
     }
     if options.wants(identifiers::NAME) && stage.cast.contains(&Who::Porteiro) {

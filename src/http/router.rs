@@ -14,7 +14,7 @@ use super::{
         authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
         token, userinfo,
     },
-    related_origins, routes,
+    playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
     vitals::Vitals,
 };
@@ -94,6 +94,17 @@ const ROUTES: [Route; 26] = {
 const MAILBOX: Route =
     route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
 
+/// Served under `dev` where people get pages of ours.
+const PLAYGROUND: [Route; 3] = {
+    use Callers::NoPage;
+    use Voice::Problem;
+    [
+        route(routes::ROOT, || get(playground::lead), NoPage, Problem),
+        route(routes::PLAYGROUND, || get(playground::get), NoPage, Problem),
+        route(routes::PLAYGROUND_FILE, || get(playground::file), NoPage, Problem),
+    ]
+};
+
 const fn route(
     path: &'static str,
     methods: fn() -> MethodRouter<App>,
@@ -131,10 +142,30 @@ fn drawn(screen: Screen) -> MethodRouter<App> {
     })
 }
 
+/// What is served beside the endpoints that every installation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extras {
+    /// Pages of ours, for people.
+    pub screens: bool,
+    /// What a development server sent.
+    pub mailbox: bool,
+}
+
+/// Lists the routes that are served.
+fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
+    let pages = PAGES.iter().filter(move |_| extras.screens);
+    let playground = PLAYGROUND.iter().filter(move |_| extras.screens && extras.mailbox);
+    ROUTES.iter().chain(pages).chain(playground).chain(extras.mailbox.then_some(&MAILBOX))
+}
+
+/// Lists the paths that are served, a parameter in braces.
+pub fn paths(extras: Extras) -> impl Iterator<Item = &'static str> {
+    served(extras).map(|route| route.path)
+}
+
 /// Returns counters for every path and grant that is served, and no others.
-pub fn vitals() -> Vitals {
-    let routes = ROUTES.iter().chain(&PAGES).chain([&MAILBOX]);
-    Vitals::new(routes.map(|route| route.path), token::grants())
+pub fn vitals(extras: Extras) -> Vitals {
+    Vitals::new(paths(extras), token::grants())
 }
 
 /// Returns everything that is served on the public listener.
@@ -146,14 +177,13 @@ pub fn public(app: &App, steps: Steps) -> Router {
         addresses: app.request_permits.addresses.clone(),
         strict_transport: https,
     });
+    let extras = Extras { screens: app.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for voice in [Voice::OAuth, Voice::Problem] {
             let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
             let mut part = Router::new();
-            let mailbox = app.mailbox.as_ref().map(|_| &MAILBOX);
-            let pages = PAGES.iter().filter(|_| app.screens);
-            for route in ROUTES.iter().chain(pages).chain(mailbox).filter(same) {
+            for route in served(extras).filter(same) {
                 part = part.route(route.path, (route.methods)());
             }
             part = part.method_not_allowed_fallback(move || async move {
@@ -169,7 +199,10 @@ pub fn public(app: &App, steps: Steps) -> Router {
                 Callers::NoPage => Cors::NoPage,
             };
             let admission = Admission { cors, voice, ..app.admission.clone() };
-            whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
+            // A browser navigates to these: what it gets is a page.
+            let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
+            let envelope = envelope.with_voice(voice).with_pages(pages);
+            whole = whole.merge(stack(part, envelope, admission));
         }
     }
     whole.layer(Extension(steps)).with_state(app.clone())

@@ -19,6 +19,10 @@ pub const REGISTERED: &str = "/connect/register/{client_id}";
 
 /// Under `dev` only.
 pub const MAILBOX: &str = "/mailbox";
+/// Under `dev` only, like its script and the address of the server itself.
+pub const PLAYGROUND: &str = "/playground";
+pub const PLAYGROUND_FILE: &str = "/playground/{file}";
+pub const ROOT: &str = "/";
 
 /// The screen on which people sign in.
 pub const SIGN_IN: &str = "/sign-in";

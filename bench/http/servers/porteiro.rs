@@ -1,6 +1,6 @@
 //! Porteiro as an operator sets it up: keys, a configuration, a provisioning file, `serve`.
 
-use super::{DISCOVERY, JWKS, Server, Stage, Who, greet, loopback};
+use super::{DISCOVERY, JWKS, SIGN_IN, Server, Stage, Who, greet, loopback};
 use crate::{
     Outcome,
     connection::fetch,
@@ -211,7 +211,7 @@ pub async fn start(stage: &Stage) -> Outcome<Server> {
     installation.apply()?;
     let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
     server.operator = Some(loopback(installation.operator));
-    for (name, path) in [("discovery", DISCOVERY), ("jwks", JWKS)] {
+    for (name, path) in [("discovery", DISCOVERY), ("jwks", JWKS), ("page", SIGN_IN)] {
         fs::write(stage.published(name), fetch(server.address, path).await?)?;
     }
     Ok(server)

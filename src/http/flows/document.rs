@@ -13,7 +13,7 @@ use crate::{
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
         device_grant::DeviceRequest,
-        flow::{Flow, Open, Seed, Stage},
+        flow::{Channel, Flow, Open, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -371,7 +371,16 @@ async fn identifier(app: &App, seed: &Seed, flow: &Flow) -> Option<String> {
     if let Some(invited) = &seed.invited {
         return Some(invited.email.clone());
     }
-    let account = &seed.signed_in.as_ref()?.person.account;
+    if seed.channel == Channel::Program {
+        return None;
+    }
+    let proved = match flow {
+        Flow::Open(open) => open.person.as_ref(),
+        Flow::Over(over) => over.person.as_ref(),
+        Flow::Unborn => None,
+    };
+    let signed_in = seed.signed_in.as_ref().map(|signed_in| &signed_in.person);
+    let account = &proved.or(signed_in)?.account;
     // It is shown and nothing more: without it the person goes on all the same.
     let seen = app.accounts.look(account).await.ok()?;
     seen.machine.known().map(|known| known.email.clone())

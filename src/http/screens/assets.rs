@@ -70,7 +70,7 @@ impl Assets {
 }
 
 impl Asset {
-    fn new(name: &str, ending: &str, kind: &'static str, content: &str) -> Self {
+    pub fn new(name: &str, ending: &str, kind: &'static str, content: &str) -> Self {
         let mut hash = String::new();
         for byte in &Sha256::digest(content.as_bytes())[..8] {
             write!(hash, "{byte:02x}").expect("a String takes it all");
@@ -78,14 +78,27 @@ impl Asset {
         let path = format!("/assets/{name}-{hash}.{ending}");
         Self { path, kind, content: Bytes::copy_from_slice(content.as_bytes()) }
     }
+
+    /// The same under another path.
+    pub fn below(mut self, folder: &str) -> Self {
+        self.path = self.path.replace("/assets/", folder);
+        self
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.content.len()
+    }
+
+    pub fn answer(&self) -> Response {
+        kept_for_ever(self.kind, self.content.clone())
+    }
 }
 
 pub async fn get(Path(file): Path<String>) -> Response {
     let named = |asset: &&&Asset| asset.path.strip_prefix("/assets/") == Some(&*file);
-    let Some(asset) = assets().all().iter().find(named).copied() else {
-        return Problem::NOT_FOUND.into_response();
-    };
-    kept_for_ever(asset.kind, asset.content.clone())
+    let found = assets().all().iter().find(named).copied();
+    found.map_or_else(|| Problem::NOT_FOUND.into_response(), Asset::answer)
 }
 
 /// Answers with a file whose name changes with its content.

@@ -71,12 +71,22 @@ impl<'a> Shell<'a> {
 
     /// Answers with a page.
     pub fn respond(&self, status: StatusCode, page: &impl Template) -> Response {
+        self.respond_styled(status, page, "'self'")
+    }
+
+    /// Answers with a page whose style may come from these sources (CSP).
+    pub fn respond_styled(
+        &self,
+        status: StatusCode,
+        page: &impl Template,
+        styles: &str,
+    ) -> Response {
         let Ok(page) = page.render() else {
             tracing::error!("a page could not be drawn");
             return Problem::UNAVAILABLE.into_response();
         };
         let policy = format!(
-            "default-src 'none'; script-src 'nonce-{}'; style-src 'self'; img-src 'self'; \
+            "default-src 'none'; script-src 'nonce-{}'; style-src {styles}; img-src 'self'; \
              connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             self.nonce
         );
@@ -139,6 +149,11 @@ impl<'a> Shell<'a> {
     /// How long a new password must be.
     pub fn password_length(&self) -> u32 {
         u32::try_from(self.app.new_passwords.min_length()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether this is a development server, which keeps what it sends.
+    pub fn is_dev(&self) -> bool {
+        self.app.mailbox.is_some()
     }
 
     pub fn initials(&self, name: &str) -> String {
