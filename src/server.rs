@@ -20,7 +20,7 @@ use crate::{
         flows::steps::Steps,
         limits::pace::Rates,
         operator::{Leaving, Operator},
-        router,
+        router::{self, Extras},
     },
     messages::Messages,
     outbound::{Outbound, Policy, SystemResolver},
@@ -257,7 +257,8 @@ impl Running {
             locale: plan.locale,
             mailbox: messages.mailbox(),
         };
-        let vitals = Arc::new(router::vitals());
+        let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
+        let vitals = Arc::new(router::vitals(extras));
         let app = App::new(&system, options, vitals).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {

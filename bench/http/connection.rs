@@ -4,7 +4,7 @@
 //! beforehand and of an answer only the status and the extent are read.
 
 use crate::{Outcome, request};
-use std::{io, net::SocketAddr, ops::Range};
+use std::{io, net::SocketAddr, ops::Range, time::Instant};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -13,6 +13,7 @@ use tokio::{
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
+    first_byte: Instant,
 }
 
 pub struct Answer<'a> {
@@ -53,7 +54,13 @@ impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(16 * 1024) })
+        let buffer = Vec::with_capacity(16 * 1024);
+        Ok(Self { stream, buffer, first_byte: Instant::now() })
+    }
+
+    /// When the last answer began to come.
+    pub fn first_byte(&self) -> Instant {
+        self.first_byte
     }
 
     /// Sends a request and returns the whole answer.
@@ -86,7 +93,12 @@ impl Connection {
     }
 
     async fn fill(&mut self) -> Outcome<()> {
-        match self.stream.read_buf(&mut self.buffer).await? {
+        let is_first = self.buffer.is_empty();
+        let read = self.stream.read_buf(&mut self.buffer).await?;
+        if is_first {
+            self.first_byte = Instant::now();
+        }
+        match read {
             0 => Err("the connection was closed before the answer's end".into()),
             _ => Ok(()),
         }

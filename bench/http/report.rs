@@ -124,6 +124,8 @@ pub const READING: &str = "\
 - client_credentials writes nothing in any of the three. In code and refresh Porteiro and the limit
   wait until each of their commits is on the disk (SQLite, WAL, `synchronous=FULL`); the peer keeps
   everything in memory, and loses it with the process. Rate limits of Porteiro's are off.
+- A page of a flow is drawn anew for each request, with a nonce of its own; the limit's is a file of the
+  same size from memory, without the headers and cookies that Porteiro's has.
 - All of it is plain HTTP/1.1 on loopback: no TLS, no network, no proxy.
 ";
 

@@ -39,6 +39,7 @@ pub async fn measure(
     (stage, servers): (&Stage, &[Server]),
     (plan, rounds): (Plan, usize),
 ) -> Outcome<(Section, Vec<Panel>)> {
+    let servers: Vec<&Server> = servers.iter().filter(|one| load.is_for(one.who)).collect();
     let mut shown: Vec<Vec<Looked>> = servers.iter().map(|_| Vec::new()).collect();
     let mut bare = match load.most_commits() {
         Some(_) => Some(Bare::open(&stage.folder, load.name(), &stage.scene).await?),
@@ -46,7 +47,7 @@ pub async fn measure(
     };
     // The first round counts for nothing: what compiles itself while it runs has by then done so.
     for number in 0..=rounds {
-        for (server, shown) in servers.iter().zip(&mut shown) {
+        for (server, shown) in servers.iter().copied().zip(&mut shown) {
             let who = server.who.name();
             let looked = one(load, &stage.scene, server, plan)
                 .await
@@ -64,7 +65,7 @@ pub async fn measure(
         }
     }
     let of = |(server, rounds): (&Server, &Vec<Looked>)| Summary::of(server.who, rounds);
-    let summaries: Vec<Summary> = servers.iter().zip(&shown).map(of).collect();
+    let summaries: Vec<Summary> = servers.iter().copied().zip(&shown).map(of).collect();
     let mut section = section(load, &summaries);
     if let (Some(bare), Some(most)) = (bare, load.most_commits()) {
         let ours = summaries.iter().find(|summary| summary.who == Who::Porteiro);

@@ -26,6 +26,8 @@ sign-in-passkey = Sign in with a passkey
 to-continue = to continue to { $app }
 new-here = New here?
 create-account = Create an account
+welcome-back = Welcome back, { $name }
+not-you = Not you?
 password-title = Enter your password
 forgot-password = Forgot your password?
 other-ways = Other ways
@@ -58,6 +60,10 @@ link-sent-text-anonymous = A link is on its way.
 link-sent-browser = Open the link in this browser.
 link-title = One click to go
 link-text = The link is good. Continue to use it.
+upgrade-title = Sign in faster next time
+upgrade-text = Make a passkey, and your face, your finger or the lock of your device takes the place of the password.
+upgraded-title = Your passkey is ready
+upgraded-text = Use it the next time you sign in.
 
 ## Making an account
 
@@ -160,6 +166,7 @@ sign-out-text = If you did not ask for this, stay signed in.
 stay-signed-in = Stay signed in
 signed-out-title = You are signed out
 signed-out-text = You can close this page.
+signed-out-back = You go back to { $host }.
 sign-in-again = Sign in again
 done-title = You are done here
 done-text = This was finished before. Nothing more is to do on this page.
@@ -196,6 +203,19 @@ busy-text = { $host } is busy for a moment. Nothing was changed.
 too-many-text = There were too many requests to { $host }. Wait a minute.
 foreign-title = This form came from another site
 foreign-text = Nothing was changed. Start again at { $host }.
+bad-link-title = This sign-in link cannot be used
+bad-link-text = The application that sent you here made a mistake. Go back to it and try again; if that does not help, tell its makers.
+bad-link-self = The application that sent you here made a mistake. It registered itself, and would take you to the address below. Go there only if you know it.
+still-signed-in-title = You are still signed in
+still-signed-in-text = The sign-out could not be done. Sign out from your account at { $host }.
+missing-title = There is no such page
+missing-text = The address may be incomplete, or the page has moved. Start again at { $host }.
+broken-title = Something broke on our side
+broken-text = It was noted at { $host }. Start again; if it happens once more, tell the people who run it.
+unreadable-title = That could not be read
+unreadable-text = Nothing was changed. Start again at { $host }.
+for-developers = For developers:
+request-id = Request
 too-many-tries = { $number ->
     [one] Too many tries. Wait a minute, or use a passkey.
    *[other] Too many tries. Wait { $number } minutes, or use a passkey.

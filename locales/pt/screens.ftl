@@ -26,6 +26,8 @@ sign-in-passkey = Entrar com uma chave de acesso
 to-continue = para continuar em { $app }
 new-here = Primeira vez aqui?
 create-account = Criar uma conta
+welcome-back = Olá de novo, { $name }
+not-you = Outra pessoa?
 password-title = Escreva a sua senha
 forgot-password = Esqueceu a senha?
 other-ways = Outras formas
@@ -58,6 +60,10 @@ link-sent-text-anonymous = Um link vai a caminho.
 link-sent-browser = Abra o link neste navegador.
 link-title = Falta um clique
 link-text = O link é válido. Continue para o usar.
+upgrade-title = Entre mais depressa da próxima vez
+upgrade-text = Crie uma chave de acesso, e o rosto, o dedo ou o bloqueio do dispositivo substitui a senha.
+upgraded-title = A sua chave de acesso está pronta
+upgraded-text = Use-a da próxima vez que entrar.
 
 ## Criar uma conta
 
@@ -160,6 +166,7 @@ sign-out-text = Se não pediu isto, mantenha a sessão.
 stay-signed-in = Manter a sessão
 signed-out-title = A sessão terminou
 signed-out-text = Pode fechar esta página.
+signed-out-back = De volta a { $host }.
 sign-in-again = Entrar de novo
 done-title = Está feito
 done-text = Isto já tinha terminado. Não há mais nada a fazer nesta página.
@@ -196,6 +203,19 @@ busy-text = { $host } está ocupado por um momento. Nada foi alterado.
 too-many-text = Houve demasiados pedidos a { $host }. Espere um minuto.
 foreign-title = Este formulário veio de outro sítio
 foreign-text = Nada foi alterado. Comece de novo em { $host }.
+bad-link-title = Este link para entrar não pode ser usado
+bad-link-text = A aplicação que indicou esta página cometeu um erro. Volte a ela e tente de novo; se não ajudar, avise quem a faz.
+bad-link-self = A aplicação que indicou esta página cometeu um erro. Inscreveu-se sozinha, e levaria ao endereço abaixo. Siga para lá apenas se o conhece.
+still-signed-in-title = A sessão continua aberta
+still-signed-in-text = Não foi possível terminar a sessão. Termine-a na sua conta em { $host }.
+missing-title = Esta página não existe
+missing-text = O endereço pode estar incompleto, ou a página mudou de lugar. Comece de novo em { $host }.
+broken-title = Algo falhou do nosso lado
+broken-text = A falha ficou anotada em { $host }. Comece de novo; se voltar a acontecer, avise quem o gere.
+unreadable-title = Não foi possível ler o pedido
+unreadable-text = Nada foi alterado. Comece de novo em { $host }.
+for-developers = Para quem programa:
+request-id = Pedido
 too-many-tries = { $number ->
     [one] Muitas tentativas. Espere um minuto ou use uma chave de acesso.
    *[other] Muitas tentativas. Espere { $number } minutos ou use uma chave de acesso.

@@ -115,7 +115,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 8] = {
+const PAGES: [Route; 10] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -127,6 +127,8 @@ const PAGES: [Route; 8] = {
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
+        route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
+        route(routes::CLIENT_ASSETS, || get(screens::brand::get_of_client), NoPage, Problem),
     ]
 };
 
@@ -140,10 +142,30 @@ fn drawn(screen: Screen) -> MethodRouter<App> {
     })
 }
 
+/// What is served beside the endpoints that every installation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extras {
+    /// Pages of ours, for people.
+    pub screens: bool,
+    /// What a development server sent.
+    pub mailbox: bool,
+}
+
+/// Lists the routes that are served.
+fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
+    let pages = PAGES.iter().filter(move |_| extras.screens);
+    let playground = PLAYGROUND.iter().filter(move |_| extras.screens && extras.mailbox);
+    ROUTES.iter().chain(pages).chain(playground).chain(extras.mailbox.then_some(&MAILBOX))
+}
+
+/// Lists the paths that are served, a parameter in braces.
+pub fn paths(extras: Extras) -> impl Iterator<Item = &'static str> {
+    served(extras).map(|route| route.path)
+}
+
 /// Returns counters for every path and grant that is served, and no others.
-pub fn vitals() -> Vitals {
-    let routes = ROUTES.iter().chain(&PAGES).chain(&PLAYGROUND).chain([&MAILBOX]);
-    Vitals::new(routes.map(|route| route.path), token::grants())
+pub fn vitals(extras: Extras) -> Vitals {
+    Vitals::new(paths(extras), token::grants())
 }
 
 /// Returns everything that is served on the public listener.
@@ -155,16 +177,13 @@ pub fn public(app: &App, steps: Steps) -> Router {
         addresses: app.request_permits.addresses.clone(),
         strict_transport: https,
     });
+    let extras = Extras { screens: app.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for voice in [Voice::OAuth, Voice::Problem] {
             let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
             let mut part = Router::new();
-            let mailbox = app.mailbox.as_ref().map(|_| &MAILBOX);
-            let pages = PAGES.iter().filter(|_| app.screens);
-            let playground = PLAYGROUND.iter().filter(|_| app.screens && mailbox.is_some());
-            let dev = playground.chain(mailbox);
-            for route in ROUTES.iter().chain(pages).chain(dev).filter(same) {
+            for route in served(extras).filter(same) {
                 part = part.route(route.path, (route.methods)());
             }
             part = part.method_not_allowed_fallback(move || async move {
@@ -180,7 +199,10 @@ pub fn public(app: &App, steps: Steps) -> Router {
                 Callers::NoPage => Cors::NoPage,
             };
             let admission = Admission { cors, voice, ..app.admission.clone() };
-            whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
+            // A browser navigates to these: what it gets is a page.
+            let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
+            let envelope = envelope.with_voice(voice).with_pages(pages);
+            whole = whole.merge(stack(part, envelope, admission));
         }
     }
     whole.layer(Extension(steps)).with_state(app.clone())

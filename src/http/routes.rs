@@ -39,6 +39,10 @@ pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
 pub const ACCOUNT: &str = "/account";
 pub const ASSETS: &str = "/assets/{file}";
+/// The style sheet and the logo of an organization.
+pub const BRAND_ASSETS: &str = "/assets/brand/{file}";
+/// The logos of clients.
+pub const CLIENT_ASSETS: &str = "/assets/client/{file}";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";

@@ -105,7 +105,8 @@ impl Suite {
     pub async fn open_reaching(client_documents: Fetcher) -> Self {
         let sign_in = Some("https://login.example.com/".parse().unwrap());
         let links = Links { sign_in, ..Links::default() };
-        let options = TestOptions { links, client_documents, ..TestOptions::default() };
+        let options =
+            TestOptions { screens: false, links, client_documents, ..TestOptions::default() };
         let server = TestServer::open_in(options).await;
         server.apply(PEOPLE).await;
         Self { server, session: None, sign_ins: 0 }

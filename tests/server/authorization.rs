@@ -3,7 +3,7 @@
 use crate::{
     http::Answer,
     person::{PASSWORD, asking, parameter, redirect, text},
-    support::{TestServer, sealed},
+    support::{TestOptions, TestServer, sealed},
 };
 use bytes::Bytes;
 use http_body_util::Full;
@@ -300,7 +300,8 @@ async fn an_id_token_hint_names_who_is_meant() {
 
 #[tokio::test]
 async fn without_a_page_to_go_to_a_browser_is_told_so() {
-    let server = TestServer::open().await;
+    let options = TestOptions { screens: false, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
     let answer = server.authorize_with("web", &[], &[("accept", "text/html")]).await;
     assert_eq!(answer.status, 400);
     assert!(answer.header("content-type").unwrap().starts_with("text/plain"));

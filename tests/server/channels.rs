@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_flow_belongs_to_the_browser_that_began_it() {
     let sign_in = Some("https://login.example.com/sign-in?theme=dark".parse().unwrap());
-    let options =
-        TestOptions { links: Links { sign_in, ..Links::default() }, ..TestOptions::default() };
+    let links = Links { sign_in, ..Links::default() };
+    let options = TestOptions { screens: false, links, ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
     let page = ("accept", "text/html");
     let sent = server.authorize_with("web", &[], &[page]).await;
@@ -74,8 +74,8 @@ async fn what_a_program_began_no_browser_goes_on_with() {
 #[tokio::test]
 async fn what_another_site_posts_is_asked_again_as_a_link() {
     let sign_in = Some("https://login.example.com/sign-in".parse().unwrap());
-    let options =
-        TestOptions { links: Links { sign_in, ..Links::default() }, ..TestOptions::default() };
+    let links = Links { sign_in, ..Links::default() };
+    let options = TestOptions { screens: false, links, ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
     let session = server.sign_in("ana@acme.test").await;
     let post = async |asked: &str, headers: &[(&str, &str)]| {

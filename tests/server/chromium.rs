@@ -16,6 +16,22 @@ use std::{
 /// How long a script of a test may take.
 const SCRIPT: Duration = Duration::from_mins(1);
 
+/// Nothing but the pages of a test is asked for.
+const ARGUMENTS: [&str; 9] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+/// By this name an answer of the driver refers to an element (`WebDriver` §12.1).
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
 /// A browser of its own; it ends with the value.
 pub struct Chromium {
     driver: Child,
@@ -54,10 +70,11 @@ impl Chromium {
         let port: String = line.chars().filter(char::is_ascii_digit).collect();
         let address = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
         let mut browser = Self { driver, address, session: String::new() };
-        let arguments =
-            ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
-        let options = json!({ "binary": binary, "args": arguments });
-        let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options });
+        let wanted = json!({
+            "browserName": "chrome",
+            "goog:chromeOptions": { "binary": binary, "args": ARGUMENTS },
+            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+        });
         let capabilities = json!({ "capabilities": { "alwaysMatch": wanted } });
         let begun = browser.command("/session", &capabilities).await;
         browser.session = begun["sessionId"].as_str().unwrap().to_owned();
@@ -69,8 +86,13 @@ impl Chromium {
         self.ask("url", &json!({ "url": url })).await;
     }
 
+    /// Goes back, as its button does.
+    pub async fn back(&self) {
+        self.ask("back", &json!({})).await;
+    }
+
     /// Adds an authenticator that has its own store of passkeys and always verifies its user.
-    pub async fn add_authenticator(&self) {
+    pub async fn add_authenticator(&self) -> String {
         let options = json!({
             "protocol": "ctap2",
             "transport": "internal",
@@ -79,7 +101,8 @@ impl Chromium {
             "isUserConsenting": true,
             "isUserVerified": true,
         });
-        self.ask("webauthn/authenticator", &options).await;
+        let added = self.ask("webauthn/authenticator", &options).await;
+        added.as_str().unwrap().to_owned()
     }
 
     /// Makes a passkey on the page that is open.
@@ -124,8 +147,60 @@ impl Chromium {
         self.ask("window", &json!({ "handle": tab })).await;
     }
 
-    async fn run(&self, script: &str, argument: &Value) -> Value {
+    /// Runs a script that ends when it calls its last argument; the page's policy does not hold for it.
+    pub async fn run(&self, script: &str, argument: &Value) -> Value {
         self.ask("execute/async", &json!({ "script": script, "args": [argument] })).await
+    }
+
+    /// Runs a script and returns what it returns.
+    pub async fn evaluate(&self, script: &str) -> Value {
+        self.ask("execute/sync", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Runs a script where the page may be about to go.
+    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
+        let path = format!("/session/{}/execute/sync", self.session);
+        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
+        (answer.status == 200).then(|| answer.json()["value"].take())
+    }
+
+    /// Gives an order of Chromium's own protocol.
+    pub async fn order(&self, command: &str, parameters: Value) -> Value {
+        self.ask("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).await
+    }
+
+    /// Takes what was written to a log since it was last asked for: `browser` or `performance`.
+    pub async fn log(&self, kind: &str) -> Vec<Value> {
+        let entries = self.ask("se/log", &json!({ "type": kind })).await;
+        entries.as_array().unwrap().clone()
+    }
+
+    /// Presses an element, which must be there, in view and not covered.
+    pub async fn press(&self, css: &str) {
+        let element = self.element(css).await;
+        self.ask(&format!("element/{element}/click"), &json!({})).await;
+    }
+
+    /// Types into a field.
+    pub async fn fill(&self, css: &str, text: &str) {
+        let element = self.element(css).await;
+        self.ask(&format!("element/{element}/clear"), &json!({})).await;
+        self.ask(&format!("element/{element}/value"), &json!({ "text": text })).await;
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    pub async fn keys(&self, keys: &str) {
+        let pressed = |key: char| {
+            ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
+        };
+        let actions: Vec<Value> = keys.chars().flat_map(pressed).collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.ask("actions", &json!({ "actions": [keyboard] })).await;
+    }
+
+    async fn element(&self, css: &str) -> String {
+        let found = self.ask("element", &json!({ "using": "css selector", "value": css })).await;
+        found[ELEMENT].as_str().unwrap().to_owned()
     }
 
     async fn ask(&self, command: &str, body: &Value) -> Value {
@@ -150,9 +225,14 @@ impl Chromium {
 
     async fn command(&self, path: &str, body: &Value) -> Value {
         let answer = self.send(path, body).await;
-        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        assert_eq!(answer.status, 200, "{path} {}: {answer:?}", shortened(body));
         answer.json()["value"].take()
     }
+}
+
+/// A script of a test may be long.
+fn shortened(body: &Value) -> String {
+    body.to_string().chars().take(200).collect()
 }
 
 /// Finds a program as a shell does.

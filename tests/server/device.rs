@@ -336,7 +336,8 @@ async fn what_is_wrong_is_said_when_a_device_asks() {
 async fn people_are_sent_to_the_page_of_the_operator() {
     let device = Some("https://login.example.com/tv?theme=dark".parse().unwrap());
     let links = Links { device, ..Links::default() };
-    let server = open_in(TestOptions { links, ..TestOptions::default() }).await;
+    let options = TestOptions { screens: false, links, ..TestOptions::default() };
+    let server = open_in(options).await;
     let said = ask(*server, "tv", "/connect/device", &[]).await.json();
     assert_eq!(said["verification_uri"], "https://login.example.com/tv?theme=dark");
     let complete = text(&said["verification_uri_complete"]);

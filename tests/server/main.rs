@@ -17,7 +17,9 @@ mod authorization_details;
 mod authorize_answers;
 mod backchannel;
 mod binary;
+mod brand;
 mod browser;
+mod browser_screens;
 mod changing;
 mod channels;
 mod chromium;
@@ -26,6 +28,7 @@ mod claims_parameter;
 mod client_assertions;
 mod client_failures;
 mod client_key_sets;
+mod client_logos;
 mod codes;
 mod commands;
 #[path = "../conformance/mod.rs"]
@@ -85,6 +88,9 @@ mod remembered;
 mod request_objects;
 mod required_assurance;
 mod rotation;
+mod screens_off;
+mod screens_sign_in;
+mod screens_trouble;
 mod sector_host;
 #[expect(clippy::disallowed_types, reason = "a device draws for itself")]
 #[path = "../shared/security_key.rs"]
@@ -100,8 +106,10 @@ mod site;
 mod statements;
 mod step_up;
 mod support;
+mod tab;
 mod tokens;
 mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;
+mod visitor;

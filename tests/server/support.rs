@@ -408,7 +408,8 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let workbench = Workbench::open(url, &folder, clock, dice).await.unwrap();
     let workbench = workbench.with_password_cost(PasswordCost::CHEAP);
-    let file = File::parse(text).unwrap();
+    // What it names lies beside the keys.
+    let file = File::parse_beside(text, keys.parent().unwrap()).unwrap();
     let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
     workbench.close().await;
     applied

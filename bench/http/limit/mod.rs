@@ -13,7 +13,7 @@ mod person;
 use crate::{
     Outcome,
     scene::Placed,
-    servers::{AUTHORIZE, DEVICE, DISCOVERY, JWKS, PAR, TOKEN, loopback},
+    servers::{AUTHORIZE, DEVICE, DISCOVERY, JWKS, PAR, SIGN_IN, TOKEN, loopback},
 };
 use axum::{
     Json, Router,
@@ -45,14 +45,14 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Takes the scene, the keys folder, the documents that Porteiro published, and a database file.
+/// Takes the scene, the keys folder, what Porteiro published, and a database file.
 pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
-    let [scene, keys, discovery, jwks, database] = arguments else {
-        return Err("limit SCENE KEYS DISCOVERY JWKS DATABASE".into());
+    let [scene, keys, discovery, jwks, page, database] = arguments else {
+        return Err("limit SCENE KEYS DISCOVERY JWKS PAGE DATABASE".into());
     };
     let placed = Placed::read(scene)?;
     let folder = Folder::load(keys, DevKeys::Refused).map_err(|faults| format!("{faults:?}"))?;
-    let documents = Documents::read(discovery, jwks, &placed, &folder)?;
+    let documents = Documents::read([discovery, jwks, page], &placed, &folder)?;
     // The same runtime as Porteiro's: a worker for every core.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -137,26 +137,30 @@ fn client_credentials(limit: &Limit) -> Response {
 struct Documents {
     discovery: Bytes,
     jwks: Bytes,
+    page: Bytes,
 }
 
 impl Documents {
-    fn read(discovery: &Path, jwks: &Path, placed: &Placed, folder: &Folder) -> Outcome<Self> {
+    fn read(published: [&Path; 3], placed: &Placed, folder: &Folder) -> Outcome<Self> {
+        let [discovery, jwks, page] = published;
         if discovery.exists() {
             let read = |path| std::fs::read(path).map(Bytes::from);
-            return Ok(Self { discovery: read(discovery)?, jwks: read(jwks)? });
+            return Ok(Self { discovery: read(discovery)?, jwks: read(jwks)?, page: read(page)? });
         }
         // Porteiro takes no part in this run.
         let keys = folder.signing().iter().map(|file| file.signer.public_jwk());
         let jwks = json!({ "keys": keys.collect::<Vec<_>>() });
         let discovery = json!({ "issuer": placed.issuer, "jwks_uri": JWKS });
-        Ok(Self { discovery: discovery.to_string().into(), jwks: jwks.to_string().into() })
+        let (discovery, jwks) = (discovery.to_string().into(), jwks.to_string().into());
+        Ok(Self { discovery, jwks, page: Bytes::from_static(b"<!doctype html>") })
     }
 }
 
 fn router(limit: Arc<Limit>, documents: Documents) -> Router {
-    let document = |bytes: Bytes| {
-        get(async move || ([(header::CONTENT_TYPE, "application/json")], bytes.clone()))
+    let served = |kind: &'static str, bytes: Bytes| {
+        get(async move || ([(header::CONTENT_TYPE, kind)], bytes.clone()))
     };
+    let document = |bytes: Bytes| served("application/json", bytes);
     Router::new()
         .route(AUTHORIZE, get(person::authorize))
         .route(TOKEN, post(token))
@@ -164,6 +168,7 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         .route(DEVICE, post(person::device))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
+        .route(SIGN_IN, served("text/html; charset=utf-8", documents.page))
         .with_state(limit)
 }
 

@@ -7,6 +7,7 @@ mod client_credentials;
 mod code;
 mod device;
 mod discovery;
+pub mod growth;
 pub mod identifiers;
 mod jwks;
 pub mod live;
@@ -15,6 +16,7 @@ pub mod passwords;
 mod private_key_jwt;
 mod pushed;
 mod refresh;
+pub mod screens;
 pub mod start;
 pub mod storm;
 
@@ -30,7 +32,7 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 9] = [
+pub const LOADS: [&dyn Load; 10] = [
     &ClientCredentials,
     &private_key_jwt::PrivateKeyJwt,
     &code::Code,
@@ -40,6 +42,7 @@ pub const LOADS: [&dyn Load; 9] = [
     &device::Device,
     &discovery::Discovery,
     &jwks::Jwks,
+    &screens::Screens,
 ];
 
 /// One script for each connection.
@@ -59,6 +62,11 @@ pub trait Load {
 
     /// What Porteiro is held to, against whom.
     fn wanted(&self) -> &'static [(Compared, Who, Bound)];
+
+    /// Whether a server has what is asked for.
+    fn is_for(&self, _who: Who) -> bool {
+        true
+    }
 
     /// How many commits Porteiro may wait for in one operation; `None` where it makes none.
     fn most_commits(&self) -> Option<f64> {

@@ -15,6 +15,7 @@ pub async fn start(stage: &Stage) -> Outcome<Server> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("limit").arg(&scene).arg(stage.keys());
     command.arg(stage.published("discovery")).arg(stage.published("jwks"));
+    command.arg(stage.published("page"));
     command.arg(scene.with_extension("db"));
     let process = Process::spawn(command, &scene.with_extension("log"))?;
     greet(Who::Limit, process, port).await

@@ -18,6 +18,7 @@ pub const AUTHORIZE: &str = "/connect/authorize";
 pub const TOKEN: &str = "/connect/token";
 pub const PAR: &str = "/connect/par";
 pub const DEVICE: &str = "/connect/device";
+pub const SIGN_IN: &str = "/sign-in";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -99,7 +100,7 @@ impl Stage {
 
     /// Where the documents lie that Porteiro publishes, for the limit to serve.
     fn published(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("published-{name}.json"))
+        self.folder.join(format!("published-{name}"))
     }
 
     /// The keys folder that Porteiro and the limit sign from.

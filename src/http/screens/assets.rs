@@ -12,10 +12,17 @@ use sha2::{Digest as _, Sha256};
 use std::{fmt::Write as _, sync::LazyLock};
 
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-/// A picture that is opened by itself runs nothing.
-const POLICY: HeaderValue = HeaderValue::from_static(
+/// What is opened by itself runs nothing and fetches nothing.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
+/// A drawing has styles in it.
+const POLICY_OF_DRAWINGS: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
 );
+const SVG: &str = "image/svg+xml";
+
+/// What a style sheet is served as.
+pub const CSS: &str = "text/css; charset=utf-8";
 
 /// One file that is served.
 pub struct Asset {
@@ -43,16 +50,15 @@ pub fn assets() -> &'static Assets {
 
 impl Assets {
     fn new() -> Self {
-        let svg = "image/svg+xml";
-        let arches = Asset::new("arches", "svg", svg, include_str!("../../../assets/arches.svg"));
+        let arches = Asset::new("arches", "svg", SVG, include_str!("../../../assets/arches.svg"));
         let style =
             include_str!("../../../assets/porteiro.css").replace("arches.svg", &arches.path);
         let script = include_str!("../../../assets/porteiro.js");
         Self {
-            style: Asset::new("porteiro", "css", "text/css; charset=utf-8", &style),
+            style: Asset::new("porteiro", "css", CSS, &style),
             script: Asset::new("porteiro", "js", "text/javascript; charset=utf-8", script),
-            icons: Asset::new("icons", "svg", svg, include_str!("../../../assets/icons.svg")),
-            mark: Asset::new("mark", "svg", svg, include_str!("../../../assets/mark.svg")),
+            icons: Asset::new("icons", "svg", SVG, include_str!("../../../assets/icons.svg")),
+            mark: Asset::new("mark", "svg", SVG, include_str!("../../../assets/mark.svg")),
             arches,
         }
     }
@@ -85,12 +91,7 @@ impl Asset {
     }
 
     pub fn answer(&self) -> Response {
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static(self.kind)),
-            (header::CACHE_CONTROL, FOREVER),
-            (header::CONTENT_SECURITY_POLICY, POLICY),
-        ];
-        (headers, self.content.clone()).into_response()
+        kept_for_ever(self.kind, self.content.clone())
     }
 }
 
@@ -98,6 +99,17 @@ pub async fn get(Path(file): Path<String>) -> Response {
     let named = |asset: &&&Asset| asset.path.strip_prefix("/assets/") == Some(&*file);
     let found = assets().all().iter().find(named).copied();
     found.map_or_else(|| Problem::NOT_FOUND.into_response(), Asset::answer)
+}
+
+/// Answers with a file whose name changes with its content.
+pub fn kept_for_ever(kind: &'static str, content: Bytes) -> Response {
+    let policy = if kind == SVG { POLICY_OF_DRAWINGS } else { POLICY };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (header::CACHE_CONTROL, FOREVER),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    (headers, content).into_response()
 }
 
 #[cfg(test)]

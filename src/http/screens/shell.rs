@@ -2,6 +2,7 @@
 
 use super::{
     assets::{Assets, assets},
+    brand::BrandShown,
     pages::initials,
     preferences::{Preferences, Theme},
     words,
@@ -31,6 +32,8 @@ pub struct Shell<'a> {
     pub nonce: String,
     /// The parameters by which this page can be asked for again; none where it cannot.
     pub again: Option<Vec<(&'static str, String)>>,
+    /// Of the organization whose page it is, if it is one's.
+    pub brand: Option<BrandShown>,
     cookie: Option<HeaderValue>,
 }
 
@@ -43,6 +46,7 @@ impl<'a> Shell<'a> {
             theme: preferences.theme,
             nonce: draw_text(&*app.dice, 16),
             again: None,
+            brand: None,
             cookie: preferences.cookie(app),
         }
     }
@@ -51,6 +55,18 @@ impl<'a> Shell<'a> {
     pub fn at(mut self, parameters: Vec<(&'static str, String)>) -> Self {
         self.again = Some(parameters);
         self
+    }
+
+    /// Says whose page it is.
+    pub fn of_brand(mut self, brand: Option<BrandShown>) -> Self {
+        self.brand = brand;
+        self
+    }
+
+    /// The sentence of the organization whose page it is.
+    pub fn brand_text(&self) -> Option<&str> {
+        let text = self.brand.as_ref()?.text.as_ref();
+        text.map(|text| text.in_locale(self.locale))
     }
 
     /// Answers with a page.

@@ -1,0 +1,110 @@
+//! Clients that send people: what is asked for in words, for which organization, and the way back.
+
+use super::{
+    ANA,
+    relying_party::{Credentials, RelyingParty},
+    visitor::{
+        Look::{Dark, Light, Narrow},
+        Visitor,
+    },
+};
+use crate::{
+    authenticator::Authenticator,
+    person::{PASSWORD, text},
+};
+use porteiro::domain::Clock as _;
+use serde_json::json;
+
+const SCOPE: &str = "openid profile email offline_access invoices:read invoices:write";
+
+#[tokio::test]
+async fn a_client_that_registered_itself_is_allowed_or_denied() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    let registration = json!({
+        "client_name": "Ledger Notes",
+        "redirect_uris": ["http://127.0.0.1/cb"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+        "policy_uri": "https://ledger.example.com/privacy",
+        "tos_uri": "https://ledger.example.com/terms",
+    });
+    let registered = server.post_json("/connect/register", &registration, &[]).await;
+    assert_eq!(registered.status, 201, "{registered:?}");
+    let id = text(&registered.json()["client_id"]).to_owned();
+    let who = Credentials { id, secret: None };
+    let ledger = RelyingParty::open(**server, server.issuer(), who).await;
+    browser.open(&ledger.request(SCOPE, &[])).await;
+    visitor.sees("Sign in").await;
+    visitor.look("sign-in-to-client", &[Light]).await;
+    visitor.sign_in(ANA, PASSWORD).await;
+    visitor.sees("Let Ledger Notes use your account?").await;
+    visitor.look("consent", &[Light, Dark, Narrow]).await;
+    browser.press("button[value=deny]").await;
+    visitor.sees("You said no").await;
+    ledger.answer();
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.last().unwrap()["error"], "access_denied");
+
+    browser.open(&ledger.request(SCOPE, &[])).await;
+    visitor.sees("Let Ledger Notes use your account?").await;
+    browser.press("button[value=allow]").await;
+    ledger.answer();
+    visitor.sees("Your notes").await;
+    let tokens = ledger.last().unwrap();
+    assert!(tokens["refresh_token"].is_string(), "{tokens}");
+    // The way back is used: the page of the flow says so, and leads nowhere twice.
+    browser.back().await;
+    visitor.leave().await;
+}
+
+#[tokio::test]
+async fn a_person_chooses_an_organization_in_portuguese() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    let ledger = RelyingParty::open(**server, server.issuer(), Credentials::ledger()).await;
+    browser.open(&ledger.request("openid invoices:read", &[("ui_locales", "pt")])).await;
+    visitor.sees("Entrar").await;
+    visitor.sign_in("bruno@acme.test", PASSWORD).await;
+    visitor.sees("Para qual organização?").await;
+    visitor.look("organization.pt", &[Light]).await;
+    browser.press("button[value=acme]").await;
+    visitor.sees("Autorizar Ledger Notes a usar a sua conta?").await;
+    visitor.look("consent.pt", &[Light]).await;
+    browser.press("button[value=allow]").await;
+    visitor.sees("De volta à aplicação").await;
+    visitor.look("moving-on.pt", &[]).await;
+    ledger.answer();
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.person()["org"], "acme");
+    visitor.leave().await;
+}
+
+#[tokio::test]
+async fn a_second_factor_is_asked_for_and_a_wrong_code_is_told() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    let ledger = RelyingParty::open(**server, server.issuer(), Credentials::ledger()).await;
+    browser.open(&ledger.request("openid", &[])).await;
+    visitor.sees("Sign in").await;
+    browser.fill("#identifier", "dora@acme.test").await;
+    browser.press("main form .primary").await;
+    visitor.sees("Enter your password").await;
+    visitor.look("password", &[Light]).await;
+    browser.fill("#password", PASSWORD).await;
+    browser.press("main form .primary").await;
+    visitor.sees("Enter the code from your app").await;
+    visitor.look("totp", &[Light, Narrow]).await;
+    browser.fill("#code", "000000").await;
+    browser.press("main form .primary").await;
+    visitor.is_told_at("code").await;
+    visitor.look("totp-wrong", &[]).await;
+    browser.fill("#code", &Authenticator::of_dora().code(server.clock.now())).await;
+    browser.press("main form .primary").await;
+    visitor.sees("Let Ledger Notes use your account?").await;
+    browser.press("button[value=allow]").await;
+    ledger.answer();
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.person()["acr"], "aal2");
+    visitor.leave().await;
+}

@@ -1,0 +1,91 @@
+//! Browsers that are not as most are: without scripts, without cookies, late, or asking for more
+//! contrast and less motion.
+
+use super::{
+    ANA,
+    relying_party::{Credentials, RelyingParty},
+    visitor::{
+        Look::{Dark, Light, Narrow},
+        Visitor,
+    },
+};
+use crate::person::{PASSWORD, text};
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test]
+async fn without_scripts_a_person_signs_in_and_consents() {
+    let Some(mut visitor) = Visitor::arrive().await else { return };
+    visitor.without_scripts().await;
+    let Visitor { browser, server, .. } = &visitor;
+    let ledger = RelyingParty::open(**server, server.issuer(), Credentials::ledger()).await;
+    browser.open(&ledger.request("openid profile invoices:read", &[])).await;
+    visitor.sees("Sign in").await;
+    let shown = "return [...document.querySelectorAll('.needs-script')].filter((one) => one.offsetParent).length";
+    assert_eq!(browser.evaluate(shown).await, 0, "what needs a script is hidden");
+    visitor.picture("sign-in.noscript", Light).await;
+    visitor.sign_in(ANA, PASSWORD).await;
+    visitor.sees("Let Ledger Notes use your account?").await;
+    assert_eq!(browser.evaluate(shown).await, 0, "what needs a script is hidden");
+    browser.press("button[value=allow]").await;
+    ledger.answer();
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.person()["org"], "acme");
+    visitor.leave().await;
+}
+
+#[tokio::test]
+async fn what_cannot_go_on_says_what_to_do() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    visitor.open("/sign-in?flow=flw_AAAAAAAAAAAAAAAAAAAAAAAAAAA").await;
+    visitor.sees("There is nothing here").await;
+    visitor.look("unknown", &[]).await;
+    // Half an hour passes while the page is open.
+    visitor.open("/sign-in").await;
+    visitor.sees("Sign in").await;
+    server.clock.advance(Duration::from_mins(30));
+    browser.fill("#identifier", ANA).await;
+    browser.press("main form .primary").await;
+    visitor.sees("This took a little too long").await;
+    visitor.look("expired", &[Light, Dark, Narrow]).await;
+    browser.press("main .primary").await;
+    visitor.sees("Sign in").await;
+    // Another browser has the address of a flow.
+    let flow = browser.evaluate("return document.querySelector('[name=flow]').value").await;
+    browser.order("Network.clearBrowserCookies", json!({})).await;
+    visitor.open(&format!("/sign-in?flow={}", text(&flow))).await;
+    visitor.sees("Cookies are blocked here").await;
+    visitor.look("cookies-blocked", &[]).await;
+    visitor.leave().await;
+}
+
+#[tokio::test]
+async fn wishes_of_the_device_are_followed() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, .. } = &visitor;
+    visitor.open("/sign-in").await;
+    visitor.sees("Sign in").await;
+    let moves = "return [...document.querySelectorAll('*')]
+        .filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length";
+    assert!(browser.evaluate(moves).await.as_u64().unwrap() > 0, "a button changes its colour");
+    visitor.media(&[("prefers-reduced-motion", "reduce")]).await;
+    assert_eq!(browser.evaluate(moves).await, 0, "nothing moves");
+    visitor.media(&[("forced-colors", "active")]).await;
+    let edges = "return [...document.querySelectorAll('.button, input:not([type=hidden])')]
+        .every((one) => parseFloat(getComputedStyle(one).borderTopWidth) >= 1)";
+    assert_eq!(browser.evaluate(edges).await, true, "what is pressed has an edge");
+    visitor.take_picture("sign-in.contrast", (1120, 760, 1.0)).await;
+    // The theme of a person's choice is kept, whatever the device has.
+    visitor.media(&[("prefers-color-scheme", "light")]).await;
+    let page = "return getComputedStyle(document.body).backgroundColor";
+    let light = browser.evaluate(page).await;
+    browser.press(".themes a:last-child").await;
+    visitor.until("document.documentElement.dataset.theme ?? ''", "dark").await;
+    let dark = browser.evaluate(page).await;
+    assert_ne!(light, dark);
+    visitor.open("/reset-password").await;
+    visitor.until("document.documentElement.dataset.theme ?? ''", "dark").await;
+    assert_eq!(browser.evaluate(page).await, dark);
+    visitor.leave().await;
+}

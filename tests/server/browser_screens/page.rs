@@ -1,0 +1,104 @@
+//! What a browser tells of the page that it shows.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use url::Url;
+
+/// The most that a page and all it needs may have together, nothing of it kept from before.
+pub const MOST_BYTES: u64 = 60_000;
+
+/// Reads what [`Facts`] has. Layout shifts come with the next task after they are asked for.
+pub const FACTS: &str = "
+    const done = arguments[arguments.length - 1];
+    const shifts = [];
+    const note = (list) => list.getEntries().forEach(({ value }) => shifts.push(value));
+    new PerformanceObserver(note).observe({ type: 'layout-shift', buffered: true });
+    requestAnimationFrame(() => setTimeout(() => done({
+        title: document.title,
+        headings: [...document.querySelectorAll('h1')].map((one) => one.innerText),
+        lang: document.documentElement.lang,
+        address: location.href,
+        shifts,
+    })));";
+
+/// What holds of every page.
+#[derive(Deserialize)]
+pub struct Facts {
+    pub title: String,
+    pub headings: Vec<String>,
+    pub lang: String,
+    pub address: String,
+    pub shifts: Vec<f64>,
+}
+
+/// Says which elements stand out of the page, or hide part of what they hold, at a width of 320 px.
+pub const OVERFLOW: &str = "
+    const wide = document.documentElement.clientWidth;
+    const out = [...document.querySelectorAll('body *')].filter((one) => {
+        const box = one.getBoundingClientRect();
+        const style = getComputedStyle(one);
+        const hidden = style.position === 'absolute' && box.width <= 1;
+        return !hidden && box.width > 0 && (box.right > wide + 1 || box.left < -1);
+    });
+    return document.documentElement.scrollWidth > wide || out.length
+        ? [`${document.documentElement.scrollWidth} of ${wide}`, ...out.map((one) => one.outerHTML.slice(0, 120))]
+        : [];";
+
+/// What was asked for over the network.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    pub addresses: Vec<String>,
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// Reads the log of a browser's performance.
+    pub fn read(log: &[Value]) -> Self {
+        let mut traffic = Self::default();
+        let mut asked: BTreeMap<String, String> = BTreeMap::new();
+        for entry in log {
+            let message: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
+            let event = &message["message"]["params"];
+            let id = event["requestId"].as_str().unwrap_or_default().to_owned();
+            match message["message"]["method"].as_str() {
+                Some("Network.requestWillBeSent") => {
+                    let address = event["request"]["url"].as_str().unwrap_or_default();
+                    asked.insert(id, address.to_owned());
+                    traffic.addresses.push(address.to_owned());
+                }
+                Some("Network.loadingFinished") if asked.contains_key(&id) => {
+                    let length = event["encodedDataLength"].as_f64().unwrap_or_default();
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "a number of bytes"
+                    )]
+                    let length = length as u64;
+                    traffic.bytes += length;
+                }
+                _ => {}
+            }
+        }
+        traffic
+    }
+
+    /// Lists what was asked of others than this origin.
+    pub fn elsewhere(&self, origin: &str) -> Vec<&str> {
+        let own = Url::parse(origin).unwrap().origin();
+        let other = |address: &&str| {
+            let url = Url::parse(address).unwrap();
+            url.scheme() != "data" && url.origin() != own
+        };
+        self.addresses.iter().map(String::as_str).filter(other).collect()
+    }
+}
+
+/// Lists what a page has complained of, be it by its policy: everything in the console.
+///
+/// A page that says that there is nothing has that status itself, which a browser notes.
+pub fn complaints(console: &[Value], address: &str) -> Vec<String> {
+    let lines = console.iter().map(|entry| entry["message"].as_str().unwrap().to_owned());
+    let own = |line: &String| line.starts_with(address) && line.contains("Failed to load resource");
+    lines.filter(|line| !own(line)).collect()
+}
