@@ -330,9 +330,7 @@ not-taken = That could not be done. Please try again.
 ## Pages of a development server
 
 dev-badge = porteiro dev
-dev-skip = Skip to content
 dev-sections = Development
-dev-account = Your account
 playground = Playground
 playground-lede = Sign in to this page as if it were an application of yours. It shows every message on the way, and why it can be trusted.
 play-needs-script = The playground needs JavaScript, which is off in this browser.

@@ -330,9 +330,7 @@ not-taken = Não foi possível. Tente de novo.
 ## Páginas de um servidor de desenvolvimento
 
 dev-badge = porteiro dev
-dev-skip = Ir para o conteúdo
 dev-sections = Desenvolvimento
-dev-account = A sua conta
 playground = Experimentar
 playground-lede = Entre nesta página como se fosse uma aplicação sua. Ela mostra cada mensagem trocada e a razão para confiar nela.
 play-needs-script = Esta página precisa de JavaScript, que está desligado neste navegador.
