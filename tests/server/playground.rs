@@ -95,10 +95,11 @@ async fn without_screens_or_without_a_mailbox_there_is_no_playground() {
     for (mailbox, screens) in [(true, false), (false, true)] {
         let options = TestOptions { mailbox, screens, ..TestOptions::default() };
         let server = TestServer::open_in(options).await;
-        let unknown = page(&server, "/nowhere").await;
+        let unknown = server.get("/nowhere").await;
         for path in ["/", "/playground", "/playground/playground.js"] {
-            let answer = page(&server, path).await;
+            let answer = server.get(path).await;
             assert_eq!((answer.status, &answer.body), (unknown.status, &unknown.body), "{path}");
+            assert_eq!(page(&server, path).await.status, 404, "{path}");
         }
         server.stop().await;
     }
