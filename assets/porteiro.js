@@ -83,6 +83,14 @@ const signs = ["pointermove", "pointerdown", "keydown", "focusin", "touchstart"]
 const begin = () => { for (const sign of signs) removeEventListener(sign, begin); offerAutofill(); };
 for (const sign of signs) addEventListener(sign, begin, { passive: true });
 
+// Says with a password that a passkey could be made on this device: it is offered nowhere else.
+const says = document.querySelectorAll("input[name=passkeys]");
+if (says.length) {
+  window.PublicKeyCredential?.isUserVerifyingPlatformAuthenticatorAvailable?.().then((can) => {
+    if (can) for (const field of says) field.value = "yes";
+  }, () => {});
+}
+
 for (const button of document.querySelectorAll("[data-reveal]")) {
   const field = document.getElementById(button.dataset.reveal);
   const [show, hide] = [button.textContent, button.dataset.hide];

@@ -11,7 +11,7 @@
 //! | [`outbound`] | the one guarded client for everything that calls out | nothing of ours |
 //! | [`breach`] | whether a password has leaked: a server's ranges, or a sorted file | `domain` values, `outbound` |
 //! | [`claims_hook`] | the operator's own server, which adds claims | `outbound` |
-//! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects | `domain` values, `crypto`, `outbound` |
+//! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects, logos | `domain` values, `crypto`, `outbound` |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`backchannel`] | tells clients that a session has ended | `domain`, `actors`, `outbound` |
@@ -20,8 +20,8 @@
 //! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
-//! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans, and
-//! `tests/kernel/architecture.rs` executes these rules.
+//! it; [`clock`] reads the time for all of them, [`histogram`] counts, [`telemetry`] writes logs and spans,
+//! `html` escapes, `wording` finds sentences, and `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,7 @@ pub mod config;
 pub mod crypto;
 pub mod domain;
 pub mod histogram;
+pub(crate) mod html;
 pub mod http;
 pub mod messages;
 pub mod outbound;

@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     load::Plan,
-    scenarios::{LOADS, Load, identifiers, live, memory, passwords, start, storm},
+    scenarios::{LOADS, Load, growth, identifiers, live, memory, passwords, start, storm},
     servers::Who,
 };
 use std::{path::PathBuf, time::Duration};
@@ -18,6 +18,8 @@ pub struct Options {
     pub times: usize,
     /// How many attempts for known and unknown identifiers are compared.
     pub pairs: usize,
+    /// Which part of a million exchanges is made to see what is left of them.
+    pub share: f64,
     /// Where the report is kept; otherwise it is printed only.
     pub into: Option<PathBuf>,
     only: Option<String>,
@@ -37,6 +39,7 @@ impl Options {
             rounds: 5,
             times: 5,
             pairs: 600,
+            share: 1.0,
             into: None,
             only: None,
         };
@@ -77,16 +80,28 @@ impl Options {
         self.only.as_deref().is_none_or(|only| only == name)
     }
 
+    /// Says whether a scenario is asked for by its name: some take too long for every run.
+    pub fn asks_for(&self, name: &str) -> bool {
+        self.only.as_deref() == Some(name)
+    }
+
     /// Enough to see that everything works, not to believe the figures.
     fn hurry(&mut self) {
         self.plan.warm_up = Duration::from_millis(300);
         self.plan.measured = Duration::from_secs(1);
-        (self.rounds, self.times, self.pairs) = (3, 2, 60);
+        (self.rounds, self.times, self.pairs, self.share) = (3, 2, 60, 0.01);
     }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    let others =
-        [identifiers::NAME, passwords::NAME, storm::NAME, memory::NAME, live::NAME, start::NAME];
+    let others = [
+        identifiers::NAME,
+        passwords::NAME,
+        storm::NAME,
+        memory::NAME,
+        live::NAME,
+        start::NAME,
+        growth::NAME,
+    ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

@@ -87,7 +87,9 @@ pub(super) fn read(path: &Path) -> Result<File, Failure> {
         read_text(path, LARGEST_FILE)
     };
     let text = text.map_err(|complaint| mend(path, &[complaint]))?;
-    File::parse(&text).map_err(|complaints| mend(path, &complaints))
+    // What it names beside is relative to it; on standard input, to where the command runs.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    File::parse_beside(&text, folder).map_err(|complaints| mend(path, &complaints))
 }
 
 fn mend(path: &Path, complaints: &[Complaint]) -> Failure {

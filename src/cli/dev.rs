@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::{Config, Document, Loaded, Origin as ValueOrigin},
+    config::{Config, Document, Loaded, Origin as ValueOrigin, Section},
     crypto::{
         SystemDice, draw_text,
         keys::{DevKeys, Folder, Generator, Origin},
@@ -31,6 +31,7 @@ use std::{
 
 const DEMO_CLIENT: &str = "demo-service";
 const DEMO_ACCOUNT: &str = "ana@demo.test";
+const PLAYGROUND_CLIENT: &str = "playground";
 const DEMO_FILE: &str = "demo.toml";
 /// Says where the server was last started, for commands that print links to it.
 const ISSUER_FILE: &str = "issuer";
@@ -44,6 +45,7 @@ pub(super) struct Dev {
 
 /// Where it listens by default.
 const USUAL: &str = "127.0.0.1:8080";
+const USUAL_PORT: u16 = 8080;
 
 /// Reads an address, or the port of one.
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
@@ -60,7 +62,7 @@ pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure
     let starting = Box::pin(start(&loaded, folder));
     let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };
     note_issuer(folder, &running.issuer)?;
-    welcome(&running, folder)?;
+    welcome(&running, folder, loaded.config.screens.enabled)?;
     signals.serve(running).await
 }
 
@@ -77,10 +79,11 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     created.map_err(|error| unusable(folder, &error))?;
     let keys = folder.join("keys");
     make_keys(&keys)?;
-    provide_demo(folder, &keys, password_policy(loaded)).await?;
+    let port = Some(config.listen.port()).filter(|port| *port != 0).unwrap_or(USUAL_PORT);
+    provide_demo(folder, &keys, Demo { policy: password_policy(loaded), port }).await?;
     let operator = match (loaded.origin("operator.listen"), config.listen.port()) {
         (Some(origin), _) if *origin != ValueOrigin::Default => OperatorAddress::At,
-        (_, 8080) => OperatorAddress::Perhaps,
+        (_, USUAL_PORT) => OperatorAddress::Perhaps,
         // A second one beside it takes whatever is free.
         _ => |usual: SocketAddr| OperatorAddress::Perhaps(SocketAddr::new(usual.ip(), 0)),
     };
@@ -130,7 +133,7 @@ fn note_issuer(folder: &Path, issuer: &str) -> Result<(), Failure> {
 pub(super) fn issuer(folder: &Path) -> String {
     let noted = std::fs::read_to_string(folder.join(ISSUER_FILE)).unwrap_or_default();
     let port = noted.trim().strip_prefix("http://localhost:").and_then(|port| port.parse().ok());
-    format!("http://localhost:{}", port.unwrap_or(8080_u16))
+    format!("http://localhost:{}", port.unwrap_or(USUAL_PORT))
 }
 
 /// Makes the keys of a new installation, all of them or none: beside their place, and then moved.
@@ -190,76 +193,104 @@ fn configuration(
     if wrong.is_empty() { Ok(loaded) } else { Err(Failure::Configuration(wrong)) }
 }
 
+/// What the demo depends on.
+#[derive(Clone, Copy)]
+struct Demo {
+    policy: Policy,
+    /// Where the server was when it was made: after a sign-out people come back to it.
+    port: u16,
+}
+
 /// Applies the demo, whose secrets are drawn once and kept where only their owner can read them.
-async fn provide_demo(folder: &Path, keys: &Path, policy: Policy) -> Result<(), Failure> {
+async fn provide_demo(folder: &Path, keys: &Path, demo: Demo) -> Result<(), Failure> {
     let path = folder.join(DEMO_FILE);
     let mut file = OpenOptions::new();
     let written = match file.write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => file.write_all(demo(policy).as_bytes()),
+        Ok(mut file) => file.write_all(demo.text().as_bytes()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     };
     written.map_err(|error| unusable(&path, &error))?;
     let file = apply::read(&path)?;
     let workbench = workbench_at(&dev_store(folder), &read_folder(keys)?).await?;
-    let workbench = workbench.with_password_policy(policy);
+    let workbench = workbench.with_password_policy(demo.policy);
     let applied = apply::carry_out(&workbench, &path, &file, false).await;
     workbench.close().await;
     applied.map(drop)
 }
 
-fn demo(policy: Policy) -> String {
-    let draw = |bytes| draw_text(&SystemDice, bytes);
-    let demo = include_str!("demo.toml").replace("{secret}", &draw(32));
-    // A byte becomes more than one character.
-    demo.replace("{password}", &draw(policy.min_length()))
+impl Demo {
+    fn text(self) -> String {
+        let draw = |bytes| draw_text(&SystemDice, bytes);
+        let demo = include_str!("demo.toml").replace("{secret}", &draw(32));
+        let demo = demo.replace("{port}", &self.port.to_string());
+        // A byte becomes more than one character.
+        demo.replace("{password}", &draw(self.policy.min_length()))
+    }
 }
 
-/// Reads back a secret of the demo, unless its owner has taken it out of the file: that of the
-/// `table` whose `key` is `id`.
-fn demo_secret(
-    folder: &Path,
-    table: &'static str,
-    (key, id): (&str, &str),
-    name: &str,
-) -> Option<String> {
+/// Finds the `table` of the demo whose `key` is `id`, unless its owner has taken it out of the file.
+fn demo_table(folder: &Path, table: &'static str, (key, id): (&str, &str)) -> Option<Section> {
     let text = std::fs::read_to_string(folder.join(DEMO_FILE)).ok()?;
     let mut root = Document::parse(&text).ok()?.into_root();
     // Whatever is wrong with it has been said when it was applied.
     let passed_over = &mut Vec::new();
     let sections = root.tables(table, passed_over);
-    let mut demo = sections.into_iter().find_map(|mut section| {
+    sections.into_iter().find_map(|mut section| {
         let named = section.text(key, passed_over)?;
         (named.value == id).then_some(section)
-    })?;
-    demo.text(name, passed_over).map(|secret| secret.value)
+    })
 }
 
-fn welcome(running: &Running, folder: &Path) -> io::Result<()> {
+/// Reads back a secret of the demo.
+fn demo_secret(
+    folder: &Path,
+    table: &'static str,
+    named: (&str, &str),
+    name: &str,
+) -> Option<String> {
+    let mut found = demo_table(folder, table, named)?;
+    found.text(name, &mut Vec::new()).map(|secret| secret.value)
+}
+
+fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
     let issuer = &running.issuer;
     say(&format!("Porteiro is running at {issuer}, for development on this machine only.\n"))?;
-    say(&format!("  discovery    {issuer}/.well-known/openid-configuration"))?;
-    say(&format!("  keys         {issuer}/connect/jwks"))?;
+    if screens {
+        let client = ("client_id", PLAYGROUND_CLIENT);
+        // A folder that an older version has made: the page shows the lines that are missing.
+        let ready = demo_table(folder, "client", client).is_some();
+        let hint = if ready { "open it first" } else { "it needs a new client, and says how" };
+        say(&format!("  playground   {issuer}{} ({hint})", routes::PLAYGROUND))?;
+    }
     say(&format!("  mailbox      {issuer}{} (every mail and SMS)", routes::MAILBOX))?;
+    say(&format!("  discovery    {issuer}{}", routes::OPENID_CONFIGURATION))?;
     if let Some(address) = running.operator {
         say(&format!("  metrics      http://{address}/metrics"))?;
     }
     say(&format!("  its files    ./{} (delete it to start anew)\n", folder.display()))?;
+    let account = ("email", DEMO_ACCOUNT);
+    let password = demo_secret(folder, "account", account, "password");
+    if let Some(password) = &password {
+        say(
+            "Make an account with a passkey, or use that of a manager of the organization `demo`:\n",
+        )?;
+        say(&format!("  e-mail    {DEMO_ACCOUNT}\n  password  {password}\n"))?;
+    }
     let client = ("client_id", DEMO_CLIENT);
     if let Some(secret) = demo_secret(folder, "client", client, "client_secret") {
-        say("There is an organization `demo` and a client in it that may read invoices:\n")?;
+        say("A client of that organization may read invoices:\n")?;
         say(&format!("  client_id      {DEMO_CLIENT}\n  client_secret  {secret}\n"))?;
         say("Ask for a token:\n")?;
-        say(&format!("  curl -s {issuer}/connect/token -u '{DEMO_CLIENT}:{secret}' \\"))?;
+        say(&format!("  curl -s {issuer}{} -u '{DEMO_CLIENT}:{secret}' \\", routes::TOKEN))?;
         say("       -d grant_type=client_credentials -d scope=invoices:read\n")?;
         say("Ask for scope=invoices:approve and be refused: its role does not confer that.\n")?;
     }
-    let account = ("email", DEMO_ACCOUNT);
-    if let Some(password) = demo_secret(folder, "account", account, "password") {
-        say("There is a manager of it, too:\n")?;
-        say(&format!("  e-mail    {DEMO_ACCOUNT}\n  password  {password}\n"))?;
-        say("Begin a sign-in, then post to the `href` of each step what it wants:\n")?;
-        say(&format!("  curl -s {issuer}/flows --json '{{\"kind\": \"sign_in\"}}'\n"))?;
+    if password.is_some() {
+        say(
+            "Begin a sign-in without pages, then post to the `href` of each step what it wants:\n",
+        )?;
+        say(&format!("  curl -s {issuer}{} --json '{{\"kind\": \"sign_in\"}}'\n", routes::FLOWS))?;
     }
     let file = folder.join(DEMO_FILE);
     say(&format!("Change ./{0} and run: porteiro apply {0}\n", file.display()))?;

@@ -39,6 +39,14 @@ pub enum FetchFault {
     Status(StatusCode),
 }
 
+impl FetchFault {
+    /// Says why for the log, and nothing of what came.
+    pub(super) fn in_full(&self) -> String {
+        let cause = std::error::Error::source(self).map(ToString::to_string);
+        cause.map_or(self.to_string(), |cause| format!("{self}: {cause}"))
+    }
+}
+
 impl Fetcher {
     /// Fetches what `policy` allows; its limits of time and size are replaced by ours.
     pub fn new(policy: Policy, resolver: Arc<dyn Resolver>) -> Result<Self, TrustError> {

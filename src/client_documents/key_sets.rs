@@ -199,10 +199,7 @@ impl KeySets {
 /// Fetches a set; says for the log why that failed, and nothing of what came.
 async fn read(fetcher: &Fetcher, uri: &str) -> Result<ClientKeys, String> {
     let fetched = fetcher.get(uri, "application/jwk-set+json, application/json").await;
-    let body = fetched.map_err(|fault| {
-        let cause = std::error::Error::source(&fault).map(ToString::to_string);
-        cause.map_or(fault.to_string(), |cause| format!("{fault}: {cause}"))
-    })?;
+    let body = fetched.map_err(|fault| fault.in_full())?;
     let set: Value = serde_json::from_slice(&body).map_err(|_| "it is not JSON".to_owned())?;
     let keys = ClientKeys::read(&set).ok_or_else(|| "it is no key set".to_owned())?;
     keys.map_err(|fault| format!("it {fault}"))

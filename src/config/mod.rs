@@ -34,7 +34,7 @@ pub use effective::{
     Assurance, Config, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator, Outbound,
     PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
 };
-pub use file::{read_text, read_text_from, unreadable};
+pub use file::{read_bytes, read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};
 pub use loaded::{Line, Loaded, Survey};
 pub use mask::SecretUrl;

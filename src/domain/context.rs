@@ -59,6 +59,11 @@ impl Context {
         })
     }
 
+    /// The id of the request, as its answer names it.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
     /// The same, done by `actor`.
     pub fn by(mut self, actor: Actor) -> Self {
         Arc::make_mut(&mut self.0).actor = Some(actor);

@@ -6,7 +6,8 @@
 //! | enabled | provision | what was given replaced; suspended if the draft says so | likewise |
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
 //!
-//! It may require how sure we are of a person before tokens speak for it (adr/0060).
+//! It may require how sure we are of a person before tokens speak for it (adr/0060), and its pages may
+//! look as it does (adr/0076).
 //!
 //! A suspended organization confers no authority and accepts no change; it is never deleted, and its
 //! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
@@ -16,6 +17,7 @@ use super::{
     Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
     assurance::Acr,
     authority::{Permission, Permissions},
+    brand::{self, Brand},
     epoch::{is_first, next_epoch},
 };
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,9 @@ pub struct Known {
     /// How often it was enabled again; what was granted before belongs to an earlier epoch.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// How its pages look.
+    #[serde(default, skip_serializing_if = "Brand::is_plain")]
+    pub brand: Brand,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +64,8 @@ pub struct Draft {
     pub roles: Option<Vec<Role>>,
     /// `aal1` requires nothing.
     pub required_acr: Option<Acr>,
+    /// Replaces the whole of it.
+    pub brand: Option<brand::Draft>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +139,7 @@ impl Organization {
             roles: Vec::new(),
             required_acr: Acr::default(),
             epoch: 0,
+            brand: Brand::default(),
         });
         let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
@@ -141,12 +149,14 @@ impl Organization {
             roles: draft.roles.clone().unwrap_or(held.roles.clone()),
             required_acr: draft.required_acr.unwrap_or(held.required_acr),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
+            brand: draft.brand.as_ref().map_or_else(|| held.brand.clone(), Brand::from),
         };
         let differs = [
             ("name", next.name != held.name),
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
             ("required_acr", next.required_acr != held.required_acr),
+            ("brand", next.brand != held.brand),
         ];
         let outcome = Provisioned::of(existed, &differs);
         if existed && outcome != Provisioned::Unchanged && !held.enabled && !next.enabled {
@@ -188,8 +198,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
-    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for
-    const REVISION: u32 = 3;
+    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -319,6 +329,36 @@ mod tests {
         let none = Draft { required_acr: Some(Acr::Aal1), ..draft() };
         assert_eq!(provision(&mut acme, none), changed);
         assert_eq!(required(&acme), Acr::Aal1);
+    }
+
+    #[test]
+    fn a_brand_is_replaced_whole_and_kept_where_a_file_says_nothing_of_it() {
+        let mut acme = acme();
+        let text = serde_json::to_string(&acme).unwrap();
+        assert!(!text.contains("brand"), "rows of before are as they were: {text}");
+        let svg = b"<svg viewBox=\"0 0 4 1\"></svg>".to_vec();
+        let logo = Some(crate::domain::picture::Picture::of_any(svg).unwrap());
+        let colour = Some(brand::Colour::WHITE);
+        let with = |brand: brand::Draft| Draft { brand: Some(brand), ..draft() };
+        let both = with(brand::Draft { colour, logo, text: None });
+        let changed = Ok(Provisioned::Changed(vec!["brand"]));
+        assert_eq!(provision(&mut acme, both.clone()), changed);
+        assert_eq!(provision(&mut acme, both), Ok(Provisioned::Unchanged));
+        provision(&mut acme, Draft { name: Some("A".to_owned()), ..draft() }).unwrap();
+        let text = serde_json::to_string(&acme).unwrap();
+        assert!(text.len() < 600, "a row of an organization is small: {text}");
+        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
+        let held = |acme: &Organization| acme.known().unwrap().brand.clone();
+        assert!(held(&acme).logo.is_some());
+        let colour_alone = with(brand::Draft { colour, ..brand::Draft::default() });
+        assert_eq!(provision(&mut acme, colour_alone), changed);
+        assert_eq!((held(&acme).colour, held(&acme).logo), (colour, None));
+        let suspend = Draft { enabled: Some(false), ..draft() };
+        provision(&mut acme, suspend).unwrap();
+        let plain = with(brand::Draft::default());
+        assert_eq!(provision(&mut acme, plain.clone()), Err(Refusal::Suspended));
+        provision(&mut acme, Draft { enabled: Some(true), ..plain }).unwrap();
+        assert!(held(&acme).is_plain());
     }
 
     #[test]

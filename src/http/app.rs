@@ -11,6 +11,7 @@ use super::{
         user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
+    screens::brand::Brands,
     vitals::Vitals,
 };
 use crate::{
@@ -19,12 +20,13 @@ use crate::{
         hashing::HashingPool,
     },
     claims_hook::ClaimsHook,
-    client_documents::{Fetcher, KeySets, RequestObjects},
+    client_documents::{Fetcher, KeySets, Logos, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
         access_token::{AccessToken, Claims},
         account::Account,
+        brand::logo::Logo,
         client::{self, Client, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
         client_assertion::ClientAssertion,
         consent::Consent,
@@ -72,7 +74,11 @@ pub struct Inner {
     pub(super) key_sets: KeySets,
     /// At the `request_uris` of clients.
     pub(super) request_objects: RequestObjects,
+    /// At the `logo_uri`s of clients.
+    pub(super) client_logos: Logos,
     pub(super) organizations: View<Organization>,
+    pub(super) brands: Brands,
+    pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
     pub(super) scope_owners: NameView,
     pub(super) detail_owners: NameView,
@@ -169,6 +175,7 @@ impl App {
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
+        let client_logos = Logos::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -182,7 +189,10 @@ impl App {
             client_assertions: system.host().await?,
             key_sets,
             request_objects,
+            client_logos,
             organizations: system.view(),
+            brands: Brands::new(system.vault()),
+            brand_logos: system.view(),
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),
             detail_owners: system.names(DETAIL_OWNERS),

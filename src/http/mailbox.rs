@@ -1,20 +1,23 @@
 //! `GET /mailbox`: everything that a development server sent.
 //!
-//! Programs get JSON, people a plain page. Without a mailbox the path is not served at all.
+//! Programs get JSON, people a page; `?message=ID` opens one message. Without a mailbox the path is not
+//! served at all.
+
+mod page;
+mod plain;
 
 use super::{
-    answer::{error::Problem, html::escape, never_stored, private_json},
+    answer::{error::Problem, private_json},
     app::App,
     time::rfc3339,
 };
 use crate::messages::SentMessage;
 use axum::{
-    extract::State,
-    http::{HeaderMap, HeaderValue, header},
-    response::{IntoResponse as _, Response},
+    extract::{RawQuery, State},
+    http::{HeaderMap, header},
+    response::Response,
 };
 use serde::Serialize;
-use std::fmt::Write as _;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -32,14 +35,23 @@ struct Item<'a> {
     sent_at: String,
 }
 
-pub async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let _permit = app.request_permits.work()?;
     let mailbox = app.mailbox.as_ref().ok_or(Problem::NOT_FOUND)?;
     let messages = mailbox.messages();
-    if wants_page(&headers) {
-        return Ok(page(&messages));
+    if !wants_page(&headers) {
+        return Ok(private_json(&Document { items: messages.iter().map(item).collect() }));
     }
-    Ok(private_json(&Document { items: messages.iter().map(item).collect() }))
+    // Without screens there is no style sheet and no script either.
+    Ok(if app.screens {
+        page::draw(&app, &messages, query, &headers)
+    } else {
+        plain::draw(&messages)
+    })
 }
 
 /// Browsers ask for HTML; a caller that names JSON, or neither, is a program.
@@ -62,42 +74,10 @@ fn item(message: &SentMessage) -> Item<'_> {
     }
 }
 
-/// Shows the text of each message; nothing of it becomes markup, so that the page needs no script, no
-/// style and no frame.
-fn page(messages: &[SentMessage]) -> Response {
-    let mut page = String::from(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Mailbox</title>\n</head>\n\
-         <body>\n<h1>Mailbox</h1>\n\
-         <p>porteiro dev: what was sent since it started, newest first. Reload the page to see more.</p>\n",
-    );
-    if messages.is_empty() {
-        page.push_str("<p>Nothing has been sent yet.</p>\n");
-    }
-    for message in messages {
-        let subject = message.subject.as_deref().unwrap_or("SMS");
-        let written = write!(
-            page,
-            "<article id=\"{}\">\n<h2>{}</h2>\n<p>{} to {}, {}</p>\n<pre>{}</pre>\n</article>\n",
-            escape(&message.id),
-            escape(subject),
-            message.channel,
-            escape(&message.to),
-            rfc3339(message.sent_at),
-            escape(&message.text),
-        );
-        written.expect("a String takes it all");
-    }
-    page.push_str("</body>\n</html>\n");
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    let mut response = ([(header::CONTENT_TYPE, kind)], page).into_response();
-    never_stored(&mut response);
-    response
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::HeaderValue;
 
     #[test]
     fn browsers_get_a_page_and_programs_json() {

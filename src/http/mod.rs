@@ -13,7 +13,8 @@
 //! | [`answer`] | errors, redirects and JSON |
 //! | `layers` | what stands around every endpoint |
 //! | `screens` | hosted pages, drawn from the documents of flows |
-//! | `oauth`, `flows`, `me`, `mailbox`, [`operator`], `related_origins` | the endpoints, one file each |
+//! | `mailbox`, `playground` | pages of a development server |
+//! | `oauth`, `flows`, `me`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;
 pub mod app;
@@ -27,6 +28,7 @@ mod me;
 mod oauth;
 pub mod operator;
 mod options;
+mod playground;
 mod related_origins;
 pub mod router;
 pub mod routes;

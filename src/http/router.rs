@@ -14,7 +14,7 @@ use super::{
         authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
         token, userinfo,
     },
-    related_origins, routes,
+    playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
     vitals::Vitals,
 };
@@ -94,6 +94,17 @@ const ROUTES: [Route; 26] = {
 const MAILBOX: Route =
     route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
 
+/// Served under `dev` where people get pages of ours.
+const PLAYGROUND: [Route; 3] = {
+    use Callers::NoPage;
+    use Voice::Problem;
+    [
+        route(routes::ROOT, || get(playground::lead), NoPage, Problem),
+        route(routes::PLAYGROUND, || get(playground::get), NoPage, Problem),
+        route(routes::PLAYGROUND_FILE, || get(playground::file), NoPage, Problem),
+    ]
+};
+
 const fn route(
     path: &'static str,
     methods: fn() -> MethodRouter<App>,
@@ -104,7 +115,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 8] = {
+const PAGES: [Route; 10] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -116,6 +127,8 @@ const PAGES: [Route; 8] = {
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
+        route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
+        route(routes::CLIENT_ASSETS, || get(screens::brand::get_of_client), NoPage, Problem),
     ]
 };
 
@@ -141,7 +154,8 @@ pub struct Extras {
 /// Lists the routes that are served.
 fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
     let pages = PAGES.iter().filter(move |_| extras.screens);
-    ROUTES.iter().chain(pages).chain(extras.mailbox.then_some(&MAILBOX))
+    let playground = PLAYGROUND.iter().filter(move |_| extras.screens && extras.mailbox);
+    ROUTES.iter().chain(pages).chain(playground).chain(extras.mailbox.then_some(&MAILBOX))
 }
 
 /// Lists the paths that are served, a parameter in braces.
@@ -185,7 +199,10 @@ pub fn public(app: &App, steps: Steps) -> Router {
                 Callers::NoPage => Cors::NoPage,
             };
             let admission = Admission { cors, voice, ..app.admission.clone() };
-            whole = whole.merge(stack(part, envelope.with_voice(voice), admission));
+            // A browser navigates to these: what it gets is a page.
+            let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
+            let envelope = envelope.with_voice(voice).with_pages(pages);
+            whole = whole.merge(stack(part, envelope, admission));
         }
     }
     whole.layer(Extension(steps)).with_state(app.clone())

@@ -19,6 +19,10 @@ pub const REGISTERED: &str = "/connect/register/{client_id}";
 
 /// Under `dev` only.
 pub const MAILBOX: &str = "/mailbox";
+/// Under `dev` only, like its script and the address of the server itself.
+pub const PLAYGROUND: &str = "/playground";
+pub const PLAYGROUND_FILE: &str = "/playground/{file}";
+pub const ROOT: &str = "/";
 
 /// The screen on which people sign in.
 pub const SIGN_IN: &str = "/sign-in";
@@ -35,6 +39,10 @@ pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
 pub const ACCOUNT: &str = "/account";
 pub const ASSETS: &str = "/assets/{file}";
+/// The style sheet and the logo of an organization.
+pub const BRAND_ASSETS: &str = "/assets/brand/{file}";
+/// The logos of clients.
+pub const CLIENT_ASSETS: &str = "/assets/client/{file}";
 
 pub const FLOWS: &str = "/flows";
 pub const FLOW_STOP: &str = "/flows/stop";

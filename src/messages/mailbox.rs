@@ -39,7 +39,7 @@ impl Mailbox {
     }
 
     /// Keeps a message, once however often it was delivered.
-    pub(super) fn keep(&self, message: SentMessage) {
+    pub fn keep(&self, message: SentMessage) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         if messages.iter().any(|kept| kept.id == message.id) {
             return;

@@ -7,9 +7,13 @@ use crate::domain::{
     Locale,
     message::{Mail, MailContent},
 };
-use crate::wording::{Wording, quotable};
+use crate::{
+    html::{escape, in_ascii},
+    wording::{Wording, quotable},
+};
+use askama::{Template, filters::HtmlSafe};
 use fluent_bundle::FluentArgs;
-use std::fmt::Write as _;
+use std::fmt;
 
 /// What stands alone on a line.
 enum Highlight<'a> {
@@ -39,6 +43,7 @@ impl RenderedMail {
         let say = |part| wording.say(mail.locale, (kind, Some(part)), &arguments);
         let parts = Parts {
             locale: mail.locale,
+            host,
             subject: say("subject")?,
             lead: say("lead")?,
             action: say("action"),
@@ -110,6 +115,7 @@ impl Highlight<'_> {
 
 struct Parts<'a> {
     locale: Locale,
+    host: &'a str,
     subject: String,
     lead: String,
     action: Option<String>,
@@ -129,75 +135,86 @@ impl Parts<'_> {
         }
     }
 
-    /// Everything is escaped here and nowhere else; no picture, no script, nothing from elsewhere.
+    /// One card with one code or one button; no picture, no script, nothing from elsewhere.
     fn html(&self) -> Option<String> {
-        let [subject, lead, note, footer] =
-            [&self.subject, &self.lead, &self.note, &self.footer].map(|text| escape(text));
-        let highlight = match self.highlight {
-            Highlight::Code(code) => format!("<p style=\"{CODE}\">{}</p>\n", escape(code)),
-            Highlight::Link(link) => {
-                let action = escape(self.action.as_deref()?);
-                let link = escape(link);
-                format!(
-                    "<p style=\"{PARAGRAPH}\"><a href=\"{link}\" style=\"{BUTTON}\">{action}</a></p>\n"
-                )
-            }
-            Highlight::None => String::new(),
+        let (code, link) = match self.highlight {
+            Highlight::Code(code) => (Some(code), None),
+            Highlight::Link(link) => (None, Some(link)),
+            Highlight::None => (None, None),
         };
-        let tag = self.locale.tag();
-        Some(format!(
-            "<!doctype html>\n\
-             <html lang=\"{tag}\">\n\
-             <head>\n\
-             <meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{subject}</title>\n\
-             </head>\n\
-             <body style=\"{BODY}\">\n\
-             <div style=\"{CARD}\">\n\
-             <h1 style=\"{TITLE}\">{subject}</h1>\n\
-             <p style=\"{PARAGRAPH}\">{lead}</p>\n\
-             {highlight}\
-             <p style=\"{PARAGRAPH}\">{note}</p>\n\
-             <p style=\"{SMALL}\">{footer}</p>\n\
-             </div>\n\
-             </body>\n\
-             </html>\n"
-        ))
+        let button = match link {
+            None => None,
+            Some(link) => {
+                let action = Markup::of(self.action.as_deref()?);
+                Some(Button { link: Markup::of(link), action })
+            }
+        };
+        let card = Card {
+            lang: self.locale.tag(),
+            style: DARK,
+            sans: SANS,
+            mono: MONO,
+            host: Markup::of(self.host),
+            subject: Markup::of(&self.subject),
+            lead: Markup::of(&self.lead),
+            code: code.map(Markup::of),
+            button,
+            note: Markup::of(&self.note),
+            footer: Markup::of(&self.footer),
+        };
+        card.render().ok()
     }
 }
 
-const BODY: &str = "margin:0;padding:24px;background:#f1f4f2;color:#13201b;\
-                    font-family:system-ui,sans-serif;font-size:16px;line-height:24px";
-const CARD: &str = "max-width:480px;margin:0 auto;padding:24px;background:#fff;border-radius:12px";
-const TITLE: &str = "margin:0 0 16px;font-size:24px;line-height:30px;font-weight:600";
-const PARAGRAPH: &str = "margin:0 0 16px";
-const CODE: &str = "margin:0 0 16px;font-family:monospace;font-size:28px;line-height:40px;\
-                    font-weight:600;letter-spacing:4px";
-const BUTTON: &str = "display:inline-block;padding:12px 24px;border-radius:8px;\
-                      background:#0b5c4a;color:#fff;font-weight:600;text-decoration:none";
-const SMALL: &str = "margin:0;font-size:14px;line-height:20px;color:#51605a";
+/// For readers that have dark pages. Those that drop it turn the colours of the message around, which
+/// are legible that way too.
+const DARK: &str = ":root{color-scheme:light dark;supported-color-schemes:light dark}\
+    @media (prefers-color-scheme:dark){\
+    .page{background-color:#0c1210!important}\
+    .card{background-color:#151d1a!important;border-color:#293430!important}\
+    .ink{color:#e8efeb!important}.muted{color:#a0aea8!important}.host{color:#6fd0b3!important}\
+    .code{background-color:#111816!important;border-color:#6c7b74!important;color:#e8efeb!important}\
+    .button{background-color:#6fd0b3!important}.label{color:#06251c!important}}";
+const SANS: &str = "system-ui,-apple-system,Roboto,Helvetica,Arial,sans-serif";
+const MONO: &str = "ui-monospace,Menlo,Consolas,monospace";
 
-/// Escapes a text for the content of an element and for an attribute in double quotes.
-///
-/// What is not ASCII becomes a reference, so that the part is the same in every character set.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            ' '..='~' | '\n' => escaped.push(letter),
-            other if other.is_ascii() => {}
-            other => write!(escaped, "&#{};", u32::from(other)).expect("a String takes it all"),
-        }
-    }
-    escaped
+#[derive(Template)]
+#[template(path = "mail.html")]
+struct Card<'a> {
+    lang: &'a str,
+    style: &'static str,
+    sans: &'static str,
+    mono: &'static str,
+    host: Markup,
+    subject: Markup,
+    lead: Markup,
+    code: Option<Markup>,
+    button: Option<Button>,
+    note: Markup,
+    footer: Markup,
 }
+
+struct Button {
+    link: Markup,
+    action: Markup,
+}
+
+/// A text that was escaped, in ASCII: a mail is read in any character set.
+struct Markup(String);
+
+impl Markup {
+    fn of(text: &str) -> Self {
+        Self(in_ascii(&escape(text)))
+    }
+}
+
+impl fmt::Display for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl HtmlSafe for Markup {}
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use crate::{
     config::{Complaint, Document, Section},
     domain::{client, organization, resource},
 };
+use std::path::Path;
 
 /// How many bytes such a file may have; for [`crate::config::read_text`].
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -27,10 +28,19 @@ pub struct File {
 }
 
 impl File {
-    /// Reads TOML, or says everything that is wrong with it as far as the file alone can tell.
+    /// Reads TOML that names no other file.
     pub fn parse(text: &str) -> Result<Self, Vec<Complaint>> {
+        Self::read(text, Reading::default())
+    }
+
+    /// Reads TOML and the files that it names, relative to `folder`; or says everything that is wrong
+    /// with it as far as the files alone can tell.
+    pub fn parse_beside(text: &str, folder: &Path) -> Result<Self, Vec<Complaint>> {
+        Self::read(text, Reading::beside(folder))
+    }
+
+    fn read(text: &str, mut reading: Reading) -> Result<Self, Vec<Complaint>> {
         let mut root = Document::parse(text)?.into_root();
-        let mut reading = Reading::default();
         let complaints = &mut reading.complaints;
         let resources = root.tables("resource", complaints);
         let organizations = root.tables("organization", complaints);

@@ -1,6 +1,7 @@
 //! The declarative file that `porteiro apply` takes: read whole, planned whole, committed whole.
 //!
-//! 1. [`File::parse`] reads TOML into the drafts of the machines, each with its lines;
+//! 1. [`File::parse_beside`] reads TOML and the logos it names into the drafts of the machines, each
+//!    with its lines;
 //! 2. [`plan()`] has every machine decide on its draft, over one [`MultiCommit`](crate::actors::MultiCommit):
 //!    resources, then organizations, then accounts, then clients, so that each sees what the file makes
 //!    of the former;
@@ -13,6 +14,7 @@
 mod accounts;
 mod apply;
 mod beginnings;
+mod brand;
 mod clients;
 mod file;
 mod invitations;

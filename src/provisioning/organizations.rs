@@ -1,6 +1,7 @@
-//! `[[organization]]`: its condition and its roles.
+//! `[[organization]]`: its condition, its roles and its brand.
 
 use super::{
+    brand,
     lines::{Declared, Lines},
     table::{Reading, Table},
 };
@@ -26,12 +27,14 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let required_acr = required_acr(&mut table);
     let sections = table.tables(ROLES);
     let roles = sections.map(|sections| roles(sections, &mut table));
+    let section = table.table("brand");
+    let brand = section.map(|section| brand::read(section, table.reading));
     if let Some(Located { value, line }) = &slug {
         table.reading.once("organization", value, *line);
     }
     let lines = table.finish();
     let slug = slug?.value;
-    Some(Declared { draft: Draft { slug, name, enabled, roles, required_acr }, lines })
+    Some(Declared { draft: Draft { slug, name, enabled, roles, required_acr, brand }, lines })
 }
 
 /// Takes what a person must have proved before tokens speak for the organization.

@@ -22,6 +22,10 @@ use crate::{
     domain::{
         Machine, Provisioned,
         authority::Scopes,
+        brand::{
+            Brand,
+            logo::{Keep, Logo},
+        },
         client::{self, Client},
         organization::{self, Organization},
         resource::{self, Resource},
@@ -145,7 +149,13 @@ impl<'a, 'b> Planner<'a, 'b> {
         let draft = &declared.draft;
         let command = organization::Command::Provision(draft.clone());
         match self.multi_commit.decide::<Organization>(&draft.slug, &command).await? {
-            Ok(outcome) => self.accept::<Organization>(&draft.slug, outcome),
+            Ok(outcome) => {
+                self.accept::<Organization>(&draft.slug, outcome);
+                if let Some(brand) = &draft.brand {
+                    let keep = Keep(brand.logo.clone());
+                    let Ok(()) = self.multi_commit.decide::<Logo>(&draft.slug, &keep).await?;
+                }
+            }
             Err(refusal) => {
                 let said = organizations::said(&refusal, &declared.lines);
                 self.complain::<Organization>(&draft.slug, [said]);
@@ -252,6 +262,7 @@ fn as_meant(
     let enabled = held.as_ref().is_none_or(|held| held.enabled);
     let epoch = held.as_ref().map_or(0, |held| held.epoch);
     let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
+    let brand = held.as_ref().map(|held| held.brand.clone()).unwrap_or_default();
     let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
     organization::Known {
         slug: draft.slug.clone(),
@@ -260,5 +271,6 @@ fn as_meant(
         roles: draft.roles.clone().unwrap_or(roles),
         required_acr: draft.required_acr.unwrap_or(required_acr),
         epoch,
+        brand: draft.brand.as_ref().map_or(brand, Brand::from),
     }
 }

@@ -5,7 +5,10 @@ use crate::{
     config::{Complaint, Located, Section},
     domain::authority::Permission,
 };
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    path::{Path, PathBuf},
+};
 
 /// How much a list may hold.
 const MOST_MEMBERS: usize = 1_000;
@@ -18,9 +21,18 @@ const EXCERPT: usize = 100;
 pub(super) struct Reading {
     pub(super) complaints: Vec<Complaint>,
     first: HashMap<(&'static str, String), usize>,
+    /// Where files that it names are looked for.
+    pub(super) folder: Option<PathBuf>,
+    /// How many logos it has named.
+    pub(super) logos: usize,
 }
 
 impl Reading {
+    /// Reads a file that may name others in `folder`.
+    pub(super) fn beside(folder: &Path) -> Self {
+        Self { folder: Some(folder.to_owned()), ..Self::default() }
+    }
+
     pub(super) fn complain(&mut self, line: usize, text: impl Into<String>) {
         self.complaints.push(Complaint::new(line, text));
     }

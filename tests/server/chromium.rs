@@ -125,6 +125,28 @@ impl Chromium {
         self.run(script, options).await
     }
 
+    /// Runs a script on the page that is open; nothing comes of one that a navigation has cut off.
+    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
+        let path = format!("/session/{}/execute/sync", self.session);
+        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
+        (answer.status == 200).then(|| answer.json()["value"].take())
+    }
+
+    /// Opens another tab and goes to it; returns the tab that was left, and the new one.
+    pub async fn new_tab(&self) -> (String, String) {
+        let path = format!("/session/{}/window", self.session);
+        let request = request(Method::GET, self.address, &path).body("".into()).unwrap();
+        let left = send(self.address, request).await.json()["value"].take();
+        let opened = self.ask("window/new", &json!({ "type": "tab" })).await["handle"].take();
+        let (left, opened) = (left.as_str().unwrap(), opened.as_str().unwrap());
+        self.switch_to(opened).await;
+        (left.to_owned(), opened.to_owned())
+    }
+
+    pub async fn switch_to(&self, tab: &str) {
+        self.ask("window", &json!({ "handle": tab })).await;
+    }
+
     /// Runs a script that ends when it calls its last argument; the page's policy does not hold for it.
     pub async fn run(&self, script: &str, argument: &Value) -> Value {
         self.ask("execute/async", &json!({ "script": script, "args": [argument] })).await

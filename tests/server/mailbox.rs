@@ -52,7 +52,9 @@ fn mail(content: MailContent) -> Write {
 }
 
 async fn open() -> TestServer {
-    TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await
+    // Its pages with screens are in `playground`.
+    let options = TestOptions { mailbox: true, screens: false, ..TestOptions::default() };
+    TestServer::open_in(options).await
 }
 
 async fn items(server: &TestServer, count: usize) -> Vec<Value> {

@@ -57,7 +57,8 @@ fn only_with_screens() -> Vec<String> {
 
 /// Sends one request and returns every byte of the answer, beside what is never the same.
 async fn answer(address: SocketAddr, method: &str, path: &str, headers: &str) -> String {
-    let body = if ["POST", "PUT", "PATCH"].contains(&method) { "flow=flw_x&step=password" } else { "" };
+    let body =
+        if ["POST", "PUT", "PATCH"].contains(&method) { "flow=flw_x&step=password" } else { "" };
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\n{headers}\
          Content-Length: {}\r\n\r\n{body}",
@@ -67,7 +68,8 @@ async fn answer(address: SocketAddr, method: &str, path: &str, headers: &str) ->
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
-    let varies = |line: &str| ["x-request-id: ", "date: "].iter().any(|name| line.starts_with(name));
+    let varies =
+        |line: &str| ["x-request-id: ", "date: "].iter().any(|name| line.starts_with(name));
     let lines = answer.split_inclusive("\r\n");
     let same: String =
         lines.map(|line| if varies(line) { line.split_once(' ').unwrap().0 } else { line }).collect();
@@ -105,7 +107,8 @@ async fn with_screens_off_every_screen_is_answered_as_a_path_that_never_existed(
     let mut asked = 0;
     for method in METHODS {
         for headers in ["", NAVIGATION, PROGRAM, FORM, PREFLIGHT] {
-            for query in ["", "?flow=flw_AAAAAAAAAAAAAAAAAAAAAAAAAAA", "?ui_locales=pt&theme=dark"] {
+            for query in ["", "?flow=flw_AAAAAAAAAAAAAAAAAAAAAAAAAAA", "?ui_locales=pt&theme=dark"]
+            {
                 let unknown =
                     answer(without.address, method, &format!("{NOWHERE}{query}"), headers).await;
                 assert!(unknown.starts_with("HTTP/1.1 404 "), "{unknown}");
@@ -126,7 +129,8 @@ async fn with_screens_off_every_screen_is_answered_as_a_path_that_never_existed(
         let label = format!("route=\"{path}\"");
         assert!(!metrics.contains(&label), "{label}");
     }
-    let counted = format!("porteiro_http_requests_total{{route=\"(none)\",status=\"404\"}} {asked}\n");
+    let counted =
+        format!("porteiro_http_requests_total{{route=\"(none)\",status=\"404\"}} {asked}\n");
     assert!(metrics.contains(&counted), "{counted}");
     without.stop().await;
     with.stop().await;

@@ -27,6 +27,8 @@ use tokio_rustls::TlsAcceptor;
 #[derive(Clone)]
 pub enum Conduct {
     Answer(StatusCode, String),
+    /// Sends what is no text.
+    Bytes(Vec<u8>),
     /// Says nothing until it is told to.
     Wait(Arc<Notify>, String),
     /// Says nothing for ever.
@@ -81,10 +83,11 @@ impl Site {
                     count.fetch_add(1, SeqCst);
                     let conduct = now.lock().unwrap().clone();
                     let (status, body) = match conduct {
-                        Conduct::Answer(status, body) => (status, body),
+                        Conduct::Answer(status, body) => (status, body.into_bytes()),
+                        Conduct::Bytes(body) => (StatusCode::OK, body),
                         Conduct::Wait(told, body) => {
                             told.notified().await;
-                            (StatusCode::OK, body)
+                            (StatusCode::OK, body.into_bytes())
                         }
                         Conduct::Hang => std::future::pending().await,
                         Conduct::Endless => {
@@ -101,7 +104,7 @@ impl Site {
                         status.as_u16(),
                         body.len()
                     );
-                    let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+                    let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
                     let _ = stream.shutdown().await;
                 });
             }

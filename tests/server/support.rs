@@ -23,7 +23,7 @@ use porteiro::{
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
-    messages::Messages,
+    messages::{Mailbox, Messages},
     outbound::{Outbound, Policy, SystemResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
@@ -158,6 +158,8 @@ pub struct TestServer {
     outside: Outside,
     pub operator: SocketAddr,
     pub running: Running,
+    /// What was sent, where `/mailbox` is served.
+    pub mailbox: Option<Arc<Mailbox>>,
     folder: Arc<tempfile::TempDir>,
 }
 
@@ -284,10 +286,14 @@ impl TestServer {
         options: TestOptions,
     ) -> Self {
         let keys = folder.path().join("keys");
+        let messages =
+            if options.mailbox { Messages::in_mailbox(clock.clone()) } else { Messages::default() };
+        let mailbox = messages.mailbox();
+        let place = Place { url: url.clone(), keys, clock: clock.clone(), messages };
         // Boxed once for all tests, which would each carry it.
-        let running = Box::pin(start(options, url.clone(), keys, clock.clone())).await;
+        let running = Box::pin(start(options, place)).await;
         let (address, operator) = (running.address, running.operator.unwrap());
-        Self { url, clock, outside: Outside { address }, operator, running, folder }
+        Self { url, clock, outside: Outside { address }, operator, running, mailbox, folder }
     }
 
     /// Waits until nothing is committed any more that no caller waits for.
@@ -336,8 +342,17 @@ impl TestServer {
     }
 }
 
+/// What a node is started with.
+struct Place {
+    url: String,
+    keys: PathBuf,
+    clock: Arc<TestClock>,
+    messages: Messages,
+}
+
 /// Starts a node of an installation.
-async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<TestClock>) -> Running {
+async fn start(options: TestOptions, place: Place) -> Running {
+    let Place { url, keys, clock, messages } = place;
     let mut tree = TreeOptions::default();
     (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
     tree.janitor = options.janitor;
@@ -371,11 +386,7 @@ async fn start(options: TestOptions, url: String, keys: PathBuf, clock: Arc<Test
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
             outbound: Arc::new(outbound(options.private_networks)),
-            messages: if options.mailbox {
-                Messages::in_mailbox(clock.clone())
-            } else {
-                Messages::default()
-            },
+            messages,
             fault_injection: options.fault_injection,
         },
     };
@@ -397,7 +408,8 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let workbench = Workbench::open(url, &folder, clock, dice).await.unwrap();
     let workbench = workbench.with_password_cost(PasswordCost::CHEAP);
-    let file = File::parse(text).unwrap();
+    // What it names lies beside the keys.
+    let file = File::parse_beside(text, keys.parent().unwrap()).unwrap();
     let applied = provisioning::apply(&workbench, &file, false, &|_, _| {}).await;
     workbench.close().await;
     applied

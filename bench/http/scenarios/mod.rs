@@ -7,6 +7,7 @@ mod client_credentials;
 mod code;
 mod device;
 mod discovery;
+pub mod growth;
 pub mod identifiers;
 mod jwks;
 pub mod live;

@@ -24,12 +24,17 @@ pub struct Installation<'a> {
 impl<'a> Installation<'a> {
     /// Makes the folder, the keys (once a run) and the configuration; the database comes later.
     pub fn prepare(stage: &'a Stage, name: &str) -> Outcome<Self> {
+        Self::prepare_with(stage, name, "")
+    }
+
+    /// The same, with these lifetimes beside the usual ones.
+    fn prepare_with(stage: &'a Stage, name: &str, lifetimes: &str) -> Outcome<Self> {
         let folder = stage.file(name);
         fs::create_dir(&folder)?;
         make_keys(stage)?;
         let (port, operator) = (free_port()?, free_port()?);
         let installation = Self { stage, folder, port, operator };
-        fs::write(installation.file("porteiro.toml"), installation.configuration())?;
+        fs::write(installation.file("porteiro.toml"), installation.configuration(lifetimes))?;
         Ok(installation)
     }
 
@@ -74,7 +79,7 @@ impl<'a> Installation<'a> {
         command
     }
 
-    fn configuration(&self) -> String {
+    fn configuration(&self, lifetimes: &str) -> String {
         let (port, operator, lifetime) = (self.port, self.operator, self.stage.scene.lifetime);
         let (database, keys) = (self.file("porteiro.db"), self.stage.keys());
         let (database, keys) = (database.display(), keys.display());
@@ -89,7 +94,7 @@ dir = "{keys}"
 listen = "127.0.0.1:{operator}"
 [lifetimes]
 access_token = {lifetime}
-# All load comes from one address and one client; neither of the others limits rates.
+{lifetimes}# All load comes from one address and one client; neither of the others limits rates.
 [limits]
 enabled = false
 "#
@@ -188,6 +193,16 @@ pub fn dev(stage: &Stage, folder: &Path, port: u16) -> Outcome<Process> {
     let mut command = Command::new(&stage.binary);
     command.arg("dev").arg("--listen").arg(format!("127.0.0.1:{port}")).current_dir(folder);
     Process::spawn(command, &folder.with_extension("log"))
+}
+
+/// Starts a server with these lifetimes beside the usual ones; returns its database as well.
+pub async fn start_with(stage: &Stage, lifetimes: &str) -> Outcome<(Server, PathBuf)> {
+    let name = format!("porteiro-{}", free_port()?);
+    let installation = Installation::prepare_with(stage, &name, lifetimes)?;
+    installation.apply()?;
+    let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
+    server.operator = Some(loopback(installation.operator));
+    Ok((server, installation.file("porteiro.db")))
 }
 
 pub async fn start(stage: &Stage) -> Outcome<Server> {

@@ -19,6 +19,7 @@
 //! | profile, proof | describe | proof; what was sent before is void | |
 //! | proof | present | what the goal says | |
 //! | credential (new) | enrol, or skip | what the goal says; the account changes in the same commit | it does not take what the flow held |
+//! | credential (recovery codes were made, a client waits) | skip | what the goal says | |
 //! | any, of a kind that can be stopped | stop | failed | |
 //! | confirm, of a kind that takes one | enter (the code of a device) | what the goal says | it is the code of none; after ten, failed |
 //! | organization | choose | what the goal says | it is not among the choices |
@@ -42,8 +43,8 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_UP,
-    STEP_UP, SessionEnding, Wanted,
+    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_IN,
+    SIGN_UP, STEP_UP, SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, EnteredDevice, Open, Stage};
@@ -128,8 +129,9 @@ impl Flow {
 
 impl Machine for Flow {
     const KIND: &'static str = "flow";
-    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered.
-    const REVISION: u32 = 3;
+    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: recovery
+    /// codes that the person has not kept yet.
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

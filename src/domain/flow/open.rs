@@ -56,6 +56,10 @@ pub struct Open {
     /// The person has chosen a credential, or that they want none.
     #[serde(default)]
     pub enrolled: bool,
+    /// Recovery codes were made, and the person has not said yet that they have kept them. The code of
+    /// a client lives for a minute: it is not drawn before.
+    #[serde(default)]
+    pub keeps_codes: bool,
     /// How often the account was recovered before the person proved that it is theirs: what was proved
     /// before a recovery is worth nothing after it.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -197,6 +201,7 @@ impl Open {
                 of(Role::Address).chain([said]).collect()
             }
             (Stage::Proof, Some(_)) => of(Role::Address).collect(),
+            (Stage::Enrol, _) if self.keeps_codes => vec!["skip"],
             (Stage::Enrol, _) => {
                 let offered = goal.map(|goal| goal.enrols(self)).unwrap_or_default();
                 offered.into_iter().filter(|name| rules.serves(name)).collect()

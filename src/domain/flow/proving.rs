@@ -160,8 +160,12 @@ impl Open {
         let (Some(person), Some(goal)) = (self.person.clone(), rules.goal(&self.seed.kind)) else {
             return Decision::refuse(Refusal::NotNow);
         };
-        let changes = goal.enrolled(&self, changes.to_vec());
+        // What comes after that is only that they have kept their recovery codes.
+        let changes =
+            if self.enrolled { Vec::new() } else { goal.enrolled(&self, changes.to_vec()) };
         self.enrolled = true;
+        let makes_codes = |change: &Command| matches!(change, Command::IssueRecoveryCodes(_));
+        self.keeps_codes = self.seed.request.is_some() && changes.iter().any(makes_codes);
         let mut decision = self.settle(material, rules, false, now);
         if let Ok(reply) = &mut decision.outcome {
             let account = person.account;

@@ -149,6 +149,7 @@ impl Seed {
             messages: 0,
             applicant: None,
             enrolled: false,
+            keeps_codes: false,
             epoch,
             device: None,
         }

@@ -34,6 +34,10 @@ impl Open {
         if self.seed.signed_in.is_none() && self.epoch != material.account.epoch {
             return Decision::refuse(Refusal::Recovered);
         }
+        if self.keeps_codes {
+            self.stage = Stage::Enrol;
+            return self.moved();
+        }
         let (session, change) = self.session(material);
         let facts = material.facts.as_ref();
         // A person who was signed in when the flow began may have given no proof here.
@@ -41,8 +45,16 @@ impl Open {
             self.methods.clone_from(&material.methods);
         }
         let served = rules.served(&self.methods);
-        let case =
-            Case { person: &person, session: &session, facts, served: &served, allowed, now };
+        let offers_passkey = material.fresh.offers_passkey && rules.serves("passkey/create");
+        let case = Case {
+            person: &person,
+            session: &session,
+            facts,
+            served: &served,
+            allowed,
+            offers_passkey,
+            now,
+        };
         match goal.next(&self, &case) {
             Next::Fail(denial) => self.fail(denial),
             Next::Ask(question) => {

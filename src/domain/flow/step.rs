@@ -217,6 +217,8 @@ pub struct Fresh {
     pub device: Device,
     /// Two factors of this person were proved in this browser, and the operator lets that count.
     pub remembered: bool,
+    /// A person who comes by a password may be offered a passkey.
+    pub offers_passkey: bool,
     pub family_id: String,
     pub code: Fingerprint,
     pub code_lives: Duration,

@@ -106,6 +106,7 @@ fn fresh() -> Fresh {
         session_ceiling: Duration::from_hours(2),
         device: Device::default(),
         remembered: false,
+        offers_passkey: false,
         family_id: "family".to_owned(),
         code: Fingerprint::of(b"code"),
         code_lives: Duration::from_mins(1),

@@ -9,6 +9,7 @@ pub mod form_post;
 pub mod html;
 pub mod redirect;
 pub mod retry_after;
+pub mod told;
 
 use axum::{
     body::Body,

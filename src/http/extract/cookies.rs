@@ -13,6 +13,8 @@ pub struct CookieNames {
     pub(super) known_browser: &'static str,
     /// Language and theme of our pages.
     pub(in crate::http) screen: &'static str,
+    /// Says that a person was offered a passkey not long ago.
+    pub(in crate::http) offered: &'static str,
     secure: bool,
 }
 
@@ -26,6 +28,7 @@ impl CookieNames {
                 browser: "__Host-porteiro-browser",
                 known_browser: "__Host-porteiro-known",
                 screen: "__Host-porteiro-screen",
+                offered: "__Host-porteiro-offered",
                 secure,
             }
         } else {
@@ -34,6 +37,7 @@ impl CookieNames {
                 browser: "porteiro-browser",
                 known_browser: "porteiro-known",
                 screen: "porteiro-screen",
+                offered: "porteiro-offered",
                 secure,
             }
         }

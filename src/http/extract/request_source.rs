@@ -55,6 +55,11 @@ impl RequestSource {
         }
     }
 
+    /// A caller that asks for a page of ours, or sends its form, is a browser.
+    pub fn of_page(self) -> Self {
+        Self { is_browser: true, has_scripts: true, ..self }
+    }
+
     /// Returns the channel of a flow that begins now, and the cookie that a browser needs for it.
     pub fn channel(
         &mut self,
@@ -87,6 +92,19 @@ impl RequestSource {
 
 /// Tells whether JSON is asked for rather than a page: by its name, and no less than a page is.
 fn wants_json(headers: &HeaderMap) -> bool {
+    let (json, page, any) = qualities(headers);
+    json > 0 && json >= page.or(any).unwrap_or(0)
+}
+
+/// Tells whether a page is asked for by its name, and rather than JSON: as a browser does that shows
+/// the answer to a person.
+pub fn prefers_page(headers: &HeaderMap) -> bool {
+    let (json, page, _) = qualities(headers);
+    page.is_some_and(|page| page > 0 && page > json)
+}
+
+/// How much JSON, a page, and anything at all is liked, in thousandths.
+fn qualities(headers: &HeaderMap) -> (u16, Option<u16>, Option<u16>) {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<(String, u16)> =
         lines.flat_map(|line| line.split(',')).filter_map(media_range).collect();
@@ -96,7 +114,7 @@ fn wants_json(headers: &HeaderMap) -> bool {
         names.iter().find_map(named).map(|range| range.1)
     };
     let json = quality(&["application/json"]).unwrap_or(0);
-    json > 0 && json >= quality(&["text/html", "text/*", "*/*"]).unwrap_or(0)
+    (json, quality(&["text/html"]), quality(&["text/*", "*/*"]))
 }
 
 /// Reads one range of `Accept` and its quality in thousandths; a quality that cannot be read is none.

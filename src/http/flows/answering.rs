@@ -11,7 +11,7 @@ use crate::{
     domain::{
         Context,
         assurance::{Level, Method},
-        flow::{Channel, Flow, Fresh, Over, SessionChange, Stage},
+        flow::{Channel, Flow, Fresh, Over, SIGN_IN, SessionChange, Stage},
         grant::Person,
         throttle,
     },
@@ -69,6 +69,7 @@ pub(super) fn draw(
         session_ceiling: app.lifetimes.session_ceiling,
         device: acting.context.device(),
         remembered,
+        offers_passkey: acting.opened.offers_passkey,
         family_id,
         code: code.fingerprint,
         code_lives: app.lifetimes.authorization_code,
@@ -90,9 +91,12 @@ pub(super) async fn answer(
         Flow::Over(over) if ended_by(over, &drawn) => over,
         going_on => {
             let authenticated = match going_on {
-                Flow::Open(open) => {
-                    matches!(open.stage, Stage::Organization | Stage::Consent | Stage::Confirm)
-                }
+                Flow::Open(open) => match open.stage {
+                    Stage::Organization | Stage::Consent | Stage::Confirm => true,
+                    // A passkey is offered to a person who has come in.
+                    Stage::Enrol => open.seed.kind == SIGN_IN,
+                    _ => false,
+                },
                 Flow::Over(_) | Flow::Unborn => false,
             };
             let outcome = Outcome { recovery_codes, ..Outcome::default() };

@@ -3,9 +3,9 @@
 use super::{
     document::{Document, Shown, expiry},
     invited,
-    opened::Opened,
+    opened::{Opened, read},
     operator_link,
-    problems::{SIGN_IN_FIRST, SIGN_UP_CLOSED},
+    problems::{EXPIRED, NOT_FOUND, SIGN_IN_FIRST, SIGN_UP_CLOSED},
     taken::FlowAnswer,
     ticket::Ticket,
     user_code,
@@ -15,9 +15,10 @@ use crate::{
         Context,
         account::Known,
         assurance::Acr,
+        authorization::Request,
         flow::{
-            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_UP, STEP_UP,
-            Seed, SignedIn, Stage, Wanted,
+            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_IN, SIGN_UP,
+            STEP_UP, Seed, SignedIn, Stage, Wanted,
         },
     },
     http::{
@@ -60,6 +61,10 @@ pub struct Wish {
     /// That a device shows.
     #[serde(default)]
     pub user_code: Option<String>,
+    /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
+    /// person who has no account makes one.
+    #[serde(default)]
+    pub flow: Option<String>,
 }
 
 pub async fn post(
@@ -83,7 +88,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -105,13 +110,18 @@ pub async fn begin(
     } else {
         None
     };
-    let beginning = Beginning { signed_in, user_code, ..presented };
+    let request = match flow.filter(|_| kind == SIGN_UP) {
+        Some(id) => request_of(app, &id, &source)?,
+        None => None,
+    };
+    let beginning = Beginning { signed_in, user_code, request, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
         let ticket = Ticket::Begun(Box::new(seed.clone()));
         let (id, name) = ticket.seal_named(&app.vault.now(), &*app.dice);
-        let opened = Opened { id, name, seed, leaving: None, source, context };
+        let (leaving, offers_passkey) = (None, false);
+        let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
         user_code::enter(app, &opened, &code).await?.answer
     } else {
         FlowAnswer { document: begun(app, seed).await?, cookies: Vec::new() }
@@ -128,6 +138,17 @@ struct Beginning {
     operator_link: Option<OperatorLink>,
     /// Its keyed hash.
     user_code: Option<String>,
+    /// What a client waits for.
+    request: Option<Request>,
+}
+
+/// Finds what a client waits for in a sign-in of this caller.
+fn request_of(app: &App, id: &str, source: &RequestSource) -> Result<Option<Request>, Problem> {
+    match read(app, id, source)?.1 {
+        Ticket::Begun(seed) if app.clock.now() >= seed.expires_at => Err(EXPIRED),
+        Ticket::Begun(seed) if seed.kind == SIGN_IN && seed.signed_in.is_none() => Ok(seed.request),
+        _ => Err(NOT_FOUND),
+    }
 }
 
 /// Finds what a token stands for that a flow begins with.
@@ -170,7 +191,7 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, request } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -179,7 +200,7 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
-    let (kind, expires_at, request) = (goal.kind().to_owned(), expiry(app), None);
+    let (kind, expires_at) = (goal.kind().to_owned(), expiry(app));
     let seed = Seed {
         kind,
         channel,

@@ -1,6 +1,9 @@
 //! The document of a flow, as programs and screens read it (contract §6).
 
-use super::ticket::{OverAtOnce, Ticket};
+use super::{
+    belonging::{decided, inviting, of_client},
+    ticket::{OverAtOnce, Ticket},
+};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -10,7 +13,7 @@ use crate::{
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
         device_grant::DeviceRequest,
-        flow::{Flow, Open, Seed, Stage},
+        flow::{Channel, Flow, Open, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -50,6 +53,9 @@ pub struct Document {
     /// a program knows what it has said, and documents of known and unknown people are the same.
     #[serde(skip)]
     pub identifier: Option<String>,
+    /// The slug of the organization whose page this is (adr/0076). For pages alone.
+    #[serde(skip)]
+    pub belongs_to: Option<String>,
     /// What the client thinks the person is called here: something to begin with, and no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_hint: Option<String>,
@@ -162,6 +168,9 @@ pub struct Client {
     /// The host that it leads to, or its private scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_host: Option<String>,
+    /// The slug of the one organization that it belongs to. For pages alone.
+    #[serde(skip)]
+    pub organization: Option<String>,
 }
 
 /// What a flow has come to; secrets are in it once.
@@ -204,13 +213,14 @@ impl Document {
             None => None,
             Some(wanted) => Some(client(app, &wanted.client_id).await),
         };
-        let mut consent = None;
+        let (mut consent, mut acts_for) = (None, None);
         let rules = &app.flow_rules;
         let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
         let (state, steps, person, organizations) = match flow.or_begun(seed) {
             Flow::Open(open) => {
                 let (state, steps) = (open.stage.name(), open.offers(rules));
                 required = open.required(rules);
+                acts_for = decided(&open);
                 let choices = match (open.stage, &open.person, wanted) {
                     (Stage::Organization, Some(person), Some(wanted)) => {
                         Box::pin(choices(app, wanted, person)).await?
@@ -247,6 +257,11 @@ impl Document {
         };
         let failed = failed_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() });
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
+        let asked = wanted.and_then(|wanted| wanted.organization.as_deref());
+        let belongs_to = match acts_for.or_else(|| of_client(client.as_ref(), asked)) {
+            None => inviting(app, seed).await,
+            found => found,
+        };
         Ok(Self {
             id: id.to_owned(),
             kind: seed.kind.clone(),
@@ -260,6 +275,7 @@ impl Document {
             consent,
             requested_from: device.map(RequestedFrom::from),
             proof_of_work,
+            belongs_to,
             identifier: identifier(app, seed, flow).await,
             login_hint: request.and_then(|request| request.login_hint.clone()),
             ui_locales: request.and_then(|request| request.ui_locales.clone()),
@@ -276,6 +292,10 @@ impl Document {
     ) -> Self {
         let failed = over.failed_to.is_some();
         let redirect_to = redirect_to.or_else(|| over.failed_to.clone().map(Zeroizing::new));
+        let client = match &over.client_id {
+            None => None,
+            Some(client_id) => Some(client(app, client_id).await),
+        };
         Self {
             id: id.to_owned(),
             kind: over.kind.clone(),
@@ -283,10 +303,8 @@ impl Document {
             expires_at: rfc3339(over.expires_at),
             assurance: Assurance::of(None, Level::Aal1, app.clock.now()),
             steps: Vec::new(),
-            client: match &over.client_id {
-                None => None,
-                Some(client_id) => Some(client(app, client_id).await),
-            },
+            belongs_to: of_client(client.as_ref(), None),
+            client,
             scopes: over
                 .scope
                 .split(' ')
@@ -308,7 +326,9 @@ impl Document {
 impl Document {
     /// Names the client that a person goes on to.
     pub async fn naming(mut self, app: &App, client_id: &str) -> Self {
-        self.client = Some(client(app, client_id).await);
+        let client = client(app, client_id).await;
+        self.belongs_to = of_client(Some(&client), None);
+        self.client = Some(client);
         self
     }
 }
@@ -351,7 +371,16 @@ async fn identifier(app: &App, seed: &Seed, flow: &Flow) -> Option<String> {
     if let Some(invited) = &seed.invited {
         return Some(invited.email.clone());
     }
-    let account = &seed.signed_in.as_ref()?.person.account;
+    if seed.channel == Channel::Program {
+        return None;
+    }
+    let proved = match flow {
+        Flow::Open(open) => open.person.as_ref(),
+        Flow::Over(over) => over.person.as_ref(),
+        Flow::Unborn => None,
+    };
+    let signed_in = seed.signed_in.as_ref().map(|signed_in| &signed_in.person);
+    let account = &proved.or(signed_in)?.account;
     // It is shown and nothing more: without it the person goes on all the same.
     let seen = app.accounts.look(account).await.ok()?;
     seen.machine.known().map(|known| known.email.clone())
@@ -387,6 +416,7 @@ async fn client(app: &App, client_id: &str) -> Client {
         tos_uri: told(|metadata| &metadata.tos_uri),
         self_registered: known.is_none_or(KnownClient::is_self_registered),
         redirect_host: None,
+        organization: known.and_then(|known| known.organization.clone()),
     }
 }
 

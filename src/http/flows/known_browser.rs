@@ -4,7 +4,7 @@
 //!
 //! The browser holds a sealed cookie that names the account and a drawn id. It is no factor and
 //! proves nothing: it only says against which allowance an attempt is counted. It is void when the
-//! password has changed since.
+//! password has changed since. Our own pages greet the person whom it names.
 
 use crate::{
     actors::HydrateError,
@@ -74,6 +74,12 @@ pub fn find(app: &App, source: &RequestSource, account: &account::Known) -> Opti
     let statement = read(app, source)?;
     let since = account.credentials.password_since()?;
     (statement.a == account.id && statement.t >= since).then_some(statement.b)
+}
+
+/// Returns the id of the account that signed in here last. It names a person to themselves, in this
+/// browser, and proves nothing.
+pub fn account(app: &App, source: &RequestSource) -> Option<String> {
+    read(app, source).map(|statement| statement.a)
 }
 
 /// Tells whether this person need not be asked for a second factor in this browser: two were proved

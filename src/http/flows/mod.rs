@@ -12,6 +12,7 @@
 
 mod answering;
 mod begin;
+mod belonging;
 mod decided_request;
 mod document;
 mod ending;
@@ -33,6 +34,7 @@ pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
 pub use document::{
     Client as ClientTold, Consent as ConsentTold, Document, Outcome, Shown, expiry,
 };
+pub use known_browser::account as known_account;
 pub use opened::Opened;
 pub use show::{get as show, look};
 pub use steps::post as step;

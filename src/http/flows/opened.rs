@@ -59,6 +59,8 @@ pub struct Opened {
     pub source: RequestSource,
     /// Of the request; who acts is not known from it alone.
     pub context: Context,
+    /// The caller can show a person that they may make a passkey now.
+    pub offers_passkey: bool,
 }
 
 /// Reads an id, if it is of a flow that this caller began.
@@ -79,13 +81,33 @@ impl Opened {
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
-        let source = RequestSource::of(headers, app.cookies);
+        Self::held_by(app, context, id, RequestSource::of(headers, app.cookies))
+    }
+
+    /// Opens a flow for the form of a page: what a program began is not for a browser, whatever it
+    /// says of itself.
+    pub fn of_page(
+        app: &App,
+        context: Context,
+        id: String,
+        headers: &HeaderMap,
+    ) -> Result<Self, Problem> {
+        let source = RequestSource::of(headers, app.cookies).of_page();
+        Self::held_by(app, context, id, source)
+    }
+
+    fn held_by(
+        app: &App,
+        context: Context,
+        id: String,
+        source: RequestSource,
+    ) -> Result<Self, Problem> {
         let (name, seed, leaving) = match read(app, &id, &source)? {
             (name, Ticket::Begun(seed)) => (name, *seed, None),
             (name, Ticket::Leaving(seed, leaving)) => (name, *seed, Some(leaving)),
             (_, Ticket::Over(_)) => return Err(Refusal::Over.into()),
         };
-        Ok(Self { id, name, seed, leaving, source, context })
+        Ok(Self { id, name, seed, leaving, source, context, offers_passkey: false })
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {

@@ -5,7 +5,9 @@ use crate::{
     crypto::{Dice, draw_text},
     http::{
         answer::error::{Refused, Stopped, Voice},
+        app::App,
         extract::{address, context::RequestId},
+        screens::Browser,
         vitals::Vitals,
     },
     transport::{AddressRules, Peer},
@@ -42,6 +44,8 @@ pub struct Envelope {
     strict_transport: bool,
     /// How the endpoints inside word their refusals.
     voice: Voice,
+    /// Where people get pages of ours: what a browser would show as JSON is a page as well.
+    pages: Option<App>,
 }
 
 /// What an envelope is built from.
@@ -79,6 +83,8 @@ pub async fn envelope(
     let method = request.method().as_str();
     let peer = request.extensions().get::<Peer>();
     let address = address::of(peer, request.headers(), &envelope.addresses);
+    let pages = envelope.pages.as_ref();
+    let browser = pages.and_then(|app| Browser::of(app, request.headers()));
     // Formatting a span's fields is not free: an operator who wants spans asks for this level.
     let span = tracing::debug_span!("http.request", id, method, route = route_name);
     // A panic is our fault and an answer, not a closed connection.
@@ -87,6 +93,9 @@ pub async fn envelope(
         tracing::error!(id, %address, route = route_name, "a handler panicked");
         envelope.voice.word(Stopped::Panicked)
     });
+    if let Some(browser) = browser {
+        response = browser.dress(response, id);
+    }
     let (status, took) = (response.status(), stopwatch.elapsed());
     envelope.vitals.answered(route_name, status, took);
     if let Some(Refused { code, description, reason }) = response.extensions().get() {
@@ -126,13 +135,18 @@ impl Envelope {
     pub fn new(options: EnvelopeOptions<'_>) -> Self {
         let EnvelopeOptions { dice, vitals, addresses, strict_transport } = options;
         let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
-        let (ids, voice) = (Arc::new(ids), Voice::Problem);
-        Self { ids, vitals, addresses, strict_transport, voice }
+        let (ids, voice, pages) = (Arc::new(ids), Voice::Problem, None);
+        Self { ids, vitals, addresses, strict_transport, voice, pages }
     }
 
     /// The same for endpoints that word their refusals in another way.
     pub fn with_voice(&self, voice: Voice) -> Self {
         Self { voice, ..self.clone() }
+    }
+
+    /// The same for endpoints that browsers navigate to.
+    pub fn with_pages(self, pages: Option<App>) -> Self {
+        Self { pages, ..self }
     }
 
     /// Seals the answer of a listener whose requests are not counted.

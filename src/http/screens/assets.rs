@@ -12,10 +12,17 @@ use sha2::{Digest as _, Sha256};
 use std::{fmt::Write as _, sync::LazyLock};
 
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-/// A picture that is opened by itself runs nothing.
-const POLICY: HeaderValue = HeaderValue::from_static(
+/// What is opened by itself runs nothing and fetches nothing.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
+/// A drawing has styles in it.
+const POLICY_OF_DRAWINGS: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
 );
+const SVG: &str = "image/svg+xml";
+
+/// What a style sheet is served as.
+pub const CSS: &str = "text/css; charset=utf-8";
 
 /// One file that is served.
 pub struct Asset {
@@ -43,16 +50,15 @@ pub fn assets() -> &'static Assets {
 
 impl Assets {
     fn new() -> Self {
-        let svg = "image/svg+xml";
-        let arches = Asset::new("arches", "svg", svg, include_str!("../../../assets/arches.svg"));
+        let arches = Asset::new("arches", "svg", SVG, include_str!("../../../assets/arches.svg"));
         let style =
             include_str!("../../../assets/porteiro.css").replace("arches.svg", &arches.path);
         let script = include_str!("../../../assets/porteiro.js");
         Self {
-            style: Asset::new("porteiro", "css", "text/css; charset=utf-8", &style),
+            style: Asset::new("porteiro", "css", CSS, &style),
             script: Asset::new("porteiro", "js", "text/javascript; charset=utf-8", script),
-            icons: Asset::new("icons", "svg", svg, include_str!("../../../assets/icons.svg")),
-            mark: Asset::new("mark", "svg", svg, include_str!("../../../assets/mark.svg")),
+            icons: Asset::new("icons", "svg", SVG, include_str!("../../../assets/icons.svg")),
+            mark: Asset::new("mark", "svg", SVG, include_str!("../../../assets/mark.svg")),
             arches,
         }
     }
@@ -64,7 +70,7 @@ impl Assets {
 }
 
 impl Asset {
-    fn new(name: &str, ending: &str, kind: &'static str, content: &str) -> Self {
+    pub fn new(name: &str, ending: &str, kind: &'static str, content: &str) -> Self {
         let mut hash = String::new();
         for byte in &Sha256::digest(content.as_bytes())[..8] {
             write!(hash, "{byte:02x}").expect("a String takes it all");
@@ -72,20 +78,38 @@ impl Asset {
         let path = format!("/assets/{name}-{hash}.{ending}");
         Self { path, kind, content: Bytes::copy_from_slice(content.as_bytes()) }
     }
+
+    /// The same under another path.
+    pub fn below(mut self, folder: &str) -> Self {
+        self.path = self.path.replace("/assets/", folder);
+        self
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.content.len()
+    }
+
+    pub fn answer(&self) -> Response {
+        kept_for_ever(self.kind, self.content.clone())
+    }
 }
 
 pub async fn get(Path(file): Path<String>) -> Response {
     let named = |asset: &&&Asset| asset.path.strip_prefix("/assets/") == Some(&*file);
-    let Some(asset) = assets().all().iter().find(named).copied() else {
-        return Problem::NOT_FOUND.into_response();
-    };
-    let kind = HeaderValue::from_static(asset.kind);
+    let found = assets().all().iter().find(named).copied();
+    found.map_or_else(|| Problem::NOT_FOUND.into_response(), Asset::answer)
+}
+
+/// Answers with a file whose name changes with its content.
+pub fn kept_for_ever(kind: &'static str, content: Bytes) -> Response {
+    let policy = if kind == SVG { POLICY_OF_DRAWINGS } else { POLICY };
     let headers = [
-        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
         (header::CACHE_CONTROL, FOREVER),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, policy),
     ];
-    (headers, asset.content.clone()).into_response()
+    (headers, content).into_response()
 }
 
 #[cfg(test)]

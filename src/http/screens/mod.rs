@@ -11,21 +11,28 @@
 //! | file or folder | holds |
 //! |---|---|
 //! | [`pages`] | one file a page: which words and fields it has |
+//! | [`offer`] | when a passkey is offered after a password |
 //! | [`shell`] | what is around every page: language, theme, nonce, headers |
 //! | [`words`] | every sentence, from `locales/` |
+//! | [`brand`] | what is an organization's: colours, logo, name |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
 //! | [`trouble`] | pages for what cannot go on |
+//! | [`dress`] | answers of other endpoints to a browser, in the same look |
 
 pub mod assets;
+pub mod brand;
+mod dress;
 mod fields;
+mod offer;
 mod pages;
-mod preferences;
-mod shell;
+pub mod preferences;
+pub mod shell;
 mod show;
 mod submit;
 mod trouble;
 mod words;
 
+pub use dress::Browser;
 pub use show::get;
 pub use submit::post;
 

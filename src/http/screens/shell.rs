@@ -2,6 +2,7 @@
 
 use super::{
     assets::{Assets, assets},
+    brand::BrandShown,
     pages::initials,
     preferences::{Preferences, Theme},
     words,
@@ -31,6 +32,8 @@ pub struct Shell<'a> {
     pub nonce: String,
     /// The parameters by which this page can be asked for again; none where it cannot.
     pub again: Option<Vec<(&'static str, String)>>,
+    /// Of the organization whose page it is, if it is one's.
+    pub brand: Option<BrandShown>,
     cookie: Option<HeaderValue>,
 }
 
@@ -43,6 +46,7 @@ impl<'a> Shell<'a> {
             theme: preferences.theme,
             nonce: draw_text(&*app.dice, 16),
             again: None,
+            brand: None,
             cookie: preferences.cookie(app),
         }
     }
@@ -53,14 +57,36 @@ impl<'a> Shell<'a> {
         self
     }
 
+    /// Says whose page it is.
+    pub fn of_brand(mut self, brand: Option<BrandShown>) -> Self {
+        self.brand = brand;
+        self
+    }
+
+    /// The sentence of the organization whose page it is.
+    pub fn brand_text(&self) -> Option<&str> {
+        let text = self.brand.as_ref()?.text.as_ref();
+        text.map(|text| text.in_locale(self.locale))
+    }
+
     /// Answers with a page.
     pub fn respond(&self, status: StatusCode, page: &impl Template) -> Response {
+        self.respond_styled(status, page, "'self'")
+    }
+
+    /// Answers with a page whose style may come from these sources (CSP).
+    pub fn respond_styled(
+        &self,
+        status: StatusCode,
+        page: &impl Template,
+        styles: &str,
+    ) -> Response {
         let Ok(page) = page.render() else {
             tracing::error!("a page could not be drawn");
             return Problem::UNAVAILABLE.into_response();
         };
         let policy = format!(
-            "default-src 'none'; script-src 'nonce-{}'; style-src 'self'; img-src 'self'; \
+            "default-src 'none'; script-src 'nonce-{}'; style-src {styles}; img-src 'self'; \
              connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             self.nonce
         );
@@ -129,6 +155,11 @@ impl<'a> Shell<'a> {
     /// How long a new password must be.
     pub fn password_length(&self) -> u32 {
         u32::try_from(self.app.new_passwords.min_length()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether this is a development server, which keeps what it sends.
+    pub fn is_dev(&self) -> bool {
+        self.app.mailbox.is_some()
     }
 
     pub fn initials(&self, name: &str) -> String {

@@ -1,6 +1,12 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
-use super::{Screen, pages, preferences::Preferences, shell::Shell, trouble};
+use super::{
+    Screen, brand,
+    pages::{self, Returning},
+    preferences::Preferences,
+    shell::Shell,
+    trouble::{self, Caller},
+};
 use crate::domain::Context;
 use crate::http::{
     answer::error::Problem,
@@ -27,7 +33,8 @@ pub async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let source = RequestSource::of(&headers, app.cookies);
+    // A page that is opened belongs to a browser, whatever it says of itself.
+    let source = RequestSource::of(&headers, app.cookies).of_page();
     let query = Form::parse_noting(query.unwrap_or_default().as_bytes());
     let query = query.unwrap_or_default();
     let preferences = Preferences::of(&app, &headers, &query, source.locale);
@@ -36,19 +43,26 @@ pub async fn get(
         Err(full) => Err(full),
         Ok(_permit) => {
             let asked = Asked { screen, query: &query };
-            asked.open(&app, (context, address), source).await
+            asked.open(&app, (context.clone(), address), source).await
         }
     };
     match opened {
-        Ok(Opened { document, cookies }) => {
+        Ok(Opened { document, cookies, returning }) => {
             let shell = Shell::new(&app, &preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
-            let page = pages::draw(&shell, &document, &query).await;
+            let shell = shell.of_brand(brand::of_page(&app, &document).await);
+            let page = pages::draw(&shell, &document, &query, returning).await;
             cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
         }
         Err(problem) => {
             let shell = Shell::new(&app, &preferences, None).at(Vec::new());
-            trouble::page(&shell, screen, &problem, &headers)
+            let caller = Caller {
+                screen,
+                headers: &headers,
+                follows_mail: query.get("token").is_some(),
+                request_id: context.request_id(),
+            };
+            trouble::page(&shell, &problem, &caller)
         }
     }
 }
@@ -63,6 +77,7 @@ struct Asked<'a> {
 struct Opened {
     document: Document,
     cookies: Vec<HeaderValue>,
+    returning: Option<Returning>,
 }
 
 impl Asked<'_> {
@@ -70,28 +85,36 @@ impl Asked<'_> {
         self,
         app: &App,
         caller: (Context, IpAddr),
-        mut source: RequestSource,
+        source: RequestSource,
     ) -> Result<Opened, Problem> {
+        let FlowAnswer { document, cookies } = self.flow(app, caller, source.clone()).await?;
+        let returning = Returning::of(app, &source, &document).await;
+        Ok(Opened { document, cookies, returning })
+    }
+
+    async fn flow(
+        &self,
+        app: &App,
+        caller: (Context, IpAddr),
+        source: RequestSource,
+    ) -> Result<FlowAnswer, Problem> {
         if let Some(id) = self.query.get("flow") {
-            return Ok(Opened { document: look(app, id, &source).await?, cookies: Vec::new() });
+            return Ok(FlowAnswer { document: look(app, id, &source).await?, cookies: Vec::new() });
         }
-        // A page that is opened by hand belongs to a browser, whatever it says of itself.
-        source.is_browser = true;
-        let token = self.query.get("token").map(str::to_owned);
+        let given = |name: &str| self.query.get(name).map(str::to_owned);
+        let token = given("token");
         // The mail of an invitation leads to the screen on which accounts are made.
         let invited = self.screen.begins == "sign_up" && token.is_some();
-        let kind = if invited { "invitation" } else { self.screen.begins };
-        let user_code = self.query.get("user_code").map(str::to_owned);
-        let wish = Wish { kind: kind.to_owned(), token, user_code, ..Wish::default() };
-        let begun = begin_one(app, caller.clone(), source.clone(), wish).await;
-        let FlowAnswer { document, cookies } = match begun {
+        let kind = if invited { "invitation" } else { self.screen.begins }.to_owned();
+        let (user_code, flow) = (given("user_code"), given("from"));
+        let wish = Wish { kind, token, user_code, flow, ..Wish::default() };
+        match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in.
             Err(problem) if problem.code == "session_required" => {
                 let wish = Wish { kind: "sign_in".to_owned(), ..Wish::default() };
-                begin_one(app, caller, source, wish).await?
+                begin_one(app, caller, source, wish).await
             }
-            begun => begun?,
-        };
-        Ok(Opened { document, cookies })
+            begun => begun,
+        }
     }
 }

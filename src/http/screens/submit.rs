@@ -6,13 +6,22 @@
 //!    a page can be loaded again without sending the form once more;
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
-use super::{Screen, fields, pages, path_of, preferences::Preferences, shell::Shell, trouble};
+use super::{
+    Screen, brand, fields, offer, pages, path_of,
+    preferences::Preferences,
+    shell::Shell,
+    trouble::{self, Caller},
+};
 use crate::{
     domain::Context,
     http::{
-        answer::{error::Problem, redirect::see_other},
+        answer::{
+            error::{Problem, Stopped},
+            redirect::see_other,
+        },
         app::App,
         extract::{
+            body,
             context::RequestContext,
             cookies::with_cookie,
             form::{self, Form},
@@ -22,17 +31,19 @@ use crate::{
         flows::{
             FlowAnswer, Opened, Taken, look,
             steps::{StepRequest, Steps},
+            ticket::LONGEST,
         },
+        limits::request_permits::WorkPermit,
         routes,
     },
 };
 use axum::{
     Extension,
+    body::Body,
     extract::{Request, State},
-    http::HeaderMap,
+    http::{HeaderMap, request::Parts},
     response::{IntoResponse as _, Response},
 };
-use serde_json::Map;
 use std::net::IpAddr;
 use url::form_urlencoded;
 
@@ -49,23 +60,30 @@ pub async fn post(
     let headers = &head.headers;
     let source = RequestSource::of(headers, app.cookies);
     let preferences = Preferences::of(&app, headers, &Form::default(), source.locale);
-    let read = async {
-        refuse_foreign_pages(&app, headers)?;
-        let (body, permit) = form::arrived(&head, body, &app).await?;
-        Ok::<_, Problem>((Form::parse(&body)?, permit))
-    };
-    let (form, _permit) = match read.await {
+    let (form, _permit) = match read(&app, &head, body).await {
         Ok(read) => read,
         Err(problem) => {
             let shell = Shell::new(&app, &preferences, None);
-            return trouble::page(&shell, screen, &problem, headers);
+            let request_id = context.request_id();
+            let caller = Caller { screen, headers, follows_mail: false, request_id };
+            return trouble::page(&shell, &problem, &caller);
         }
     };
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
-        Ok(taken) => follow(&app, &preferences, taken).await,
-        Err(problem) => refuse(screen, &form, &problem),
+        Ok(taken) => follow(&app, &preferences, taken, &form).await,
+        Err(refused) => refuse(screen, &form, &refused),
     }
+}
+
+/// Reads a form of a page of ours.
+async fn read(app: &App, head: &Parts, body: Body) -> Result<(Form, WorkPermit), Problem> {
+    refuse_foreign_pages(app, &head.headers)?;
+    if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
+        return Err(Stopped::WrongMedia("the body must be that of a form").into());
+    }
+    let (body, permit) = form::arrived(head, body, app).await?;
+    Ok((Form::parse(&body)?, permit))
 }
 
 /// A form that was sent.
@@ -77,44 +95,57 @@ struct Submitted<'a> {
     form: &'a Form,
 }
 
+/// A form that was refused: the step that was, if there is such a step, and why.
+struct Refused {
+    step: Option<&'static str>,
+    problem: Problem,
+}
+
 impl Submitted<'_> {
     /// Takes the step that the form names, and the one that the page has promised after it.
-    async fn take(self, headers: &HeaderMap) -> Result<Followed, Problem> {
+    async fn take(self, headers: &HeaderMap) -> Result<Followed, Refused> {
         let (app, address) = (self.app, self.address);
+        let refused = |step, problem| Refused { step, problem };
+        let named = self.steps.find(self.form.get("step").unwrap_or_default());
+        let path = named.map(|step| step.path());
         let flow = self.form.get("flow").unwrap_or_default().to_owned();
-        let opened = Opened::of(app, self.context, flow, headers)?;
-        let step = |name: &str| self.steps.find(name).ok_or(Problem::NOT_FOUND);
-        let named = step(self.form.get("step").unwrap_or_default())?;
+        let opened = Opened::of_page(app, self.context, flow, headers);
+        let mut opened = opened.map_err(|problem| refused(path, problem))?;
+        opened.offers_passkey = offer::is_due(app, headers, self.form);
+        let named = named.ok_or_else(|| refused(None, Problem::NOT_FOUND))?;
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
-        let answer = match named.take(request).await? {
+        let taken = named.take(request).await.map_err(|problem| refused(path, problem))?;
+        let answer = match taken {
             Taken::Flow(answer) => *answer,
             // The page shows what the flow holds.
             Taken::Options(_) => {
-                let document = look(app, &opened.id, &opened.source).await?;
+                let seen = look(app, &opened.id, &opened.source).await;
+                let document = seen.map_err(|problem| refused(path, problem))?;
                 FlowAnswer { document, cookies: Vec::new() }
             }
         };
-        let way = sent(named.path());
         let offers = |name: &&str| answer.document.steps.iter().any(|step| step.name == *name);
-        let Some(then) = self.form.get("then").filter(offers) else {
-            return Ok(Followed { answer, way });
+        let then = self.form.get("then").filter(offers).and_then(|name| self.steps.find(name));
+        let Some(then) = then else {
+            return Ok(Followed { answer, step: named.path() });
         };
-        let then = step(then)?;
-        match then.take(StepRequest::new(app, &opened, address, Map::new())).await? {
+        let request = StepRequest::new(app, &opened, address, fields::body(self.form));
+        let taken = then.take(request).await;
+        match taken.map_err(|problem| refused(Some(then.path()), problem))? {
             Taken::Flow(last) => {
                 let cookies = answer.cookies.into_iter().chain(last.cookies).collect();
                 let answer = FlowAnswer { document: last.document, cookies };
-                Ok(Followed { answer, way: sent(then.path()) })
+                Ok(Followed { answer, step: then.path() })
             }
-            Taken::Options(_) => Ok(Followed { answer, way }),
+            Taken::Options(_) => Ok(Followed { answer, step: named.path() }),
         }
     }
 }
 
-/// A step that was taken, and by which of several ways the person goes on.
+/// The last step that was taken, and what came of it.
 struct Followed {
     answer: FlowAnswer,
-    way: Option<&'static str>,
+    step: &'static str,
 }
 
 /// Returns the way by which a person goes on to whom something was sent.
@@ -123,27 +154,33 @@ fn sent(step: &'static str) -> Option<&'static str> {
 }
 
 /// Leads to what follows from a step that was taken.
-async fn follow(app: &App, preferences: &Preferences, taken: Followed) -> Response {
-    let Followed { answer: FlowAnswer { document, cookies }, way } = taken;
+async fn follow(app: &App, preferences: &Preferences, taken: Followed, form: &Form) -> Response {
+    let Followed { answer: FlowAnswer { document, cookies }, step } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
-    let page = if let Some(page) = pages::shown_once(&shell, &document).await {
+    let shell = shell.of_brand(brand::of_page(app, &document).await);
+    let said_no = form.get("decision") == Some("deny");
+    let page = if let Some(page) = pages::shown_once(&shell, &document, said_no).await {
         page
     } else if pages::ends_at_account(&document) {
         to(routes::ACCOUNT, &[])
     } else {
         let mut query = vec![("flow", document.id.as_str())];
-        query.extend(way.map(|way| ("way", way)));
+        query.extend(sent(step).map(|way| ("way", way)));
         to(path_of(&document.kind, document.state), &query)
     };
-    cookies.into_iter().fold(page, |page: Response, cookie| with_cookie(page, Some(cookie)))
+    let declined = offer::declined(app, step, &document);
+    let cookies = cookies.into_iter().chain(declined);
+    cookies.fold(page, |page: Response, cookie| with_cookie(page, Some(cookie)))
 }
 
 /// Leads back to the page of the form, which says what was wrong.
-fn refuse(screen: Screen, form: &Form, problem: &Problem) -> Response {
+fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
+    let Refused { step, problem } = refused;
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
     let given = [
-        ("flow", form.get("flow")),
-        ("step", form.get("step")),
+        // What is no id of ours leads to a new flow.
+        ("flow", form.get("flow").filter(|id| id.len() <= LONGEST)),
+        ("step", *step),
         ("problem", Some(problem.code)),
         ("wait", wait.as_deref()),
     ];

@@ -96,7 +96,7 @@ fn nothing_that_people_chose_becomes_markup() {
         }
     }
     assert_eq!(
-        escape("<a href=\"x\">'&\u{0}é</a>"),
+        Markup::of("<a href=\"x\">'&\u{0}é</a>").to_string(),
         "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#233;&lt;/a&gt;"
     );
 }
@@ -118,4 +118,23 @@ fn a_code_or_link_that_would_not_stay_on_its_line_is_not_sent() {
         assert!(render(Locale::English, content).is_none(), "{code:?}");
     }
     assert!(render(Locale::English, MailContent::Nothing).is_none(), "a decoy has no words");
+}
+
+#[test]
+fn a_mail_is_one_card_that_has_colours_for_the_dark() {
+    for locale in Locale::ALL {
+        for content in contents() {
+            let one = match highlight(&content) {
+                Highlight::Code(_) => (1, 0),
+                Highlight::Link(_) => (0, 1),
+                Highlight::None => (0, 0),
+            };
+            let html = render(locale, content).unwrap().html;
+            let found = (html.matches("class=\"code\"").count(), html.matches("<a ").count());
+            assert_eq!(found, one, "{html}");
+            assert_eq!(html.matches("<h1").count(), 1);
+            assert!(html.contains("prefers-color-scheme:dark") && html.contains("max-width:480px"));
+            assert!(html.lines().all(|line| line.len() < 998), "a line of a mail is short");
+        }
+    }
 }

@@ -47,8 +47,13 @@ impl RelyingParty {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (seen, answers) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Semaphore::new(0)));
-        let called =
-            Called { provider, address, who: who.clone(), seen: seen.clone(), answers: answers.clone() };
+        let called = Called {
+            provider,
+            address,
+            who: who.clone(),
+            seen: seen.clone(),
+            answers: answers.clone(),
+        };
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
@@ -121,7 +126,8 @@ impl Called {
             self.seen.lock().unwrap().push(told);
             self.answers.acquire().await.unwrap().forget();
         }
-        let body = "<!doctype html><html lang=\"en\"><title>Ledger Notes</title><h1>Your notes</h1>";
+        let body =
+            "<!doctype html><html lang=\"en\"><title>Ledger Notes</title><h1>Your notes</h1>";
         let answer = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\
              connection: close\r\n\r\n{body}",
@@ -132,8 +138,10 @@ impl Called {
 
     /// Redeems the code of a callback; what brings none is kept as it is.
     async fn redeem(&self, url: &Url) -> Value {
-        let told: serde_json::Map<String, Value> =
-            url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect();
+        let told: serde_json::Map<String, Value> = url
+            .query_pairs()
+            .map(|(name, value)| (name.into_owned(), value.into_owned().into()))
+            .collect();
         let Some(code) = told.get("code").and_then(Value::as_str) else { return told.into() };
         let callback = format!("http://{}/cb", self.address);
         let fields = [

@@ -190,8 +190,7 @@ impl Visitor {
     /// Shows pages in a theme and a size.
     pub async fn show_as(&self, look: Look) {
         let (width, height, scale) = look.size();
-        let metrics =
-            json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
         self.browser.order("Emulation.setDeviceMetricsOverride", metrics).await;
         // What changes slowly would be judged halfway.
         let still = ("prefers-reduced-motion", "reduce");
@@ -200,10 +199,8 @@ impl Visitor {
 
     /// Sets what a page is told of the device and the person's wishes.
     pub async fn media(&self, features: &[(&str, &str)]) {
-        let features: Vec<Value> = features
-            .iter()
-            .map(|(name, value)| json!({ "name": name, "value": value }))
-            .collect();
+        let features: Vec<Value> =
+            features.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         self.browser.order("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 

@@ -14,6 +14,7 @@ mod verify_email;
 pub use device::DEVICE;
 pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
+pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, Wanted};
 
@@ -152,6 +153,8 @@ pub struct Case<'a> {
     pub served: &'a [Method],
     /// What the person has said in this very step to a question of yes or no.
     pub allowed: bool,
+    /// The caller lets a person make a passkey on the way, and they can be made here.
+    pub offers_passkey: bool,
     pub now: Timestamp,
 }
 

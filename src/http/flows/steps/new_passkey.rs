@@ -8,7 +8,7 @@ use crate::{
         Timestamp,
         account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
         assurance::Level,
-        flow::Open,
+        flow::{Open, SIGN_IN},
         message::MailContent,
     },
     http::{
@@ -116,12 +116,13 @@ impl Step for PasskeyCreate {
     }
 }
 
-/// Tells whether a person who is signed in has proved as much as their account can, which may have got
+/// Tells whether a person who is signed in, or about to be, has proved as much as their account can, which may have got
 /// its first passkey or authenticator application since the flow began.
 fn may_still_add(open: &Open, account: &Account, now: Timestamp) -> bool {
     let reaches_aal2 = account.known().is_some_and(|known| known.credentials.reach_aal2());
     let level = open.person.as_ref().and_then(|person| person.evidence.level(now));
-    open.seed.signed_in.is_none() || !reaches_aal2 || level >= Some(Level::Aal2)
+    let is_known = open.seed.signed_in.is_some() || open.seed.kind == SIGN_IN;
+    !is_known || !reaches_aal2 || level >= Some(Level::Aal2)
 }
 
 /// Returns what is left of an account when its new passkey is there: of one that is recovered by the link

@@ -15,6 +15,7 @@ use crate::{
             error::{OAuthError, Refused},
             never_stored, private_json,
             redirect::see_other,
+            told::Told,
         },
         app::App,
         extract::{cookies::with_cookie, request_source::RequestSource},
@@ -185,7 +186,8 @@ fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
         error.description
     );
     let refused = OAuthError::new(error.code, error.description);
-    page(refused.with_status(StatusCode::BAD_REQUEST), &text)
+    let told = Told::BadLink { description: error.description, host: Some(host) };
+    page(refused.with_status(StatusCode::BAD_REQUEST), &text, told)
 }
 
 /// Where it is not certain whose redirect URI it is, no browser is sent there (RFC 6749 §4.1.2.1).
@@ -198,11 +200,12 @@ pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
          <p>Go back to it and try again; if that does not help, tell its makers.</p>\n",
         error.description
     );
-    page(error, &text)
+    let told = Told::BadLink { description: error.description, host: None };
+    page(error, &text, told)
 }
 
 /// Shows a refusal to a person.
-fn page(error: OAuthError, text: &str) -> Response {
+fn page(error: OAuthError, text: &str, told: Told) -> Response {
     let page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
          <title>This sign-in link cannot be used</title></head>\n<body>\n\
@@ -211,6 +214,7 @@ fn page(error: OAuthError, text: &str) -> Response {
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     let mut response = error.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, html);
+    response.extensions_mut().insert(told);
     let (head, _) = response.into_parts();
     Response::from_parts(head, page.into())
 }

@@ -1,7 +1,8 @@
-//! The pages of the logout endpoint: plain, and without scripts.
+//! The pages of the logout endpoint: plain, and without scripts. With screens the same is said in their
+//! look.
 
 use crate::http::{
-    answer::{error::OAuthError, error::Problem, html::escape, never_stored},
+    answer::{error::OAuthError, error::Problem, html::escape, never_stored, told::Told},
     flows::ticket::Leaving,
     routes,
 };
@@ -17,8 +18,9 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Asks whether to sign out; the answer is bound to this browser by the id of the flow.
 pub fn confirmation(flow: &str) -> Response {
+    let told = Told::SignOut { flow: flow.to_owned() };
     let (action, flow) = (routes::LOGOUT, escape(flow));
-    page(
+    let shown = page(
         "Sign out",
         "",
         &format!(
@@ -27,12 +29,14 @@ pub fn confirmation(flow: &str) -> Response {
              <input type=\"hidden\" name=\"flow\" value=\"{flow}\">\n\
              <button type=\"submit\">Sign out</button>\n</form>\n"
         ),
-    )
+    );
+    telling(shown, told)
 }
 
 /// Says that the person is signed out, with a link to where they may go.
 pub fn signed_out(leaving: Option<&Leaving>) -> Response {
-    page("You are signed out", "", &link(leaving))
+    let told = Told::SignedOut { to: target(leaving), moves_on: false };
+    telling(page("You are signed out", "", &link(leaving)), told)
 }
 
 /// The same, and goes on by itself: browsers hold a redirect after a form to `form-action`.
@@ -41,7 +45,17 @@ pub fn signed_out_and_on(leaving: Option<&Leaving>) -> Response {
         let to = escape(&leaving.redirect_to);
         format!("<meta http-equiv=\"refresh\" content=\"0;url={to}\">")
     });
-    page("You are signed out", &on.unwrap_or_default(), &link(leaving))
+    let told = Told::SignedOut { to: target(leaving), moves_on: leaving.is_some() };
+    telling(page("You are signed out", &on.unwrap_or_default(), &link(leaving)), told)
+}
+
+fn target(leaving: Option<&Leaving>) -> Option<String> {
+    leaving.map(|leaving| leaving.redirect_to.clone())
+}
+
+fn telling(mut page: Response, told: Told) -> Response {
+    page.extensions_mut().insert(told);
+    page
 }
 
 fn link(leaving: Option<&Leaving>) -> String {
@@ -56,14 +70,16 @@ pub fn refused(error: OAuthError) -> Response {
         error.description
     );
     let shown = page("You are still signed in", "", &text);
-    worded(error.into_response(), shown)
+    let told = Told::StillSignedIn { description: error.description };
+    telling(worded(error.into_response(), shown), told)
 }
 
 /// Shows to a person that their answer could not be taken.
 pub fn not_confirmed(problem: Problem) -> Response {
     let text = format!("<p>This could not be done: {}.</p>\n", problem.detail);
     let shown = page("You are still signed in", "", &text);
-    worded(problem.into_response(), shown)
+    let told = Told::StillSignedIn { description: problem.detail };
+    telling(worded(problem.into_response(), shown), told)
 }
 
 /// Gives an answer the words of a page.

@@ -11,14 +11,17 @@ mod organization;
 mod over;
 mod profile;
 mod refused;
+mod returning;
 mod sign_in;
 mod sign_out;
 mod totp_enrolment;
+mod upgrade;
 
 use super::{path_of, shell::Shell};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
+pub use returning::Returning;
 
 use client::ClientShown;
 use refused::Refused;
@@ -29,20 +32,28 @@ pub struct FlowPage<'a> {
     pub client: Option<ClientShown>,
     /// What was wrong with the form that was sent last.
     pub refused: Option<Refused>,
+    /// Who signed in here last, as this browser says.
+    pub returning: Option<Returning>,
     /// By which of several ways the person wants to go on.
     way: Option<String>,
     token: Option<String>,
 }
 
 impl<'a> FlowPage<'a> {
-    fn new(page: &Shell<'_>, document: &'a Document, query: &Form) -> Self {
+    fn new(
+        page: &Shell<'_>,
+        document: &'a Document,
+        query: &Form,
+        returning: Option<Returning>,
+    ) -> Self {
         let refused = Refused::of(page, query);
         let way = query.get("way").map(str::to_owned);
         Self {
             document,
-            client: document.client.as_ref().map(ClientShown::of),
+            client: document.client.as_ref().map(|client| ClientShown::of(page.app, client)),
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
+            returning,
             token: query.get("token").map(str::to_owned),
         }
     }
@@ -88,14 +99,24 @@ pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, Strin
 }
 
 /// Draws the page that a flow has come to.
-pub async fn draw(page: &Shell<'_>, document: &Document, query: &Form) -> Response {
-    let flow = FlowPage::new(page, document, query);
+pub async fn draw(
+    page: &Shell<'_>,
+    document: &Document,
+    query: &Form,
+    returning: Option<Returning>,
+) -> Response {
+    let flow = FlowPage::new(page, document, query, returning);
     let enrols = ["new_password", "passkey/create", "totp/options", "skip"];
     if flow.token.is_some() && flow.offers("magic_link") {
         return link::draw(page, &flow);
     }
+    // A person who is another than the page thinks says who they are.
+    if flow.way.as_deref() == Some("identifier") && flow.offers("identifier") {
+        return sign_in::draw(page, &flow);
+    }
     match document.state {
         "identify" => sign_in::draw(page, &flow),
+        "credential" if upgrade::is_offer(&flow) => upgrade::draw(page, &flow),
         "credential" if enrols.into_iter().any(|step| flow.offers(step)) => {
             enrol::draw(page, &flow).await
         }
@@ -110,12 +131,12 @@ pub async fn draw(page: &Shell<'_>, document: &Document, query: &Form) -> Respon
 }
 
 /// Draws what is shown once, with the answer to a form: recovery codes, and the way back to a client.
-pub async fn shown_once(page: &Shell<'_>, document: &Document) -> Option<Response> {
+pub async fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Option<Response> {
     let result = document.result.as_ref()?;
     if !result.recovery_codes.is_empty() {
         return Some(over::recovery_codes(page, document, result));
     }
-    result.redirect_to.as_ref().map(|to| over::move_on(page, document, to))
+    result.redirect_to.as_ref().map(|to| over::move_on(page, document, to, said_no))
 }
 
 /// Tells whether the person goes on to their account: they are signed in, and no client waits.

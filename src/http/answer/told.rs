@@ -1,0 +1,24 @@
+//! What a plain page of an OAuth endpoint says. It is attached to the answer, so that an installation
+//! with screens says the same in their look; without screens it changes nothing.
+
+/// What a plain page says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A request of a client that cannot be taken.
+    BadLink {
+        /// What was wrong, for the makers of the client.
+        description: &'static str,
+        /// Where a client that registered itself would take the person.
+        host: Option<String>,
+    },
+    /// A question: whether to sign out.
+    SignOut { flow: String },
+    SignedOut {
+        /// Where the person may go on to.
+        to: Option<String>,
+        /// The page goes there by itself.
+        moves_on: bool,
+    },
+    /// A sign-out that could not be done.
+    StillSignedIn { description: &'static str },
+}
