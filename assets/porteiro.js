@@ -44,6 +44,7 @@ if (!window.PublicKeyCredential) {
     if (form.dataset.passkey !== "autofill") (form.closest("li") || form).hidden = true;
   }
   for (const one of document.querySelectorAll(".or")) one.hidden = true;
+  for (const one of document.querySelectorAll("[data-without-passkeys]")) one.hidden = false;
 }
 
 for (const form of forms) {
@@ -126,6 +127,7 @@ for (const form of document.querySelectorAll("form[data-work]")) {
     event.preventDefault();
     if (form.dataset.sent) return;
     form.dataset.sent = "yes";
+    form.querySelector("button").setAttribute("aria-busy", "true");
     const { work, bits } = form.dataset;
     const [email, encoder] = [form.elements.email.value.trim(), new TextEncoder()];
     for (let answer = 0; ; answer++) {

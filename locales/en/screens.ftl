@@ -4,6 +4,8 @@ next = Next
 next-client = Back to { $app }
 next-account = Your account
 next-code = A code comes by e-mail
+next-way-in = You choose how to sign in
+next-stop = Nothing of the account changes
 next-device = You see what the device asks for
 next-device-back = Go back to your device
 language = Language
@@ -11,6 +13,22 @@ theme = Colours
 theme-device = Same as the device
 theme-light = Light
 theme-dark = Dark
+date = { $day } { $month ->
+    [1] January
+    [2] February
+    [3] March
+    [4] April
+    [5] May
+    [6] June
+    [7] July
+    [8] August
+    [9] September
+    [10] October
+    [11] November
+   *[12] December
+} { $year }
+skip = Skip to the content
+sections = On this page
 continue = Continue
 or = or
 start-again = Start again
@@ -24,6 +42,7 @@ password = Password
 sign-in = Sign in
 sign-in-passkey = Sign in with a passkey
 to-continue = to continue to { $app }
+to-join = to join { $organization }
 new-here = New here?
 create-account = Create an account
 welcome-back = Welcome back, { $name }
@@ -70,11 +89,16 @@ upgraded-text = Use it the next time you sign in.
 given-name = First name
 family-name = Last name
 have-account = You have an account?
+join-title = Join { $organization }
+invited-as = You were invited as { $email }.
+another-address = Use another address
+sent-to-new = A message to { $email } is on its way.
 new-passkey-title = Make a passkey
 new-passkey-text = Sign in with your face, your finger or the lock of your device. There is nothing to remember.
 make-passkey = Make a passkey
 make-passkey-instead = Make a passkey instead
 passkey-needs-script = Passkeys need JavaScript, which is off in this browser. Choose another way.
+passkey-needs-browser = This browser has no passkeys. Choose another way.
 choose-password = Choose a password instead
 new-password-title = Choose a password
 new-password-text = A few words that you do not use anywhere else.
@@ -85,14 +109,26 @@ password-hint = { $number ->
 }
 save-continue = Save and continue
 not-now-button = Not now
+verify-text = A code of six digits is sent to { $email } when you ask for it.
+work-needs-script = Making an account needs JavaScript here: your browser solves a small task, which keeps programs away. Turn it on for this page and load it again.
 
 ## Recovery
 
 reset-title = Recover your account
 reset-text = Write your e-mail. If there is an account, a code is sent to it.
 recovery-ends-sessions = When you save it, you are signed out everywhere else.
+recovery-by-mail = Your password changes, and nothing else: passkeys and authenticator app stay. You are signed out everywhere.
+save-password = Save the password
 recovered-title = Your account is yours again
 recovered-text = You were signed out everywhere. Sign in with what you have just chosen.
+stop-title = Stop the recovery of your account?
+stop-text = A person is about to choose a new way into your account. If it is not you, stop it.
+stop-button = Stop it
+stop-own = If it is you, close this page: nothing happens.
+stop-late = This recovery is over: it was finished, stopped, or took too long. If it was not you, recover the account yourself.
+stop-busy = There were too many requests. Wait a minute, then try again.
+stopped-title = The recovery was stopped
+stopped-text = Nothing was changed. A person who reads your mail may try again: look after your mailbox too.
 
 ## Authenticator app and recovery codes
 
@@ -114,8 +150,13 @@ print = Print
 ## Organization and consent
 
 organization-title = Which organization is this for?
+organization-none = You belong to no organization that can be used now. Ask the administrators of yours.
+suspended = Suspended
 consent-short = Allow access
 consent-title = Let { $app } use your account?
+badge-verified = Verified
+badge-self-registered = Registered itself
+another-person = Sign in as another person
 self-registered = This application registered itself
 self-registered-text = Your administrators have not checked it. Allow it only if you started this yourself.
 leads-to = Leads to
@@ -124,7 +165,28 @@ speaks-for = Speaks for
 consent-actions = In { $api }, it could
 consent-actions-none = It could
 consent-personal = About you, it could
-consent-claim = Know your { $claim }
+consent-claim = Know your { $claim ->
+    [name] full name
+    [given_name] first name
+    [family_name] last name
+    [middle_name] middle name
+    [nickname] nickname
+    [preferred_username] username
+    [profile] profile page
+    [picture] picture
+    [website] website
+    [email] e-mail address
+    [email_verified] e-mail address, and whether it is confirmed
+    [gender] gender
+    [birthdate] date of birth
+    [zoneinfo] time zone
+    [locale] language
+    [phone_number] phone number
+    [phone_number_verified] phone number, and whether it is confirmed
+    [address] postal address
+    [updated_at] profile’s last change
+   *[other] { $claim }
+}
 consent-end = It never sees your password. You can end this at any time in your account.
 scope-profile = Know your name and profile
 scope-email = Know your e-mail address
@@ -144,9 +206,11 @@ its-terms = Its terms
 device-sign-in = to connect a device
 device-code-title = Connect a device
 device-code-text = Enter the code that the device shows.
+device-code-check = Is this the code that the device shows? Compare it before you go on.
 device-code-label = Code
 device-title = Connect this device?
 device-connect = Connect { $app }?
+device-compare = Your device must show this code
 device-warning = Say yes only if the device is in front of you
 device-warning-text = If a message or a call sent you here, it is not yours: say no.
 device-network = Asked from
@@ -157,6 +221,31 @@ device-done-title = Your device is connected
 device-done-text = Go back to it. You can close this page.
 device-denied-title = The device was not connected
 device-denied-text = Nothing was changed. You can close this page.
+
+## The account of a person
+
+account-title = Your account
+profile = Profile
+name = Name
+confirmed = Confirmed
+not-confirmed = Not confirmed
+confirm-now = Confirm now
+ways-in = Ways in
+add-passkey = Add a passkey
+add-totp = Add an authenticator app
+replace-totp = Replace the authenticator app
+totp-app = Authenticator app
+totp-app-text = Its code is asked for after the password.
+recovery-codes = Recovery codes
+codes-left = { $number ->
+    [one] One is left
+   *[other] { $number } are left
+}
+mailed-code = Code by e-mail
+mailed-code-text = Sent to your address when you sign in with it.
+added-on = Added on { $date }
+last-used-on = last used on { $date }
+back-to-account = Back to your account
 
 ## The end of a flow
 

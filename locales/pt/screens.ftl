@@ -4,6 +4,8 @@ next = A seguir
 next-client = Voltar a { $app }
 next-account = A sua conta
 next-code = Um código chega por e-mail
+next-way-in = A forma de entrar
+next-stop = Nada muda na conta
 next-device = O pedido do dispositivo aparece aqui
 next-device-back = Volte ao seu dispositivo
 language = Idioma
@@ -11,6 +13,22 @@ theme = Cores
 theme-device = Como o dispositivo
 theme-light = Claras
 theme-dark = Escuras
+date = { $day } de { $month ->
+    [1] janeiro
+    [2] fevereiro
+    [3] março
+    [4] abril
+    [5] maio
+    [6] junho
+    [7] julho
+    [8] agosto
+    [9] setembro
+    [10] outubro
+    [11] novembro
+   *[12] dezembro
+} de { $year }
+skip = Saltar para o conteúdo
+sections = Nesta página
 continue = Continuar
 or = ou
 start-again = Começar de novo
@@ -24,6 +42,7 @@ password = Senha
 sign-in = Entrar
 sign-in-passkey = Entrar com uma chave de acesso
 to-continue = para continuar em { $app }
+to-join = para aderir a { $organization }
 new-here = Primeira vez aqui?
 create-account = Criar uma conta
 welcome-back = Olá de novo, { $name }
@@ -70,11 +89,16 @@ upgraded-text = Use-a da próxima vez que entrar.
 given-name = Nome
 family-name = Apelido ou sobrenome
 have-account = Já tem uma conta?
+join-title = Aderir a { $organization }
+invited-as = O convite é para { $email }.
+another-address = Usar outro e-mail
+sent-to-new = Uma mensagem para { $email } vai a caminho.
 new-passkey-title = Crie uma chave de acesso
 new-passkey-text = Entre com o rosto, o dedo ou o bloqueio do dispositivo. Não há nada para decorar.
 make-passkey = Criar uma chave de acesso
 make-passkey-instead = Criar antes uma chave de acesso
 passkey-needs-script = As chaves de acesso precisam de JavaScript, que está desligado neste navegador. Escolha outra forma.
+passkey-needs-browser = Este navegador não tem chaves de acesso. Escolha outra forma.
 choose-password = Escolher antes uma senha
 new-password-title = Escolha uma senha
 new-password-text = Algumas palavras que não usa em mais lado nenhum.
@@ -85,14 +109,26 @@ password-hint = { $number ->
 }
 save-continue = Guardar e continuar
 not-now-button = Agora não
+verify-text = Um código de seis algarismos é enviado para { $email } quando o pedir.
+work-needs-script = Criar uma conta precisa de JavaScript: o navegador resolve uma pequena tarefa, que afasta os programas. Ligue-o para esta página e abra-a de novo.
 
 ## Recuperação
 
 reset-title = Recupere a sua conta
 reset-text = Escreva o seu e-mail. Se houver uma conta, enviamos um código.
 recovery-ends-sessions = Ao guardar, todas as outras sessões terminam.
+recovery-by-mail = Muda a senha e mais nada: as chaves de acesso e a aplicação de códigos ficam. Todas as sessões terminam.
+save-password = Guardar a senha
 recovered-title = A conta é sua outra vez
 recovered-text = Todas as sessões terminaram. Entre com o que acabou de escolher.
+stop-title = Parar a recuperação da sua conta?
+stop-text = Há um pedido para escolher uma nova forma de entrar na sua conta. Se o pedido não é seu, pare-o.
+stop-button = Parar
+stop-own = Se o pedido é seu, feche esta página: nada acontece.
+stop-late = Esta recuperação acabou: foi concluída, parada ou demorou demais. Se não foi iniciativa sua, recupere a conta.
+stop-busy = Houve demasiados pedidos. Espere um minuto e tente de novo.
+stopped-title = A recuperação foi parada
+stopped-text = Nada foi alterado. Quem lê o seu e-mail pode tentar de novo: proteja também a caixa de correio.
 
 ## Aplicação de códigos e códigos de recuperação
 
@@ -114,8 +150,13 @@ print = Imprimir
 ## Organização e autorização
 
 organization-title = Para qual organização?
+organization-none = Não pertence a nenhuma organização que se possa usar agora. Fale com a administração da sua.
+suspended = Suspensa
 consent-short = Autorizar o acesso
 consent-title = Autorizar { $app } a usar a sua conta?
+badge-verified = Verificada
+badge-self-registered = Inscreveu-se sozinha
+another-person = Entrar como outra pessoa
 self-registered = Esta aplicação inscreveu-se sozinha
 self-registered-text = A administração não a verificou. Autorize apenas se começou isto por iniciativa própria.
 leads-to = Leva a
@@ -124,7 +165,28 @@ speaks-for = Em nome de
 consent-actions = Em { $api }, poderia
 consent-actions-none = Poderia
 consent-personal = Sobre a sua pessoa, poderia
-consent-claim = Conhecer { $claim }
+consent-claim = Conhecer { $claim ->
+    [name] o seu nome completo
+    [given_name] o seu nome
+    [family_name] o seu apelido ou sobrenome
+    [middle_name] o seu nome do meio
+    [nickname] o nome que usa no dia a dia
+    [preferred_username] o nome que prefere usar
+    [profile] a sua página de perfil
+    [picture] a sua fotografia
+    [website] o seu site na Internet
+    [email] o seu e-mail
+    [email_verified] o seu e-mail e se foi confirmado
+    [gender] o seu género ou gênero
+    [birthdate] a sua data de nascimento
+    [zoneinfo] o seu fuso horário
+    [locale] o seu idioma
+    [phone_number] o seu telefone
+    [phone_number_verified] o seu telefone e se foi confirmado
+    [address] a sua morada ou endereço postal
+    [updated_at] a última alteração do seu perfil
+   *[other] { $claim }
+}
 consent-end = Nunca vê a sua senha. Pode terminar isto a qualquer momento na sua conta.
 scope-profile = Conhecer o seu nome e perfil
 scope-email = Conhecer o seu e-mail
@@ -144,9 +206,11 @@ its-terms = Termos
 device-sign-in = para ligar um dispositivo
 device-code-title = Ligar um dispositivo
 device-code-text = Escreva o código que o dispositivo mostra.
+device-code-check = É este o código que o dispositivo mostra? Compare antes de continuar.
 device-code-label = Código
 device-title = Ligar este dispositivo?
 device-connect = Ligar { $app }?
+device-compare = O seu dispositivo tem de mostrar este código
 device-warning = Diga que sim apenas se o dispositivo está à sua frente
 device-warning-text = Se uma mensagem ou chamada indicou esta página, o dispositivo é de outra pessoa: diga que não.
 device-network = Pedido de
@@ -157,6 +221,31 @@ device-done-title = O seu dispositivo está ligado
 device-done-text = Volte ao dispositivo. Pode fechar esta página.
 device-denied-title = O dispositivo não foi ligado
 device-denied-text = Nada foi alterado. Pode fechar esta página.
+
+## A conta de uma pessoa
+
+account-title = A sua conta
+profile = Perfil
+name = Nome
+confirmed = Confirmado
+not-confirmed = Por confirmar
+confirm-now = Confirmar agora
+ways-in = Formas de entrar
+add-passkey = Juntar uma chave de acesso
+add-totp = Juntar uma aplicação de códigos
+replace-totp = Trocar a aplicação de códigos
+totp-app = Aplicação de códigos
+totp-app-text = O código é pedido depois da senha.
+recovery-codes = Códigos de recuperação
+codes-left = { $number ->
+    [one] Resta um
+   *[other] Restam { $number }
+}
+mailed-code = Código por e-mail
+mailed-code-text = Enviado para o seu e-mail quando entra com ele.
+added-on = Desde { $date }
+last-used-on = última utilização em { $date }
+back-to-account = Voltar à sua conta
 
 ## O fim
 

@@ -115,7 +115,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 10] = {
+const PAGES: [Route; 11] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -126,6 +126,7 @@ const PAGES: [Route; 10] = {
         route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
+        route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
         route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
         route(routes::CLIENT_ASSETS, || get(screens::brand::get_of_client), NoPage, Problem),

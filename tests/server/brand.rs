@@ -51,7 +51,8 @@ fn named(page: &str, ending: &str) -> Option<String> {
 #[tokio::test]
 async fn the_pages_of_an_organizations_client_look_as_the_organization_does() {
     let server = scene().await;
-    let mut visitor = Visitor { languages: "pt", ..Visitor::at(&server) };
+    let mut visitor = Visitor::at(&server);
+    visitor.languages = "pt";
     let page = visitor.come_from("bakery", &[]).await.text();
     assert!(page.contains("<bdi>Acme Lda</bdi>") && page.contains("Faturas para padarias."));
     assert!(!page.contains("Porteiro</span>"), "{page}");
@@ -218,12 +219,13 @@ fn a_brand_that_cannot_be_shown_is_refused_with_its_line() {
     ] {
         let text = format!("[[organization]]\nslug = \"o\"\n[organization.brand]\n{line}\n");
         let said = File::parse_beside(&text, folder.path()).expect_err(line);
-        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        let said: Vec<String> =
+            said.iter().map(|one| format!("{}: {}", one.line, one.text)).collect();
         assert_eq!(said.len(), 1, "{line}: {said:?}");
         let at_line = ["4: ", "3: "].iter().any(|at| said[0].starts_with(at));
         assert!(at_line && said[0].contains(wrong), "{line}: {said:?}");
     }
     let text = "[[organization]]\nslug = \"o\"\n[organization.brand]\nlogo = \"large.png\"\n";
     let said = File::parse(text).expect_err("there is no folder");
-    assert!(said[0].to_string().contains("no folder"), "{said:?}");
+    assert!(said[0].text.contains("no folder"), "{said:?}");
 }

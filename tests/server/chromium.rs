@@ -157,13 +157,6 @@ impl Chromium {
         self.ask("execute/sync", &json!({ "script": script, "args": [] })).await
     }
 
-    /// Runs a script where the page may be about to go.
-    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
-        let path = format!("/session/{}/execute/sync", self.session);
-        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
-        (answer.status == 200).then(|| answer.json()["value"].take())
-    }
-
     /// Gives an order of Chromium's own protocol.
     pub async fn order(&self, command: &str, parameters: Value) -> Value {
         self.ask("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).await

@@ -51,7 +51,7 @@ async fn try_inviting(
     })
 }
 
-async fn invited(server: &TestServer, email: &str, roles: &[&str]) -> String {
+pub async fn invited(server: &TestServer, email: &str, roles: &[&str]) -> String {
     try_inviting(server, email, "acme", (roles, false)).await.unwrap()
 }
 

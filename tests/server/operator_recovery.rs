@@ -56,7 +56,7 @@ async fn try_issuing(server: &TestServer, email: &str) -> Result<String, Recover
     Ok(parameter(&Url::parse(&issued.link).unwrap(), "token").unwrap())
 }
 
-async fn issued(server: &TestServer, email: &str) -> String {
+pub async fn issued(server: &TestServer, email: &str) -> String {
     try_issuing(server, email).await.unwrap()
 }
 

@@ -121,7 +121,7 @@ impl ConsentRule {
 }
 
 impl MembershipChoice {
-    pub(super) fn choice(&self) -> Choice {
+    pub fn choice(&self) -> Choice {
         Choice { slug: self.organization.clone(), name: self.name.clone() }
     }
 

@@ -129,8 +129,8 @@ impl Flow {
 
 impl Machine for Flow {
     const KIND: &'static str = "flow";
-    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: recovery
-    /// codes that the person has not kept yet.
+    /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
+    /// the organization of an invitation, and recovery codes that the person has not kept yet.
     const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;

@@ -75,6 +75,9 @@ pub struct EnteredDevice {
     /// The id of its grant.
     pub grant: String,
     pub request: DeviceRequest,
+    /// The code itself, sealed: the person compares it with what the device shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 impl EnteredDevice {

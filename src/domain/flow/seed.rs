@@ -4,7 +4,7 @@ use super::{Open, Stage};
 use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Evidence, Worth},
-    authorization::{ConsentQuestion, Request},
+    authorization::{Choice, ConsentQuestion, Request},
     grant::Person,
 };
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub struct Seed {
     /// The invitation that the flow began with.
     #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
     pub invited: Option<Invited>,
-    /// A keyed hash of the code that a device shows; it is looked up only after sign-in.
+    /// The code that a device shows, sealed; it is looked up only after sign-in.
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
     pub user_code: Option<String>,
     /// The link of an operator that the flow began with.
@@ -80,6 +80,9 @@ pub struct Invited {
     /// The account that has the address; `None` where the person makes one.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// The organization, as the person is told of it.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<Choice>,
 }
 
 /// A person who signed in before the flow began, and what they are asked first.

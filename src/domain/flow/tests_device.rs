@@ -6,7 +6,7 @@ use crate::domain::device_grant::{self, DeviceRequest};
 fn asked(acr_values: Vec<Acr>) -> Box<EnteredDevice> {
     let wanted = RequestedGrant { acr_values, ..request().wanted };
     let request = DeviceRequest { wanted, from: Device::default(), expires_at: LATER };
-    Box::new(EnteredDevice { grant: "g".to_owned(), request })
+    Box::new(EnteredDevice { grant: "g".to_owned(), request, code: None })
 }
 
 fn enter(device: Option<Box<EnteredDevice>>, facts: AuthorizationFacts) -> Step {
@@ -14,7 +14,7 @@ fn enter(device: Option<Box<EnteredDevice>>, facts: AuthorizationFacts) -> Step 
 }
 
 fn begun() -> Seed {
-    Seed { kind: DEVICE.to_owned(), user_code: Some("hashed".to_owned()), ..seed(None) }
+    Seed { kind: DEVICE.to_owned(), user_code: Some("sealed".to_owned()), ..seed(None) }
 }
 
 fn confirm(allow: bool, facts: AuthorizationFacts) -> Step {

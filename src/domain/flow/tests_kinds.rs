@@ -226,6 +226,7 @@ fn an_invitation_is_accepted_by_the_account_that_was_invited() {
         invitation: "invitation".to_owned(),
         email: "eva@acme.test".to_owned(),
         account: account.map(str::to_owned),
+        organization: None,
     };
     let acceptance = |account: &str| Acceptance {
         invitation: "invitation".to_owned(),

@@ -78,9 +78,11 @@ impl FactsReader<'_> {
         Ok(facts)
     }
 
-    /// Lists the organizations that the person can choose from.
-    pub async fn choices(&self) -> Result<Vec<Choice>, HydrateError> {
-        Ok(choices(&self.memberships().await?))
+    /// Lists the organizations that the person can choose from, and those that are suspended.
+    pub async fn choices(&self) -> Result<(Vec<Choice>, Vec<Choice>), HydrateError> {
+        let memberships = self.memberships().await?;
+        let suspended = memberships.iter().filter(|one| !one.enabled).map(MembershipChoice::choice);
+        Ok((choices(&memberships), suspended.collect()))
     }
 
     /// The memberships that are enabled, with what they confer.

@@ -5,6 +5,7 @@ use crate::{
     domain::device_grant::{USER_CODE_LENGTH, USER_CODE_LETTERS, normalise_user_code},
     http::app::App,
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
 /// Draws a user code, each letter as likely as the others.
@@ -24,7 +25,7 @@ pub fn drawn(dice: &dyn Dice) -> Zeroizing<String> {
 
 /// Writes a user code as people are shown it.
 pub fn shown(code: &str) -> Zeroizing<String> {
-    let (first, second) = code.split_at(USER_CODE_LENGTH / 2);
+    let (first, second) = code.split_at_checked(USER_CODE_LENGTH / 2).unwrap_or((code, ""));
     Zeroizing::new(format!("{first}-{second}"))
 }
 
@@ -35,6 +36,24 @@ pub fn shown(code: &str) -> Zeroizing<String> {
 pub fn hashed(app: &App, entered: &str) -> String {
     let code = Zeroizing::new(normalise_user_code(entered).unwrap_or_default());
     Pseudonyms::new(app.vault.clone()).name("user code", &[&code])
+}
+
+/// What codes that wait in flows are sealed for.
+const WAITING: &str = "user code";
+
+/// Seals a code as a person may write it; what is no user code is sealed as an empty one.
+pub fn sealed(app: &App, entered: &str) -> String {
+    let code = Zeroizing::new(normalise_user_code(entered).unwrap_or_default());
+    let sealed = app.vault.now().seal(WAITING, &[], code.as_bytes(), &*app.dice);
+    URL_SAFE_NO_PAD.encode(sealed)
+}
+
+/// Opens what was sealed; an empty code, which no device shows, where it cannot be opened.
+pub fn opened(app: &App, sealed: &str) -> Zeroizing<String> {
+    let sealed = URL_SAFE_NO_PAD.decode(sealed).unwrap_or_default();
+    let opened = app.vault.now().open(WAITING, &[], &sealed).ok();
+    let code = opened.and_then(|code| String::from_utf8(code.expose().to_vec()).ok());
+    Zeroizing::new(code.unwrap_or_default())
 }
 
 #[cfg(test)]

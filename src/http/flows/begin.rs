@@ -5,14 +5,14 @@ use super::{
     invited,
     opened::{Opened, read},
     operator_link,
-    problems::{EXPIRED, NOT_FOUND, SIGN_IN_FIRST, SIGN_UP_CLOSED},
+    problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED},
     taken::FlowAnswer,
     ticket::Ticket,
     user_code,
 };
 use crate::{
     domain::{
-        Context,
+        Context, Timestamp,
         account::Known,
         assurance::Acr,
         authorization::Request,
@@ -62,7 +62,7 @@ pub struct Wish {
     #[serde(default)]
     pub user_code: Option<String>,
     /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
-    /// person who has no account makes one.
+    /// person who has no account makes one, and one who is signed in signs in as another.
     #[serde(default)]
     pub flow: Option<String>,
 }
@@ -97,8 +97,10 @@ pub async fn begin(
         return Err(SIGN_UP_CLOSED);
     }
     let presented = presented(app, &kind, token.as_deref()).await?;
+    let goes_on = [SIGN_IN, SIGN_UP].contains(&&*kind);
+    let former = flow.filter(|_| goes_on).map(|id| former(app, &id, &source)).transpose()?;
     let user_code = user_code.filter(|_| goal.takes_user_code());
-    let user_code = user_code.map(|code| user_codes::hashed(app, &code));
+    let user_code = user_code.map(|code| user_codes::sealed(app, &code));
     let signed_in = if goal.is_in_session() {
         let wanted = (kind == STEP_UP).then(|| Wanted {
             acr: acr.unwrap_or(Acr::Aal2),
@@ -110,11 +112,7 @@ pub async fn begin(
     } else {
         None
     };
-    let request = match flow.filter(|_| kind == SIGN_UP) {
-        Some(id) => request_of(app, &id, &source)?,
-        None => None,
-    };
-    let beginning = Beginning { signed_in, user_code, request, ..presented };
+    let beginning = Beginning { signed_in, user_code, former, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -136,19 +134,27 @@ struct Beginning {
     signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
-    /// Its keyed hash.
+    /// Sealed.
     user_code: Option<String>,
-    /// What a client waits for.
-    request: Option<Request>,
+    former: Option<Former>,
 }
 
-/// Finds what a client waits for in a sign-in of this caller.
-fn request_of(app: &App, id: &str, source: &RequestSource) -> Result<Option<Request>, Problem> {
-    match read(app, id, source)?.1 {
-        Ticket::Begun(seed) if app.clock.now() >= seed.expires_at => Err(EXPIRED),
-        Ticket::Begun(seed) if seed.kind == SIGN_IN && seed.signed_in.is_none() => Ok(seed.request),
-        _ => Err(NOT_FOUND),
+/// What goes on of another flow: what a client asks for, for as long as it would have waited there.
+struct Former {
+    request: Option<Request>,
+    expires_at: Timestamp,
+}
+
+/// Looks at another flow of this caller.
+fn former(app: &App, id: &str, source: &RequestSource) -> Result<Former, Problem> {
+    let seed = match read(app, id, source)?.1 {
+        Ticket::Begun(seed) => *seed,
+        Ticket::Leaving(..) | Ticket::Over(_) => return Err(OVER),
+    };
+    if app.clock.now() >= seed.expires_at {
+        return Err(EXPIRED);
     }
+    Ok(Former { request: seed.request, expires_at: seed.expires_at })
 }
 
 /// Finds what a token stands for that a flow begins with.
@@ -191,7 +197,7 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, request } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -200,7 +206,11 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         Some(Invited { account: None, .. }) => Stage::Profile,
         Some(_) => Stage::Credential,
     };
-    let (kind, expires_at) = (goal.kind().to_owned(), expiry(app));
+    let kind = goal.kind().to_owned();
+    let (request, expires_at) = match former {
+        Some(Former { request: Some(request), expires_at }) => (Some(request), expires_at),
+        _ => (None, expiry(app)),
+    };
     let seed = Seed {
         kind,
         channel,

@@ -3,6 +3,7 @@
 use super::{
     belonging::{decided, inviting, of_client},
     ticket::{OverAtOnce, Ticket},
+    told::{InvitationTold, RequestedFrom, organizations},
 };
 use crate::{
     actors::HydrateError,
@@ -12,7 +13,6 @@ use crate::{
         authorization::{Choice, ConsentQuestion, RequestedGrant, ShownDetail},
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
-        device_grant::DeviceRequest,
         flow::{Channel, Flow, Open, Seed, Stage},
         grant::Person,
     },
@@ -22,12 +22,12 @@ use crate::{
             private_json,
         },
         app::App,
-        facts::authorization::FactsReader,
         time::rfc3339,
     },
 };
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
 #[derive(Serialize)]
@@ -42,6 +42,12 @@ pub struct Document {
     pub client: Option<Client>,
     pub scopes: Vec<String>,
     pub organizations: Vec<Choice>,
+    /// Those that the person cannot choose now, where they choose one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspended_organizations: Vec<Choice>,
+    /// What the person is invited to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<InvitationTold>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
     /// Which device a person is asked about.
@@ -115,26 +121,6 @@ impl From<ConsentQuestion> for Consent {
     }
 }
 
-/// Where a device asked from (RFC 8628 §5.4): a person who did not start it there says no.
-#[derive(Serialize)]
-pub struct RequestedFrom {
-    /// Its network.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<String>,
-    /// When its code ends.
-    pub expires_at: String,
-}
-
-impl From<&DeviceRequest> for RequestedFrom {
-    fn from(request: &DeviceRequest) -> Self {
-        let device = request.from.clone();
-        let expires_at = rfc3339(request.expires_at);
-        Self { address: device.network, user_agent: device.user_agent, expires_at }
-    }
-}
-
 /// What a caller must solve before a profile is taken: an answer for which the SHA-256 of
 /// `challenge:email:answer` begins with so many zero bits.
 #[derive(Serialize)]
@@ -163,6 +149,9 @@ pub struct Client {
     pub policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tos_uri: Option<String>,
+    /// What it says of itself in other languages, for pages alone.
+    #[serde(skip)]
+    pub localized: BTreeMap<String, String>,
     /// It registered itself, and the operator does not vouch for what it says.
     pub self_registered: bool,
     /// The host that it leads to, or its private scheme.
@@ -204,16 +193,17 @@ impl Document {
         let Shown { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
         let device = match flow {
-            Flow::Open(open) => open.device.as_deref().map(|device| &device.request),
+            Flow::Open(open) => open.device.as_deref(),
             Flow::Over(_) | Flow::Unborn => None,
         };
-        let of_device = device.map(|device| &device.wanted);
+        let of_device = device.map(|device| &device.request.wanted);
         let wanted = request.map(|request| &request.wanted).or(of_device);
         let mut client = match wanted {
             None => None,
             Some(wanted) => Some(client(app, &wanted.client_id).await),
         };
         let (mut consent, mut acts_for) = (None, None);
+        let mut suspended = Vec::new();
         let rules = &app.flow_rules;
         let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
         let (state, steps, person, organizations) = match flow.or_begun(seed) {
@@ -223,7 +213,9 @@ impl Document {
                 acts_for = decided(&open);
                 let choices = match (open.stage, &open.person, wanted) {
                     (Stage::Organization, Some(person), Some(wanted)) => {
-                        Box::pin(choices(app, wanted, person)).await?
+                        let told = Box::pin(organizations(app, wanted, person)).await?;
+                        suspended = told.suspended;
+                        told.choices
                     }
                     _ => match asked(&open) {
                         Some(question) => {
@@ -262,6 +254,7 @@ impl Document {
             None => inviting(app, seed).await,
             found => found,
         };
+        let shows_codes = outcome.as_ref().is_some_and(|one| !one.recovery_codes.is_empty());
         Ok(Self {
             id: id.to_owned(),
             kind: seed.kind.clone(),
@@ -272,11 +265,13 @@ impl Document {
             client,
             scopes: wanted.map(scopes).unwrap_or_default(),
             organizations,
+            suspended_organizations: suspended,
+            invitation: seed.invited.as_ref().and_then(InvitationTold::of),
             consent,
-            requested_from: device.map(RequestedFrom::from),
+            requested_from: device.map(|device| RequestedFrom::of(app, device)),
             proof_of_work,
             belongs_to,
-            identifier: identifier(app, seed, flow).await,
+            identifier: identifier(app, seed, flow, shows_codes).await,
             login_hint: request.and_then(|request| request.login_hint.clone()),
             ui_locales: request.and_then(|request| request.ui_locales.clone()),
             result: outcome.or(failed),
@@ -312,6 +307,8 @@ impl Document {
                 .map(str::to_owned)
                 .collect(),
             organizations: Vec::new(),
+            suspended_organizations: Vec::new(),
+            invitation: None,
             consent: None,
             requested_from: None,
             proof_of_work: None,
@@ -361,7 +358,7 @@ impl Step {
 }
 
 /// Says who the person is, as far as the caller has said or shown it.
-async fn identifier(app: &App, seed: &Seed, flow: &Flow) -> Option<String> {
+async fn identifier(app: &App, seed: &Seed, flow: &Flow, shows_codes: bool) -> Option<String> {
     if let Flow::Open(open) = flow {
         let said = open.applicant.as_ref().map(|applicant| &applicant.email);
         if let Some(said) = said.or(open.identifier.as_ref()) {
@@ -381,8 +378,9 @@ async fn identifier(app: &App, seed: &Seed, flow: &Flow) -> Option<String> {
     };
     let signed_in = seed.signed_in.as_ref().map(|signed_in| &signed_in.person);
     let account = &proved.or(signed_in)?.account;
-    // It is shown and nothing more: without it the person goes on all the same.
-    let seen = app.accounts.look(account).await.ok()?;
+    // It is shown and nothing more: without it the person goes on all the same. An account may
+    // have been made with this very step.
+    let seen = app.accounts.look_if(shows_codes, account).await.ok()?;
     seen.machine.known().map(|known| known.email.clone())
 }
 
@@ -414,25 +412,11 @@ async fn client(app: &App, client_id: &str) -> Client {
         logo_uri: told(|metadata| &metadata.logo_uri),
         policy_uri: told(|metadata| &metadata.policy_uri),
         tos_uri: told(|metadata| &metadata.tos_uri),
+        localized: metadata.map(|metadata| metadata.localized.clone()).unwrap_or_default(),
         self_registered: known.is_none_or(KnownClient::is_self_registered),
         redirect_host: None,
         organization: known.and_then(|known| known.organization.clone()),
     }
-}
-
-/// The organizations that a person can choose from now.
-async fn choices(
-    app: &App,
-    wanted: &RequestedGrant,
-    person: &Person,
-) -> Result<Vec<Choice>, HydrateError> {
-    let seen = app.clients.look(&wanted.client_id).await?;
-    let Some(client) = seen.machine.known() else { return Ok(Vec::new()) };
-    let (client_version, account) = (seen.version, person.account.as_str());
-    let (redirect_uri, chosen, anew) = (None, None, false);
-    let reader =
-        FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
-    reader.choices().await
 }
 
 /// When a flow that begins now ends.

@@ -9,12 +9,14 @@ use crate::{
     crypto::{OpaqueKind, draw_uuid},
     domain::{
         account::{Account, EMAIL_ADDRESSES, normalise_email},
+        authorization::Choice,
         flow::{Acceptance, Invited},
         invitation::{self, Invitation},
         membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
     },
     http::{answer::error::Problem, app::App},
+    wording::quotable,
 };
 
 /// Finds the invitation of a token. Unknown, accepted, withdrawn and expired ones are answered alike.
@@ -27,12 +29,12 @@ pub async fn find(app: &App, token: &str) -> Result<Invited, Problem> {
     let pending = seen.machine.opened_by(genuine.fingerprint, app.clock.now());
     let pending = pending.ok_or(INVITATION_NOT_GOOD)?;
     let home = app.organizations.look_anew(&pending.organization).await?;
-    if home.machine.known().is_none_or(|home| !home.enabled) {
-        return Err(ORGANIZATION_SUSPENDED);
-    }
+    let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
+    let slug = pending.organization.clone();
+    let organization = Some(Choice { slug, name: quotable(&known.name) });
     let address = normalise_email(&pending.email).ok_or(INVITATION_NOT_GOOD)?;
     let account = app.store.find(EMAIL_ADDRESSES, &address).await?.map(|(_, id)| id);
-    Ok(Invited { invitation: genuine.id, email: pending.email.clone(), account })
+    Ok(Invited { invitation: genuine.id, email: pending.email.clone(), account, organization })
 }
 
 /// Accepts the invitation and makes the account a member, in the commit that ends the flow.

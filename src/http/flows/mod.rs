@@ -28,6 +28,7 @@ pub mod steps;
 mod stop;
 mod taken;
 pub mod ticket;
+mod told;
 mod user_code;
 
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
@@ -38,5 +39,5 @@ pub use known_browser::account as known_account;
 pub use opened::Opened;
 pub use show::{get as show, look};
 pub use steps::post as step;
-pub use stop::post as stop;
+pub use stop::{post as stop, take as stop_by};
 pub use taken::{FlowAnswer, Taken};

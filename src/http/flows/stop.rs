@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     domain::{
+        Context,
         account::Known,
         flow::{Command, Moment, Notice, Step},
         message::{Mail, MailContent, NOTICE_LIFETIME},
@@ -31,6 +32,7 @@ use crate::{
 use axum::{extract::State, http::StatusCode};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
+use std::net::IpAddr;
 
 /// What tokens are sealed for.
 const PURPOSE: &str = "stop recovery";
@@ -47,17 +49,26 @@ pub async fn post(
     Json { headers, body: Body { token }, .. }: Json<Body>,
 ) -> Result<StatusCode, Problem> {
     refuse_foreign_pages(&app, &headers)?;
+    take(&app, (context, address), &token).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Stops what a token was made for.
+pub async fn take(
+    app: &App,
+    (context, address): (Context, IpAddr),
+    token: &str,
+) -> Result<(), Problem> {
     app.pace.take(Purpose::Flow, address, app.clock.now())?;
-    if let Some(stopped) = operator_link::stop(&app, &context, &token).await {
-        return stopped.map(|()| StatusCode::NO_CONTENT);
+    if let Some(stopped) = operator_link::stop(app, &context, token).await {
+        return stopped;
     }
-    let id = open(&app, &token).ok_or(NOT_FOUND)?;
+    let id = open(app, token).ok_or(NOT_FOUND)?;
     let Some((name, Ticket::Begun(seed))) = Ticket::open(&id, &app.vault.now()) else {
         return Err(NOT_FOUND);
     };
     let (rules, step) = (app.flow_rules.clone(), Step::Stop);
     app.flows.ask(&context, name, Command { rules, seed: *seed, step }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
 fn seal(app: &App, flow: &str) -> String {

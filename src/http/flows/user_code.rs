@@ -14,7 +14,7 @@ use crate::{
         device_grant::{Command, DeviceGrant, Reply, USER_CODES},
         flow::{DEVICE, DeviceChange, EnteredDevice, Flow, Stage},
     },
-    http::{answer::error::Problem, app::App},
+    http::{answer::error::Problem, app::App, facts::user_codes},
 };
 
 /// Returns the device that the step is about, if the flow knows one.
@@ -62,7 +62,7 @@ pub(super) async fn enter_own(
     if waits { enter(app, opened, code).await } else { Ok(answered) }
 }
 
-/// Enters a code, by its keyed hash. Each wrong one counts against the person's account, and against
+/// Enters a code that was sealed. Each wrong one counts against the person's account, and against
 /// all accounts together. A right one clears nothing: an attacker has a device of their own.
 pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, Problem> {
     let person = opened.look(app).await?.person.ok_or(NOT_NOW)?;
@@ -85,12 +85,16 @@ pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, P
 async fn find(
     app: &App,
     context: &Context,
-    code: &str,
+    sealed: &str,
 ) -> Result<Option<Box<EnteredDevice>>, Problem> {
-    let Some((_, grant)) = app.store.find(USER_CODES, code).await? else { return Ok(None) };
+    let code = user_codes::hashed(app, &user_codes::opened(app, sealed));
+    let Some((_, grant)) = app.store.find(USER_CODES, &code).await? else { return Ok(None) };
     match app.device_grants.ask(context, &grant, Command::Show).await {
         Ok(replied) => match replied.reply {
-            Reply::Shown(request) => Ok(Some(Box::new(EnteredDevice { grant, request: *request }))),
+            Reply::Shown(request) => {
+                let (request, code) = (*request, Some(sealed.to_owned()));
+                Ok(Some(Box::new(EnteredDevice { grant, request, code })))
+            }
             _ => Ok(None),
         },
         Err(Failure::Refused(_)) => Ok(None),

@@ -17,8 +17,12 @@ mod second_factor;
 mod sessions;
 mod step_up;
 
-pub use overview::get as overview;
-pub use passkeys::{delete as remove_passkey, list as passkeys, patch as rename_passkey};
+pub use caller::Caller;
+pub use overview::{Overview, get as overview};
+pub use passkeys::{
+    Passkey, delete as remove_passkey, list as passkeys, of_account as passkeys_of,
+    patch as rename_passkey,
+};
 pub use second_factor::{make_recovery_codes, remove_totp};
 pub use sessions::{delete as end_session, list as sessions};
 

@@ -1,6 +1,6 @@
 //! `GET /me`: the account of the person who is signed in, and what their session is worth now.
 
-use super::caller::SignedIn;
+use super::caller::{Caller, SignedIn};
 use crate::{
     domain::{
         Timestamp,
@@ -23,14 +23,14 @@ use serde_json::{Map, Value};
 #[derive(Serialize)]
 pub struct Overview {
     sub: String,
-    email: String,
-    email_verified: bool,
+    pub email: String,
+    pub email_verified: bool,
     /// The standard claims that are held, by their names (OIDC Core §5.1).
     #[serde(flatten)]
-    claims: Map<String, Value>,
+    pub claims: Map<String, Value>,
     created_at: String,
     assurance: Assurance,
-    credentials: Credentials,
+    pub credentials: Credentials,
 }
 
 #[derive(Serialize)]
@@ -46,12 +46,12 @@ struct Assurance {
 
 /// Which credentials there are, and nothing of what they are.
 #[derive(Serialize)]
-struct Credentials {
-    password: bool,
-    totp: bool,
-    passkeys: usize,
+pub struct Credentials {
+    pub password: bool,
+    pub totp: bool,
+    pub passkeys: usize,
     /// How many are left.
-    recovery_codes: usize,
+    pub recovery_codes: usize,
 }
 
 impl IntoResponse for Overview {
@@ -65,23 +65,30 @@ pub async fn get(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Overview, Problem> {
     let known = caller.known(&app).await?;
-    let (evidence, now) = (&caller.present.person.evidence, app.clock.now());
-    let credentials = Credentials::of(&known);
-    let Known { id, email, email_verified, profile, created_at, .. } = known;
-    let claims = profile.claims().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-    Ok(Overview {
-        sub: id,
-        email,
-        email_verified,
-        claims,
-        created_at: rfc3339(created_at),
-        assurance: Assurance {
-            reached: evidence.level(now).map(Level::name),
-            methods: amr(&evidence.methods()),
-            auth_time: evidence.last().map(Timestamp::seconds),
-        },
-        credentials,
-    })
+    Ok(Overview::of(&app, &caller, known))
+}
+
+impl Overview {
+    /// Tells a person of their account.
+    pub fn of(app: &App, caller: &Caller, known: Known) -> Self {
+        let (evidence, now) = (&caller.present.person.evidence, app.clock.now());
+        let credentials = Credentials::of(&known);
+        let Known { id, email, email_verified, profile, created_at, .. } = known;
+        let claims = profile.claims().map(|(name, value)| (name.to_owned(), value.clone()));
+        Self {
+            sub: id,
+            email,
+            email_verified,
+            claims: claims.collect(),
+            created_at: rfc3339(created_at),
+            assurance: Assurance {
+                reached: evidence.level(now).map(Level::name),
+                methods: amr(&evidence.methods()),
+                auth_time: evidence.last().map(Timestamp::seconds),
+            },
+            credentials,
+        }
+    }
 }
 
 impl Credentials {

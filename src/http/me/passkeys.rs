@@ -33,15 +33,15 @@ const LONGEST_ID: usize = 1364;
 
 #[derive(Serialize)]
 pub struct Passkey {
-    id: String,
-    name: String,
-    created_at: String,
+    pub id: String,
+    pub name: String,
+    pub created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<String>,
+    pub last_used_at: Option<String>,
     /// It was copied to other devices, when it was last used.
-    backed_up: bool,
+    pub backed_up: bool,
     /// It cannot be copied: it is lost with its device.
-    device_bound: bool,
+    pub device_bound: bool,
 }
 
 impl Passkey {
@@ -62,8 +62,13 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Passkey>, Problem> {
     let known = caller.known(&app).await?;
-    let items = known.credentials.passkeys().map(|(held, added_at)| Passkey::of(held, added_at));
-    Ok(Items { items: items.collect() })
+    Ok(Items { items: of_account(&known) })
+}
+
+/// Lists the passkeys of an account.
+pub fn of_account(known: &Known) -> Vec<Passkey> {
+    let held = known.credentials.passkeys();
+    held.map(|(held, added_at)| Passkey::of(held, added_at)).collect()
 }
 
 #[derive(Deserialize)]

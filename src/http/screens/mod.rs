@@ -16,9 +16,12 @@
 //! | [`words`] | every sentence, from `locales/` |
 //! | [`brand`] | what is an organization's: colours, logo, name |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
+//! | [`account`] | `/account`: what a person sees of their own account |
+//! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
 //! | [`dress`] | answers of other endpoints to a browser, in the same look |
 
+mod account;
 pub mod assets;
 pub mod brand;
 mod dress;
@@ -28,6 +31,7 @@ mod pages;
 pub mod preferences;
 pub mod shell;
 mod show;
+mod stopping;
 mod submit;
 mod trouble;
 mod words;
@@ -56,6 +60,9 @@ pub const SCREENS: [Screen; 7] = [
     screen(routes::SIGN_OUT, "sign_out"),
 ];
 
+/// The screen of a person's own account, on which credentials are added as well.
+pub const ACCOUNT: Screen = screen(routes::ACCOUNT, "sign_in");
+
 const fn screen(path: &'static str, begins: &'static str) -> Screen {
     Screen { path, begins }
 }
@@ -69,6 +76,7 @@ pub fn path_of(kind: &str, state: &str) -> &'static str {
         ("recovery", _) => routes::RESET_PASSWORD,
         ("device", _) => routes::DEVICE_SCREEN,
         ("sign_out", _) => routes::SIGN_OUT,
+        ("enroll_passkey" | "enroll_totp", _) => routes::ACCOUNT,
         _ => routes::SIGN_IN,
     }
 }

@@ -14,6 +14,7 @@ use crate::{
         answer::{error::Problem, never_stored},
         app::App,
         extract::cookies::with_cookie,
+        time::rfc3339,
     },
 };
 use askama::Template;
@@ -122,6 +123,21 @@ impl<'a> Shell<'a> {
     /// Returns a sentence that depends on a number.
     pub fn count(&self, name: &str, number: u32) -> String {
         words::count(self.locale, name, number)
+    }
+
+    /// Writes the day of a time in RFC 3339.
+    pub fn date(&self, at: &str) -> String {
+        words::date(self.locale, at)
+    }
+
+    /// Returns a sentence with the day of a time in it.
+    pub fn dated(&self, name: &str, at: &str) -> String {
+        self.with(name, "date", &self.date(at))
+    }
+
+    /// Writes the day that it is now.
+    pub fn today(&self) -> String {
+        self.date(&rfc3339(self.app.clock.now()))
     }
 
     pub fn assets(&self) -> &'static Assets {

@@ -1,10 +1,11 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    Screen, brand,
+    ACCOUNT, Screen, account, brand,
     pages::{self, Returning},
     preferences::Preferences,
     shell::Shell,
+    stopping,
     trouble::{self, Caller},
 };
 use crate::domain::Context;
@@ -15,6 +16,7 @@ use crate::http::{
         context::RequestContext, cookies::with_cookie, form::Form, origin::Origin,
         request_source::RequestSource,
     },
+    facts::session,
     flows::{Document, FlowAnswer, Wish, begin_one, look},
 };
 use axum::{
@@ -38,16 +40,39 @@ pub async fn get(
     let query = Form::parse_noting(query.unwrap_or_default().as_bytes());
     let query = query.unwrap_or_default();
     let preferences = Preferences::of(&app, &headers, &query, source.locale);
+    if let Some(token) = stopping::token(screen, &query) {
+        let shell = Shell::new(&app, &preferences, None).at(vec![("stop", token.to_owned())]);
+        return stopping::ask(&shell, token, &query);
+    }
+    let request_id = context.request_id();
+    let in_trouble = |shell: &Shell<'_>, problem: &Problem| {
+        let follows_mail = query.get("token").is_some();
+        let caller = Caller { screen, headers: &headers, follows_mail, request_id };
+        trouble::page(shell, problem, &caller)
+    };
     let permit = app.request_permits.work().map_err(Problem::from);
     let opened = match permit {
         Err(full) => Err(full),
         Ok(_permit) => {
+            if screen == ACCOUNT && query.get("flow").is_none() {
+                let shell = Shell::new(&app, &preferences, None).at(Vec::new());
+                match account::draw(&shell, (context.clone(), address), &headers).await {
+                    Ok(page) => return page,
+                    // The page is a sign-in then, which ends here.
+                    Err(problem) if problem.code == "session_required" => {}
+                    Err(problem) => return in_trouble(&shell, &problem),
+                }
+            }
             let asked = Asked { screen, query: &query };
             asked.open(&app, (context.clone(), address), source).await
         }
     };
     match opened {
-        Ok(Opened { document, cookies, returning }) => {
+        Ok(Opened::SignedOut) => {
+            let shell = Shell::new(&app, &preferences, None).at(Vec::new());
+            pages::signed_out(&shell)
+        }
+        Ok(Opened::Flow { document, cookies, returning }) => {
             let shell = Shell::new(&app, &preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
@@ -56,13 +81,7 @@ pub async fn get(
         }
         Err(problem) => {
             let shell = Shell::new(&app, &preferences, None).at(Vec::new());
-            let caller = Caller {
-                screen,
-                headers: &headers,
-                follows_mail: query.get("token").is_some(),
-                request_id: context.request_id(),
-            };
-            trouble::page(&shell, &problem, &caller)
+            in_trouble(&shell, &problem)
         }
     }
 }
@@ -73,11 +92,15 @@ struct Asked<'a> {
     query: &'a Form,
 }
 
-/// A flow that is drawn.
-struct Opened {
-    document: Document,
-    cookies: Vec<HeaderValue>,
-    returning: Option<Returning>,
+/// What is drawn.
+enum Opened {
+    Flow {
+        document: Box<Document>,
+        cookies: Vec<HeaderValue>,
+        returning: Option<Returning>,
+    },
+    /// There is nothing to sign out of.
+    SignedOut,
 }
 
 impl Asked<'_> {
@@ -87,9 +110,15 @@ impl Asked<'_> {
         caller: (Context, IpAddr),
         source: RequestSource,
     ) -> Result<Opened, Problem> {
-        let FlowAnswer { document, cookies } = self.flow(app, caller, source.clone()).await?;
+        let nothing_to_end = self.screen.begins == "sign_out" && self.query.get("flow").is_none();
+        let FlowAnswer { document, cookies } = match self.flow(app, caller, source.clone()).await {
+            Err(problem) if nothing_to_end && problem.code == "session_required" => {
+                return Ok(Opened::SignedOut);
+            }
+            opened => opened?,
+        };
         let returning = Returning::of(app, &source, &document).await;
-        Ok(Opened { document, cookies, returning })
+        Ok(Opened::Flow { document: Box::new(document), cookies, returning })
     }
 
     async fn flow(
@@ -105,10 +134,21 @@ impl Asked<'_> {
         let token = given("token");
         // The mail of an invitation leads to the screen on which accounts are made.
         let invited = self.screen.begins == "sign_up" && token.is_some();
-        let kind = if invited { "invitation" } else { self.screen.begins }.to_owned();
-        let (user_code, flow) = (given("user_code"), given("from"));
-        let wish = Wish { kind, token, user_code, flow, ..Wish::default() };
+        let kind = if invited { "invitation" } else { self.screen.begins };
+        // In a session a code would be entered at once, and a wrong one counted: the page that asks for
+        // it has it filled in instead. No link enters anything.
+        let code = self.query.get("user_code");
+        let user_code = match code {
+            Some(code) if !session::is_open(app, &source).await => Some(code.to_owned()),
+            _ => None,
+        };
+        let flow = given("from");
+        let wish = Wish { kind: kind.to_owned(), token, user_code, flow, ..Wish::default() };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
+            // There is nothing to sign out of.
+            Err(problem) if problem.code == "session_required" && kind == "sign_out" => {
+                Err(problem)
+            }
             // What a person does in a session begins with a sign-in.
             Err(problem) if problem.code == "session_required" => {
                 let wish = Wish { kind: "sign_in".to_owned(), ..Wish::default() };

@@ -7,9 +7,10 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    Screen, brand, fields, offer, pages, path_of,
+    ACCOUNT, Screen, account, brand, fields, offer, pages, path_of,
     preferences::Preferences,
     shell::Shell,
+    stopping,
     trouble::{self, Caller},
 };
 use crate::{
@@ -60,15 +61,27 @@ pub async fn post(
     let headers = &head.headers;
     let source = RequestSource::of(headers, app.cookies);
     let preferences = Preferences::of(&app, headers, &Form::default(), source.locale);
+    let of_request = context.clone();
+    let in_trouble = |problem: &Problem| {
+        let (follows_mail, request_id) = (false, of_request.request_id());
+        let caller = Caller { screen, headers, follows_mail, request_id };
+        trouble::page(&Shell::new(&app, &preferences, None), problem, &caller)
+    };
     let (form, _permit) = match read(&app, &head, body).await {
         Ok(read) => read,
-        Err(problem) => {
-            let shell = Shell::new(&app, &preferences, None);
-            let request_id = context.request_id();
-            let caller = Caller { screen, headers, follows_mail: false, request_id };
-            return trouble::page(&shell, &problem, &caller);
-        }
+        Err(problem) => return in_trouble(&problem),
     };
+    if let Some(token) = stopping::token(screen, &form) {
+        let shell = Shell::new(&app, &preferences, None);
+        return stopping::stop(&shell, (context, address), token).await;
+    }
+    if screen == ACCOUNT && form.get("begin").is_some() {
+        let beginning = account::Beginning { app: &app, steps: &steps, context, address };
+        return beginning
+            .begin(&form, headers)
+            .await
+            .unwrap_or_else(|problem| in_trouble(&problem));
+    }
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, &preferences, taken, &form).await,
@@ -176,6 +189,11 @@ async fn follow(app: &App, preferences: &Preferences, taken: Followed, form: &Fo
 /// Leads back to the page of the form, which says what was wrong.
 fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
     let Refused { step, problem } = refused;
+    // The button of a page that was open for long: the person is asked anew.
+    let late = ["flow_expired", "session_over"].contains(&problem.code);
+    if late && screen.path == routes::SIGN_OUT {
+        return to(routes::SIGN_OUT, &[]);
+    }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
     let given = [
         // What is no id of ours leads to a new flow.
@@ -189,7 +207,7 @@ fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
     to(screen.path, &given)
 }
 
-fn to(path: &str, query: &[(&str, &str)]) -> Response {
+pub fn to(path: &str, query: &[(&str, &str)]) -> Response {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     let query = pairs.extend_pairs(query).finish();
     let address = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };

@@ -29,6 +29,18 @@ pub fn count(locale: Locale, name: &str, number: u32) -> String {
     say_with(locale, name, &arguments)
 }
 
+/// Writes the day of a time in RFC 3339, which is in UTC; the text itself where it is no such time.
+pub fn date(locale: Locale, at: &str) -> String {
+    let day = at.split('T').next().unwrap_or_default();
+    let numbers: Vec<u32> = day.split('-').map_while(|part| part.parse().ok()).collect();
+    let [year, month, day] = numbers[..] else { return at.to_owned() };
+    let mut arguments = FluentArgs::new();
+    arguments.set("year", year.to_string());
+    arguments.set("month", month);
+    arguments.set("day", day.to_string());
+    say_with(locale, "date", &arguments)
+}
+
 /// Finds a sentence in which the values stand out, as HTML. What people and clients have chosen is
 /// escaped, and cannot change the direction of what stands around it.
 pub fn say_in_html(locale: Locale, name: &str, values: &Values<'_>) -> String {

@@ -21,7 +21,7 @@ impl Step for UserCode {
             let Body { user_code } = request.body()?;
             request.charge(Purpose::Credential)?;
             request.offered(self).await?;
-            let code = user_codes::hashed(request.app, &user_code);
+            let code = user_codes::sealed(request.app, &user_code);
             Ok(user_code::enter(request.app, request.opened, &code).await?.answer.into())
         })
     }

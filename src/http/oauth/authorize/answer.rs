@@ -6,7 +6,7 @@ use crate::{
     domain::{
         authorization::{Request, ResponseMode},
         client::redirect_uri,
-        flow::{Flow, STEP_UP, Seed, SignedIn, Stage},
+        flow::{Flow, SIGN_IN, STEP_UP, Seed, SignedIn, Stage},
     },
     http::{
         answer::{
@@ -33,9 +33,6 @@ use axum::{
 };
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
-
-/// The kind of flow that a client's request begins.
-const SIGN_IN: &str = "sign_in";
 
 /// What becomes of a request at the endpoint itself.
 pub enum Answered {

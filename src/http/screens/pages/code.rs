@@ -30,8 +30,11 @@ struct LinkSentPage<'a> {
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>, step: &str, ways: Vec<OtherWay>) -> Response {
     let to = flow.identifier();
+    // Of an account that is being made nothing can be learnt.
+    let is_new = flow.document.kind == "sign_up";
     let sent = |name: &str, anonymous: &str| match to {
         "" => page.t(anonymous),
+        to if is_new => page.html("sent-to-new", "email", to),
         to => page.html(name, "email", to),
     };
     if step == "magic_link" {

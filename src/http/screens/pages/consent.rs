@@ -4,6 +4,7 @@ use super::FlowPage;
 use crate::{
     domain::Locale,
     http::{flows::Document, screens::shell::Shell},
+    wording::quotable,
 };
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -38,7 +39,7 @@ pub struct Row {
 impl Asked {
     pub fn of(page: &Shell<'_>, document: &Document) -> Self {
         let consent = document.consent.as_ref();
-        let organization = document.organizations.first().map(|choice| choice.name.clone());
+        let organization = document.organizations.first().map(|choice| quotable(&choice.name));
         let mut actions = Vec::new();
         let mut personal = Vec::new();
         for scope in &document.scopes {
@@ -51,8 +52,9 @@ impl Asked {
             }
         }
         for claim in consent.iter().flat_map(|consent| &consent.claims) {
-            let text = page.with("consent-claim", "claim", claim);
-            personal.push(Row { icon: "user", text, name: claim.clone() });
+            let claim = quotable(claim);
+            let text = page.with("consent-claim", "claim", &claim);
+            personal.push(Row { icon: "user", text, name: claim });
         }
         for detail in consent.iter().flat_map(|consent| &consent.authorization_details) {
             let text = match page.locale {
@@ -62,7 +64,8 @@ impl Asked {
             actions.push(Row { icon: "file", text, name: detail.detail.kind().to_owned() });
         }
         let named = |consent: &crate::http::flows::ConsentTold| {
-            consent.resource_name.clone().or_else(|| consent.resource.clone())
+            let name = consent.resource_name.as_deref().map(quotable);
+            name.filter(|name| !name.is_empty()).or_else(|| consent.resource.clone())
         };
         Self {
             resource: consent.and_then(named),

@@ -16,12 +16,14 @@ mod sign_in;
 mod sign_out;
 mod totp_enrolment;
 mod upgrade;
+mod verify_email;
 
 use super::{path_of, shell::Shell};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
 pub use returning::Returning;
+pub use sign_out::signed_out;
 
 use client::ClientShown;
 use refused::Refused;
@@ -37,6 +39,8 @@ pub struct FlowPage<'a> {
     /// By which of several ways the person wants to go on.
     way: Option<String>,
     token: Option<String>,
+    /// The code of a device that a link brought, as it came.
+    user_code: Option<String>,
 }
 
 impl<'a> FlowPage<'a> {
@@ -50,11 +54,16 @@ impl<'a> FlowPage<'a> {
         let way = query.get("way").map(str::to_owned);
         Self {
             document,
-            client: document.client.as_ref().map(|client| ClientShown::of(page.app, client)),
+            client: document
+                .client
+                .as_ref()
+                .map(|client| ClientShown::of(client, page.locale).with_logo(page.app, client)),
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
             returning,
-            token: query.get("token").map(str::to_owned),
+            // Without a flow it is what the flow has begun with.
+            token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
+            user_code: query.get("user_code").map(str::to_owned),
         }
     }
 
@@ -83,6 +92,26 @@ impl<'a> FlowPage<'a> {
         format!("{}?flow={}&way={way}", self.action(), self.document.id)
     }
 
+    /// Tells whether nothing was sent that could be asked for.
+    fn is_unsent(&self) -> bool {
+        let failed = |refused: &Refused| refused.step.ends_with("/send");
+        self.way.is_none() || self.refused.as_ref().is_some_and(failed)
+    }
+
+    /// What the person is invited to join.
+    pub fn joins(&self) -> Option<&str> {
+        self.document.invitation.as_ref().map(|invitation| &*invitation.organization.name)
+    }
+
+    /// The address at which what a client asks for goes on in a new flow: as another person, or one who
+    /// makes an account first.
+    pub fn anew(&self, path: &str) -> String {
+        match self.document.client {
+            Some(_) => format!("{path}?from={}", self.document.id),
+            None => path.to_owned(),
+        }
+    }
+
     /// Who the person says they are.
     pub fn identifier(&self) -> &str {
         let hint = self.document.login_hint.as_deref();
@@ -95,7 +124,9 @@ pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, Strin
     let flow = [("flow", document.id.clone())];
     let way = query.get("way").map(|way| ("way", way.to_owned()));
     let token = query.get("token").filter(|_| query.get("flow").is_some());
-    flow.into_iter().chain(way).chain(token.map(|token| ("token", token.to_owned()))).collect()
+    let code = query.get("user_code").map(|code| ("user_code", code.to_owned()));
+    let token = token.map(|token| ("token", token.to_owned()));
+    flow.into_iter().chain(way).chain(token).chain(code).collect()
 }
 
 /// Draws the page that a flow has come to.
@@ -119,6 +150,13 @@ pub async fn draw(
         "credential" if upgrade::is_offer(&flow) => upgrade::draw(page, &flow),
         "credential" if enrols.into_iter().any(|step| flow.offers(step)) => {
             enrol::draw(page, &flow).await
+        }
+        // Until it is proved, another address can be said.
+        "proof" if flow.way.as_deref() == Some("profile") && flow.offers("profile") => {
+            profile::draw(page, &flow)
+        }
+        "proof" if document.kind == "verify_email" && flow.is_unsent() => {
+            verify_email::draw(page, &flow)
         }
         "credential" | "second_factor" | "proof" => credential::draw(page, &flow),
         "profile" => profile::draw(page, &flow),

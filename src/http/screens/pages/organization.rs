@@ -1,7 +1,7 @@
 //! For which organization a person acts.
 
 use super::FlowPage;
-use crate::http::screens::shell::Shell;
+use crate::{domain::authorization::Choice, http::screens::shell::Shell, wording::quotable};
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
@@ -10,8 +10,27 @@ use axum::{http::StatusCode, response::Response};
 struct OrganizationPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
+    choices: Vec<Shown<'a>>,
+    /// Shown, and not to be chosen.
+    suspended: Vec<Shown<'a>>,
+}
+
+/// An organization as a person is told of it.
+struct Shown<'a> {
+    slug: &'a str,
+    name: String,
+}
+
+impl<'a> Shown<'a> {
+    fn of(choice: &'a Choice) -> Self {
+        let name = quotable(&choice.name);
+        let name = if name.is_empty() { choice.slug.clone() } else { name };
+        Self { slug: &choice.slug, name }
+    }
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
-    page.respond(StatusCode::OK, &OrganizationPage { page, flow })
+    let choices = flow.document.organizations.iter().map(Shown::of).collect();
+    let suspended = flow.document.suspended_organizations.iter().map(Shown::of).collect();
+    page.respond(StatusCode::OK, &OrganizationPage { page, flow, choices, suspended })
 }

@@ -1,4 +1,4 @@
-//! What a person says of themselves who makes an account.
+//! What a person says of themselves who makes an account, or accepts an invitation with a new one.
 
 use super::FlowPage;
 use crate::http::screens::shell::Shell;
@@ -10,8 +10,18 @@ use axum::{http::StatusCode, response::Response};
 struct ProfilePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
+    title: String,
+    /// The title, as HTML.
+    heading: String,
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
-    page.respond(StatusCode::OK, &ProfilePage { page, flow })
+    let (title, heading) = match flow.joins() {
+        None => (page.t("create-account"), page.t("create-account")),
+        Some(organization) => (
+            page.with("join-title", "organization", organization),
+            page.html("join-title", "organization", organization),
+        ),
+    };
+    page.respond(StatusCode::OK, &ProfilePage { page, flow, title, heading })
 }

@@ -44,6 +44,7 @@ fn name(code: &str, step: &str) -> &'static str {
         ("password_refused", _) => "password-refused",
         ("passkey_refused", _) => "passkey-refused",
         ("email_taken", _) => "email-taken",
+        ("proof_of_work_required", _) => "work-needs-script",
         ("account_changed" | "temporarily_unavailable", _) => "try-again",
         ("step_not_available", _) => "not-now",
         _ => "not-taken",

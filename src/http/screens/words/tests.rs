@@ -34,9 +34,10 @@ fn every_sentence_that_a_page_asks_for_is_there() {
     for (path, text) in texts("templates") {
         for (at, _) in text.match_indices("page.") {
             let call = &text[at..];
-            let Some(rest) = ["page.t(\"", "page.with(\"", "page.html(\"", "page.count(\""]
-                .iter()
-                .find_map(|call_of| call.strip_prefix(call_of))
+            let Some(rest) =
+                ["page.t(\"", "page.with(\"", "page.html(\"", "page.count(\"", "page.dated(\""]
+                    .iter()
+                    .find_map(|call_of| call.strip_prefix(call_of))
             else {
                 continue;
             };
@@ -99,4 +100,28 @@ fn a_value_is_escaped_and_stands_out() {
     assert!(html.contains("<b><bdi>&lt;script&gt;"), "{html}");
     assert!(!html.contains("<script>"), "{html}");
     assert!(say(Locale::Portuguese, "to-continue", &[("app", "X")]).contains('X'));
+}
+
+#[test]
+fn a_day_is_written_as_people_write_it() {
+    for (at, english, portuguese) in [
+        ("2026-03-03T09:12:00Z", "3 March 2026", "3 de março de 2026"),
+        ("1999-12-31T23:59:59Z", "31 December 1999", "31 de dezembro de 1999"),
+        ("2027-01-15T08:00:00Z", "15 January 2027", "15 de janeiro de 2027"),
+    ] {
+        assert_eq!(date(Locale::English, at), english);
+        assert_eq!(date(Locale::Portuguese, at), portuguese);
+    }
+    for none in ["", "yesterday", "2026-03", "2026-03-03-04"] {
+        assert_eq!(date(Locale::English, none), none);
+    }
+}
+
+#[test]
+fn a_claim_is_named_in_words_where_it_has_some() {
+    let of = |locale, claim| say(locale, "consent-claim", &[("claim", claim)]);
+    assert_eq!(of(Locale::English, "birthdate"), "Know your date of birth");
+    assert_eq!(of(Locale::Portuguese, "birthdate"), "Conhecer a sua data de nascimento");
+    assert!(of(Locale::English, "shoe_size").contains("shoe_size"));
+    assert!(of(Locale::Portuguese, "shoe_size").contains("shoe_size"));
 }

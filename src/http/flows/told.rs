@@ -1,0 +1,83 @@
+//! What people are told in a flow beside its steps: of a device, of an invitation, of organizations.
+
+use crate::{
+    actors::HydrateError,
+    domain::{
+        authorization::{Choice, RequestedGrant},
+        flow::{EnteredDevice, Invited},
+        grant::Person,
+    },
+    http::{
+        app::App,
+        facts::{authorization::FactsReader, user_codes},
+        time::rfc3339,
+    },
+};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+/// Where a device asked from (RFC 8628 §5.4): a person who did not start it there says no.
+#[derive(Serialize)]
+pub struct RequestedFrom {
+    /// What the device shows, to be compared (RFC 8628 §3.3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_code: Option<Zeroizing<String>>,
+    /// Its network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+    /// When its code ends.
+    pub expires_at: String,
+}
+
+impl RequestedFrom {
+    pub fn of(app: &App, device: &EnteredDevice) -> Self {
+        let from = device.request.from.clone();
+        let code = device.code.as_deref().map(|sealed| user_codes::opened(app, sealed));
+        Self {
+            user_code: code.filter(|code| !code.is_empty()).map(|code| user_codes::shown(&code)),
+            address: from.network,
+            user_agent: from.user_agent,
+            expires_at: rfc3339(device.request.expires_at),
+        }
+    }
+}
+
+/// What a person is invited to.
+#[derive(Serialize)]
+pub struct InvitationTold {
+    pub organization: Choice,
+    /// The address that was invited.
+    pub email: String,
+}
+
+impl InvitationTold {
+    pub fn of(invited: &Invited) -> Option<Self> {
+        let organization = invited.organization.clone()?;
+        Some(Self { organization, email: invited.email.clone() })
+    }
+}
+
+/// The organizations of a person who chooses one.
+#[derive(Default)]
+pub struct Organizations {
+    pub choices: Vec<Choice>,
+    pub suspended: Vec<Choice>,
+}
+
+/// Lists the organizations of a person who chooses one now.
+pub async fn organizations(
+    app: &App,
+    wanted: &RequestedGrant,
+    person: &Person,
+) -> Result<Organizations, HydrateError> {
+    let seen = app.clients.look(&wanted.client_id).await?;
+    let Some(client) = seen.machine.known() else { return Ok(Organizations::default()) };
+    let (client_version, account) = (seen.version, person.account.as_str());
+    let (redirect_uri, chosen, anew) = (None, None, false);
+    let reader =
+        FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
+    let (choices, suspended) = reader.choices().await?;
+    Ok(Organizations { choices, suspended })
+}
