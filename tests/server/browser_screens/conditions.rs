@@ -63,6 +63,22 @@ async fn what_cannot_go_on_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn pages_of_a_development_server_are_judged_as_the_others() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    visitor.server.sign_in(ANA).await;
+    visitor.open("/mailbox").await;
+    visitor.sees("Mailbox").await;
+    visitor.look("mailbox", &[]).await;
+    visitor.open("/playground").await;
+    visitor.sees("Playground").await;
+    visitor.look("playground", &[]).await;
+    visitor.open("/there-is-no-such-page").await;
+    visitor.sees("There is no such page").await;
+    visitor.look("missing", &[Light]).await;
+    visitor.leave().await;
+}
+
+#[tokio::test]
 async fn wishes_of_the_device_are_followed() {
     let Some(visitor) = Visitor::arrive().await else { return };
     let Visitor { browser, .. } = &visitor;
