@@ -138,7 +138,6 @@ pub struct Step {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "they are the names of the standards")]
 pub struct Client {
     pub client_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
