@@ -463,5 +463,8 @@ mod held;
 #[path = "tests_kinds.rs"]
 mod kinds;
 
+#[path = "tests_offer.rs"]
+mod offer;
+
 #[path = "tests_required.rs"]
 mod required;

@@ -93,7 +93,13 @@ impl<'a> Shell<'a> {
         );
         let policy = HeaderValue::try_from(policy).expect("base64url is a header's value");
         let html = HeaderValue::from_static("text/html; charset=utf-8");
-        let headers = [(header::CONTENT_TYPE, html), (header::CONTENT_SECURITY_POLICY, policy)];
+        // With none at all a browser says of our own forms that they come from nowhere.
+        let referrer = HeaderValue::from_static("same-origin");
+        let headers = [
+            (header::CONTENT_TYPE, html),
+            (header::CONTENT_SECURITY_POLICY, policy),
+            (header::REFERRER_POLICY, referrer),
+        ];
         let mut response = (status, headers, page).into_response();
         never_stored(&mut response);
         with_cookie(response, self.cookie.clone())

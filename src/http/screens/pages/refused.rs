@@ -31,9 +31,9 @@ fn name(code: &str, step: &str) -> &'static str {
         ("invalid_credentials", "totp") => "wrong-totp",
         ("invalid_credentials", "recovery_code") => "wrong-recovery-code",
         ("invalid_credentials", "magic_link") => "wrong-link",
-        ("invalid_credentials" | "invalid_request", "passkey" | "passkey/create") => {
-            "wrong-passkey"
-        }
+        ("invalid_credentials", "passkey" | "passkey/create") => "wrong-passkey",
+        // The script fills it in.
+        ("invalid_request", "passkey" | "passkey/create") => "passkey-needs-script",
         ("invalid_credentials", _) => "wrong-password",
         ("invalid_request", "identifier") => "wrong-identifier",
         ("invalid_request", "profile") => "wrong-profile",
