@@ -294,6 +294,8 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     let link = person.reads("document.querySelector('[data-device-link]').href").await;
     let (playground, tab) = person.0.new_tab().await;
     person.0.open(link.as_str().unwrap()).await;
+    // The code is in the link, and compared with the one that the device shows.
+    person.presses("form button.primary").await;
     person.presses("button[name=decision][value=allow]").await;
     person.sees("the end", "!document.querySelector('[name=decision]')").await;
     person.0.switch_to(&playground).await;
