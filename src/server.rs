@@ -258,8 +258,7 @@ impl Running {
             mailbox: messages.mailbox(),
         };
         let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
-        let vitals = Arc::new(router::vitals(extras));
-        let app = App::new(&system, options, vitals).await?;
+        let app = App::new(&system, options, Arc::new(router::vitals(extras))).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());

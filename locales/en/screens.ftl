@@ -330,9 +330,7 @@ not-taken = That could not be done. Please try again.
 ## Pages of a development server
 
 dev-badge = porteiro dev
-dev-skip = Skip to content
 dev-sections = Development
-dev-account = Your account
 playground = Playground
 playground-lede = Sign in to this page as if it were an application of yours. It shows every message on the way, and why it can be trusted.
 play-needs-script = The playground needs JavaScript, which is off in this browser.
@@ -407,7 +405,7 @@ play-out = Sign out
 play-out-text = This page forgets its tokens and asks Porteiro to end your session in this browser.
 play-out-asks = Porteiro will ask first, and not come back here: this port is not in post_logout_redirect_uris of the client.
 mailbox = Mailbox
-mailbox-lede = Every mail and SMS that this server has sent since it started, newest first. Nothing has left this machine.
+mailbox-lede = Every mail and SMS that this server has sent since it started, newest first.
 mailbox-empty = Nothing has been sent yet. Ask for a code on a sign-in page, and it appears here.
 mailbox-gone = That message is not here. The newest 200 since the start are kept.
 mailbox-all = All messages

@@ -2,6 +2,7 @@
 
 use super::{
     answer::error::{OAuthError, Voice},
+    brand_files::BrandFiles,
     extract::cookies::CookieNames,
     facts::new_password::{Means, NewPasswords},
     layers::{admission::Admission, cors::Cors},
@@ -11,7 +12,6 @@ use super::{
         user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
-    screens::brand::Brands,
     vitals::Vitals,
 };
 use crate::{
@@ -77,7 +77,7 @@ pub struct Inner {
     /// At the `logo_uri`s of clients.
     pub(super) client_logos: Logos,
     pub(super) organizations: View<Organization>,
-    pub(super) brands: Brands,
+    pub(super) brands: BrandFiles,
     pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
     pub(super) scope_owners: NameView,
@@ -191,7 +191,7 @@ impl App {
             request_objects,
             client_logos,
             organizations: system.view(),
-            brands: Brands::new(system.vault()),
+            brands: BrandFiles::new(system.vault()),
             brand_logos: system.view(),
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),

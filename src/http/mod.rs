@@ -18,6 +18,7 @@
 
 pub mod answer;
 pub mod app;
+mod brand_files;
 mod extract;
 mod facts;
 pub mod flows;

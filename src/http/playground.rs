@@ -14,7 +14,7 @@ use askama::Template;
 use axum::{
     extract::{Path, RawQuery, State},
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ struct ClientFound {
 /// The address of the server itself leads to the page, under the name that passkeys belong to.
 pub async fn lead(State(app): State<App>) -> Response {
     let page = format!("{}{}", app.issuer, routes::PLAYGROUND);
-    see_other(&page).unwrap_or_else(|error| error.into_response())
+    see_other(&page).unwrap_or_else(IntoResponse::into_response)
 }
 
 pub async fn get(
@@ -64,7 +64,7 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     let _permit = app.request_permits.work()?;
     let preferences = preferences(&app, query, &headers).1;
-    let page = &Shell::new(&app, &preferences, None).at(Vec::new());
+    let page = &Shell::new(&app, preferences, None).at(Vec::new());
     let client = found(&app).await?;
     let missing = client_of_demo().replace("{port}", port(&app.issuer));
     let drawn = PlaygroundPage {

@@ -2,9 +2,10 @@
 
 use crate::{
     binary::Installation,
+    person::{PASSWORD, asking},
     shared::eventually,
     support::{TestOptions, TestServer},
-    visitor::{Visitor, between},
+    tab::{Page, Tab},
 };
 use porteiro::provisioning::File;
 use std::fs;
@@ -42,6 +43,19 @@ async fn scene() -> TestServer {
     server
 }
 
+/// Comes from a client.
+pub async fn come_from(tab: &mut Tab<'_>, client: &str, otherwise: &[(&str, &str)]) -> Page {
+    tab.open(&format!("/connect/authorize?{}", asking(client, otherwise))).await
+}
+
+/// Signs in with a password, and returns the page that follows; a passkey is made another time.
+pub async fn sign_in(tab: &mut Tab<'_>, page: &Page, email: &str) -> Page {
+    let page = tab.step(page, "identifier", &[("identifier", email)]).await;
+    let page = tab.step(&page, "password", &[("password", PASSWORD)]).await;
+    let asked = page.forms().iter().any(|form| form.field("step") == Some("skip"));
+    if asked { tab.step(&page, "skip", &[]).await } else { page }
+}
+
 /// The path of a file of the brand that a page names.
 fn named(page: &str, ending: &str) -> Option<String> {
     let mut paths = page.split('"').filter(|part| part.starts_with("/assets/brand/"));
@@ -51,9 +65,8 @@ fn named(page: &str, ending: &str) -> Option<String> {
 #[tokio::test]
 async fn the_pages_of_an_organizations_client_look_as_the_organization_does() {
     let server = scene().await;
-    let mut visitor = Visitor::at(&server);
-    visitor.languages = "pt";
-    let page = visitor.come_from("bakery", &[]).await.text();
+    let mut tab = Tab { language: "pt", ..Tab::new(&server) };
+    let page = come_from(&mut tab, "bakery", &[]).await.text;
     assert!(page.contains("<bdi>Acme Lda</bdi>") && page.contains("Faturas para padarias."));
     assert!(!page.contains("Porteiro</span>"), "{page}");
     let (style, logo) = (named(&page, ".css").unwrap(), named(&page, ".svg").unwrap());
@@ -79,46 +92,46 @@ async fn the_pages_of_an_organizations_client_look_as_the_organization_does() {
 #[tokio::test]
 async fn an_organization_that_a_stranger_names_is_not_shown_before_its_member_signs_in() {
     let server = scene().await;
-    // Any page can lead to this address: the client is for everybody.
-    let mut visitor = Visitor::at(&server);
-    let page = visitor.come_from("app", &[("organization", "acme")]).await;
-    let other = Visitor::at(&server).come_from("app", &[("organization", "unheard-of")]).await;
-    let plain = |page: &str| {
-        let flow = between(page, "name=\"flow\" value=\"", "\"").to_owned();
-        let nonce = between(page, "nonce=\"", "\"").to_owned();
-        page.replace(&flow, "FLOW").replace(&nonce, "NONCE")
+    // Any page can lead to this address: the client is for people of any organization.
+    let mut tab = Tab::new(&server);
+    let page = come_from(&mut tab, "app", &[("organization", "acme")]).await;
+    let other = come_from(&mut Tab::new(&server), "app", &[("organization", "unheard-of")]).await;
+    let plain = |page: &Page| {
+        let flow = page.flow();
+        let nonce = page.text.split("nonce=\"").nth(1).unwrap().split('"').next().unwrap();
+        page.text.replace(&flow, "FLOW").replace(nonce, "NONCE")
     };
-    assert_eq!(plain(&page.text()), plain(&other.text()));
-    assert!(!page.text().contains("/assets/brand/") && !page.text().contains("Acme"));
+    assert_eq!(plain(&page), plain(&other));
+    assert!(!page.text.contains("/assets/brand/") && !page.text.contains("Acme"));
     // Whose member has signed in sees whom the tokens would speak for.
-    let consent = visitor.sign_in(&page, "ana@acme.test").await.text();
+    let consent = sign_in(&mut tab, &page, "ana@acme.test").await.text;
     assert!(named(&consent, ".css").is_some() && consent.contains("<bdi>Acme Lda</bdi>"));
     // A client of one organization that is led to another is shown as neither.
-    let page = Visitor::at(&server).come_from("bakery", &[("organization", "other")]).await;
-    assert!(!page.text().contains("/assets/brand/"));
+    let page = come_from(&mut Tab::new(&server), "bakery", &[("organization", "other")]).await;
+    assert!(!page.text.contains("/assets/brand/"));
     server.stop().await;
 }
 
 #[tokio::test]
 async fn a_chosen_organization_is_that_of_the_pages_that_follow() {
     let server = scene().await;
-    let mut visitor = Visitor::at(&server);
-    let page = visitor.come_from("app", &[]).await;
-    let choice = visitor.sign_in(&page, "bruno@acme.test").await;
-    assert!(named(&choice.text(), ".css").is_none(), "nothing is chosen yet");
-    let consent = visitor.send(&choice, "organization", &[("organization", "acme")]).await;
-    assert!(named(&consent.text(), ".css").is_some(), "{}", consent.text());
+    let mut tab = Tab::new(&server);
+    let page = come_from(&mut tab, "app", &[]).await;
+    let choice = sign_in(&mut tab, &page, "bruno@acme.test").await;
+    assert!(named(&choice.text, ".css").is_none(), "nothing is chosen yet");
+    let consent = tab.step(&choice, "organization", &[("organization", "acme")]).await;
+    assert!(named(&consent.text, ".css").is_some(), "{}", consent.text);
     server.stop().await;
 }
 
 #[tokio::test]
 async fn a_file_of_an_older_brand_is_gone_and_a_suspended_organization_has_none() {
     let server = scene().await;
-    let page = Visitor::at(&server).come_from("bakery", &[]).await.text();
+    let page = come_from(&mut Tab::new(&server), "bakery", &[]).await.text;
     let (style, logo) = (named(&page, ".css").unwrap(), named(&page, ".svg").unwrap());
     server.apply(&branded("#2b46e8")).await;
     let newer = async || {
-        let page = Visitor::at(&server).come_from("bakery", &[]).await.text();
+        let page = come_from(&mut Tab::new(&server), "bakery", &[]).await.text;
         named(&page, ".css").filter(|newer| *newer != style)
     };
     eventually("the newer brand", async || newer().await.is_some()).await;
@@ -141,13 +154,14 @@ async fn a_file_of_an_older_brand_is_gone_and_a_suspended_organization_has_none(
         format!("/assets/brand/{}.css", "a".repeat(5_000)),
     ] {
         let answer = server.get(&wrong).await;
-        assert_eq!(answer.refused(404, "not_found"), "not_found", "{wrong}");
+        assert_eq!(answer.status, 404, "{wrong}");
+        assert_eq!(answer.json()["code"], "not_found", "{wrong}");
         assert!(answer.header("cache-control").is_none_or(|kept| !kept.contains("immutable")));
     }
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
     eventually("the suspension", async || server.get(&newer).await.status == 404).await;
     assert_eq!(server.get(&logo).await.status, 404);
-    let page = Visitor::at(&server).come_from("bakery", &[]).await.text();
+    let page = come_from(&mut Tab::new(&server), "bakery", &[]).await.text;
     assert!(!page.contains("Acme") && !page.contains("/assets/brand/"));
     server.stop().await;
 }
@@ -155,7 +169,7 @@ async fn a_file_of_an_older_brand_is_gone_and_a_suspended_organization_has_none(
 #[tokio::test]
 async fn without_screens_a_brand_leaves_no_trace() {
     let server = scene().await;
-    let page = Visitor::at(&server).come_from("bakery", &[]).await.text();
+    let page = come_from(&mut Tab::new(&server), "bakery", &[]).await.text;
     let bare = server.beside(TestOptions { screens: false, ..TestOptions::default() }).await;
     let unknown = bare.get("/no-such-path").await;
     for path in [named(&page, ".css").unwrap(), named(&page, ".svg").unwrap()] {
@@ -209,7 +223,7 @@ fn a_brand_that_cannot_be_shown_is_refused_with_its_line() {
         ("logo = \"broken.png\"", "is broken off"),
         ("logo = \"absent.png\"", "there is no such file"),
         ("logo = \"folder\"", "is not a file"),
-        ("logo = \"a\\u0000b\"", "cannot be shown"),
+        ("logo = \"a\\u0000b\"", "NUL"),
         ("icon = \"a.png\"", "icon"),
         ("text = \"one for all\"", "`organization.brand.text` must be"),
         ("text.en = \"one\"", "pt"),

@@ -125,13 +125,6 @@ impl Chromium {
         self.run(script, options).await
     }
 
-    /// Runs a script on the page that is open; nothing comes of one that a navigation has cut off.
-    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
-        let path = format!("/session/{}/execute/sync", self.session);
-        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
-        (answer.status == 200).then(|| answer.json()["value"].take())
-    }
-
     /// Opens another tab and goes to it; returns the tab that was left, and the new one.
     pub async fn new_tab(&self) -> (String, String) {
         let path = format!("/session/{}/window", self.session);
@@ -155,6 +148,13 @@ impl Chromium {
     /// Runs a script and returns what it returns.
     pub async fn evaluate(&self, script: &str) -> Value {
         self.ask("execute/sync", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Runs a script where the page may be about to go.
+    pub async fn try_evaluate(&self, script: &str) -> Option<Value> {
+        let path = format!("/session/{}/execute/sync", self.session);
+        let answer = self.send(&path, &json!({ "script": script, "args": [] })).await;
+        (answer.status == 200).then(|| answer.json()["value"].take())
     }
 
     /// Gives an order of Chromium's own protocol.

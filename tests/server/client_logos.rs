@@ -1,10 +1,11 @@
 //! Logos of clients: fetched by us, never by a page, and from sites that behave badly.
 
 use crate::{
+    brand::{come_from, sign_in},
     shared::eventually,
     site::{Conduct, Site},
     support::{TestOptions, TestServer},
-    visitor::{Visitor, between},
+    tab::Tab,
 };
 use hyper::{Method, StatusCode};
 use porteiro::client_documents::Fetcher;
@@ -39,15 +40,15 @@ async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
 
 /// The page on which a person is asked to let a client in.
 async fn consent(server: &TestServer) -> String {
-    let mut visitor = Visitor::at(server);
-    let page = visitor.come_from("app", &[]).await;
-    let page = visitor.sign_in(&page, "ana@acme.test").await.text();
+    let mut tab = Tab::new(server);
+    let page = come_from(&mut tab, "app", &[]).await;
+    let page = sign_in(&mut tab, &page, "ana@acme.test").await.text;
     assert!(page.contains("class=\"avatar"), "{page}");
     page
 }
 
 fn path_in(page: &str) -> Option<&str> {
-    page.contains("/assets/client/").then(|| between(page, "<img src=\"", "\""))
+    page.split('"').find(|part| part.starts_with("/assets/client/"))
 }
 
 #[tokio::test]
@@ -71,7 +72,11 @@ async fn a_logo_is_fetched_beside_the_page_and_shown_from_here() {
     for wrong in
         [path.replace(".png", ".svg"), path.replace(".png", ""), "/assets/client/x.png".into()]
     {
-        server.get(&wrong).await.refused(404, "not_found");
+        let answer = server.get(&wrong).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["code"].as_str()),
+            (404, Some("not_found"))
+        );
     }
     // It is looked at again now and then, and kept where the site is gone.
     site.now(Conduct::Answer(StatusCode::NOT_FOUND, String::new()));
@@ -139,10 +144,10 @@ async fn a_client_that_registered_itself_has_initials_and_no_logo() {
     let client = client["client_id"].as_str().unwrap();
     // The logo of another client is known by now, and at the same address.
     eventually("the logo", async || path_in(&consent(&server).await).is_some()).await;
-    let mut visitor = Visitor::at(&server);
+    let mut tab = Tab::new(&server);
     let asked = [("client_id", client)];
-    let page = visitor.come_from("app", &asked).await;
-    let page = visitor.sign_in(&page, "ana@acme.test").await.text();
+    let page = come_from(&mut tab, "app", &asked).await;
+    let page = sign_in(&mut tab, &page, "ana@acme.test").await.text;
     assert!(path_in(&page).is_none() && page.contains(">BO</span>"), "{page}");
     server.stop().await;
 }

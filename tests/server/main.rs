@@ -115,4 +115,3 @@ mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;
-mod visitor;

@@ -95,10 +95,11 @@ async fn without_screens_or_without_a_mailbox_there_is_no_playground() {
     for (mailbox, screens) in [(true, false), (false, true)] {
         let options = TestOptions { mailbox, screens, ..TestOptions::default() };
         let server = TestServer::open_in(options).await;
-        let unknown = page(&server, "/nowhere").await;
+        let unknown = server.get("/nowhere").await;
         for path in ["/", "/playground", "/playground/playground.js"] {
-            let answer = page(&server, path).await;
+            let answer = server.get(path).await;
             assert_eq!((answer.status, &answer.body), (unknown.status, &unknown.body), "{path}");
+            assert_eq!(page(&server, path).await.status, 404, "{path}");
         }
         server.stop().await;
     }
@@ -293,6 +294,8 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     let link = person.reads("document.querySelector('[data-device-link]').href").await;
     let (playground, tab) = person.0.new_tab().await;
     person.0.open(link.as_str().unwrap()).await;
+    // The code is in the link, and compared with the one that the device shows.
+    person.presses("form button.primary").await;
     person.presses("button[name=decision][value=allow]").await;
     person.sees("the end", "!document.querySelector('[name=decision]')").await;
     person.0.switch_to(&playground).await;

@@ -430,7 +430,8 @@ async fn a_link_with_the_code_of_a_device_still_asks() {
         }
         visitor.go(&format!("/device?user_code={}", user.to_lowercase())).await;
         assert_eq!(visitor.form("user_code").field("user_code"), Some(&*user));
-        visitor.go(&visitor.link("?flow=")).await;
+        let again = visitor.link("?flow=");
+        assert!(again.contains("user_code="), "in another language as well: {again}");
         visitor.go("/device?user_code=%3Cscript%3E").await;
         assert!(!visitor.html().contains("<script>"), "{}", visitor.html());
         visitor.go(&format!("/device?user_code={user}")).await;

@@ -55,7 +55,7 @@ fn only_with_screens() -> Vec<String> {
     only.map(|path| path.replace(['{', '}', '*'], "")).collect()
 }
 
-/// Sends one request and returns every byte of the answer, the two that are never the same aside.
+/// Sends one request and returns every byte of the answer, beside what is never the same.
 async fn answer(address: SocketAddr, method: &str, path: &str, headers: &str) -> String {
     let body =
         if ["POST", "PUT", "PATCH"].contains(&method) { "flow=flw_x&step=password" } else { "" };
@@ -71,7 +71,14 @@ async fn answer(address: SocketAddr, method: &str, path: &str, headers: &str) ->
     let varies =
         |line: &str| ["x-request-id: ", "date: "].iter().any(|name| line.starts_with(name));
     let lines = answer.split_inclusive("\r\n");
-    lines.map(|line| if varies(line) { line.split_once(' ').unwrap().0 } else { line }).collect()
+    let same: String = lines
+        .map(|line| if varies(line) { line.split_once(' ').unwrap().0 } else { line })
+        .collect();
+    // So is the id of a flow that a program has begun.
+    match same.split_once("\"flw_") {
+        Some((before, after)) => format!("{before}{}", after.split_once('"').unwrap().1),
+        None => same,
+    }
 }
 
 /// Lists the assets that a page of a node with screens names.

@@ -105,7 +105,7 @@ const TO_CONES: Matrix = [
     [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
     [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
 ];
-/// From the cube roots of those to OKLab.
+/// From the cube roots of those to lightness and two axes of colour.
 const TO_LAB: Matrix = [
     [0.210_454_255_3, 0.793_617_785_0, -0.004_072_046_8],
     [1.977_998_495_1, -2.428_592_205_0, 0.450_593_709_9],
@@ -173,9 +173,10 @@ impl Oklch {
         let (mut fits, mut too_much) = (0.0, whole.chroma);
         for _ in 0..HALVINGS {
             let chroma = f64::midpoint(fits, too_much);
-            match (Self { chroma, ..whole }).is_on_screens() {
-                true => fits = chroma,
-                false => too_much = chroma,
+            if (Self { chroma, ..whole }).is_on_screens() {
+                fits = chroma;
+            } else {
+                too_much = chroma;
             }
         }
         Colour::of_linear(Self { chroma: fits, ..whole }.linear())

@@ -1,13 +1,7 @@
 //! Whose pages the pages of a flow are: those of an organization, or ours (adr/0076).
 
 use super::document::Client;
-use crate::{
-    domain::{
-        flow::{Open, Seed},
-        invitation::Invitation,
-    },
-    http::app::App,
-};
+use crate::domain::flow::{Open, Seed};
 
 /// Returns the organization that the person was found to act for, or has chosen among their own.
 pub fn decided(open: &Open) -> Option<String> {
@@ -23,11 +17,7 @@ pub fn of_client(client: Option<&Client>, asked: Option<&str>) -> Option<String>
 }
 
 /// Returns the organization that has invited the holder of this flow.
-pub async fn inviting(app: &App, seed: &Seed) -> Option<String> {
-    let invited = seed.invited.as_ref()?;
-    let seen = app.invitations.look(&invited.invitation).await.ok()?;
-    match &seen.machine {
-        Invitation::Pending(pending) => Some(pending.organization.clone()),
-        Invitation::Unborn | Invitation::Over { .. } => None,
-    }
+pub fn inviting(seed: &Seed) -> Option<String> {
+    let choice = seed.invited.as_ref()?.organization.as_ref();
+    choice.map(|choice| choice.slug.clone())
 }

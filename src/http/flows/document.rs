@@ -138,7 +138,6 @@ pub struct Step {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "they are the names of the standards")]
 pub struct Client {
     pub client_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -250,10 +249,8 @@ impl Document {
         let failed = failed_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() });
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         let asked = wanted.and_then(|wanted| wanted.organization.as_deref());
-        let belongs_to = match acts_for.or_else(|| of_client(client.as_ref(), asked)) {
-            None => inviting(app, seed).await,
-            found => found,
-        };
+        let of_client = || of_client(client.as_ref(), asked);
+        let belongs_to = acts_for.or_else(of_client).or_else(|| inviting(seed));
         let shows_codes = outcome.as_ref().is_some_and(|one| !one.recovery_codes.is_empty());
         Ok(Self {
             id: id.to_owned(),

@@ -166,7 +166,7 @@ impl Envelope {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(POLICY);
         let nowhere = HeaderValue::from_static("no-referrer");
-        headers.insert(header::REFERRER_POLICY, nowhere);
+        headers.entry(header::REFERRER_POLICY).or_insert(nowhere);
         if self.strict_transport {
             let year = HeaderValue::from_static("max-age=31536000");
             headers.insert(header::STRICT_TRANSPORT_SECURITY, year);

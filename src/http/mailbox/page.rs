@@ -64,7 +64,7 @@ pub fn draw(
     let asked = query.get("message");
     let opened = messages.iter().find(|message| Some(&*message.id) == asked);
     let again = opened.map(|message| ("message", message.id.clone()));
-    let page = &Shell::new(app, &preferences, None).at(again.into_iter().collect());
+    let page = &Shell::new(app, preferences, None).at(again.into_iter().collect());
     let newest = messages.first().map_or("", |message| &message.id);
     let script = playground::script();
     if let Some(message) = opened {

@@ -71,7 +71,7 @@ impl Browser {
         }
         let accepted = RequestSource::of(&self.headers, self.app.cookies).locale;
         let preferences = Preferences::of(&self.app, &self.headers, &Form::default(), accepted);
-        let shell = Shell::new(&self.app, &preferences, None);
+        let shell = Shell::new(&self.app, preferences, None);
         let page = match &told {
             None => {
                 let trouble = Trouble::of_status(status);

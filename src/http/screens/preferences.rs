@@ -63,13 +63,13 @@ impl Preferences {
 
     /// Returns the language of a page: the one that the person chose, that the client asks for, that
     /// the browser likes best, or that of the installation.
-    pub fn locale(&self, app: &App, ui_locales: Option<&str>) -> Locale {
+    pub fn locale(self, app: &App, ui_locales: Option<&str>) -> Locale {
         let asked = ui_locales.and_then(first_of_ours);
         self.chosen.or(asked).or(self.accepted).unwrap_or(app.locale)
     }
 
     /// Has the browser keep what was just chosen.
-    pub fn cookie(&self, app: &App) -> Option<HeaderValue> {
+    pub fn cookie(self, app: &App) -> Option<HeaderValue> {
         let locale = self.chosen.map_or("", Locale::tag);
         let kept = format!("{locale}.{}", self.theme.name());
         self.is_new.then(|| app.cookies.keep(app.cookies.screen, &kept, KEPT))

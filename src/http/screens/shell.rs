@@ -40,7 +40,7 @@ pub struct Shell<'a> {
 
 impl<'a> Shell<'a> {
     /// Prepares a page in the language of the person; `ui_locales` is what the client says of it.
-    pub fn new(app: &'a App, preferences: &Preferences, ui_locales: Option<&str>) -> Self {
+    pub fn new(app: &'a App, preferences: Preferences, ui_locales: Option<&str>) -> Self {
         Self {
             app,
             locale: preferences.locale(app, ui_locales),
@@ -93,7 +93,13 @@ impl<'a> Shell<'a> {
         );
         let policy = HeaderValue::try_from(policy).expect("base64url is a header's value");
         let html = HeaderValue::from_static("text/html; charset=utf-8");
-        let headers = [(header::CONTENT_TYPE, html), (header::CONTENT_SECURITY_POLICY, policy)];
+        // With none at all a browser says of our own forms that they come from nowhere.
+        let referrer = HeaderValue::from_static("same-origin");
+        let headers = [
+            (header::CONTENT_TYPE, html),
+            (header::CONTENT_SECURITY_POLICY, policy),
+            (header::REFERRER_POLICY, referrer),
+        ];
         let mut response = (status, headers, page).into_response();
         never_stored(&mut response);
         with_cookie(response, self.cookie.clone())
@@ -134,11 +140,13 @@ impl<'a> Shell<'a> {
         self.date(&rfc3339(self.app.clock.now()))
     }
 
+    #[expect(clippy::unused_self, reason = "templates ask the page for it")]
     pub fn assets(&self) -> &'static Assets {
         assets()
     }
 
     /// Returns the address of an icon.
+    #[expect(clippy::unused_self, reason = "templates ask the page for it")]
     pub fn icon(&self, name: &str) -> String {
         format!("{}#{name}", assets().icons.path)
     }
@@ -172,6 +180,7 @@ impl<'a> Shell<'a> {
         self.app.mailbox.is_some()
     }
 
+    #[expect(clippy::unused_self, reason = "templates ask the page for it")]
     pub fn initials(&self, name: &str) -> String {
         initials(name)
     }

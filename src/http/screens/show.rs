@@ -41,7 +41,7 @@ pub async fn get(
     let query = query.unwrap_or_default();
     let preferences = Preferences::of(&app, &headers, &query, source.locale);
     if let Some(token) = stopping::token(screen, &query) {
-        let shell = Shell::new(&app, &preferences, None).at(vec![("stop", token.to_owned())]);
+        let shell = Shell::new(&app, preferences, None).at(vec![("stop", token.to_owned())]);
         return stopping::ask(&shell, token, &query);
     }
     let request_id = context.request_id();
@@ -55,7 +55,7 @@ pub async fn get(
         Err(full) => Err(full),
         Ok(_permit) => {
             if screen == ACCOUNT && query.get("flow").is_none() {
-                let shell = Shell::new(&app, &preferences, None).at(Vec::new());
+                let shell = Shell::new(&app, preferences, None).at(Vec::new());
                 match account::draw(&shell, (context.clone(), address), &headers).await {
                     Ok(page) => return page,
                     // The page is a sign-in then, which ends here.
@@ -69,18 +69,18 @@ pub async fn get(
     };
     match opened {
         Ok(Opened::SignedOut) => {
-            let shell = Shell::new(&app, &preferences, None).at(Vec::new());
+            let shell = Shell::new(&app, preferences, None).at(Vec::new());
             pages::signed_out(&shell)
         }
         Ok(Opened::Flow { document, cookies, returning }) => {
-            let shell = Shell::new(&app, &preferences, document.ui_locales.as_deref());
+            let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
             let page = pages::draw(&shell, &document, &query, returning).await;
             cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
         }
         Err(problem) => {
-            let shell = Shell::new(&app, &preferences, None).at(Vec::new());
+            let shell = Shell::new(&app, preferences, None).at(Vec::new());
             in_trouble(&shell, &problem)
         }
     }

@@ -31,7 +31,7 @@ use crate::{
         },
         flows::{
             FlowAnswer, Opened, Taken, look,
-            steps::{StepRequest, Steps},
+            steps::{Step, StepRequest, Steps},
             ticket::LONGEST,
         },
         limits::request_permits::WorkPermit,
@@ -43,7 +43,7 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{HeaderMap, request::Parts},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use std::net::IpAddr;
 use url::form_urlencoded;
@@ -65,14 +65,14 @@ pub async fn post(
     let in_trouble = |problem: &Problem| {
         let (follows_mail, request_id) = (false, of_request.request_id());
         let caller = Caller { screen, headers, follows_mail, request_id };
-        trouble::page(&Shell::new(&app, &preferences, None), problem, &caller)
+        trouble::page(&Shell::new(&app, preferences, None), problem, &caller)
     };
     let (form, _permit) = match read(&app, &head, body).await {
         Ok(read) => read,
         Err(problem) => return in_trouble(&problem),
     };
     if let Some(token) = stopping::token(screen, &form) {
-        let shell = Shell::new(&app, &preferences, None);
+        let shell = Shell::new(&app, preferences, None);
         return stopping::stop(&shell, (context, address), token).await;
     }
     if screen == ACCOUNT && form.get("begin").is_some() {
@@ -84,7 +84,7 @@ pub async fn post(
     }
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
-        Ok(taken) => follow(&app, &preferences, taken, &form).await,
+        Ok(taken) => follow(&app, preferences, taken, &form).await,
         Err(refused) => refuse(screen, &form, &refused),
     }
 }
@@ -120,7 +120,7 @@ impl Submitted<'_> {
         let (app, address) = (self.app, self.address);
         let refused = |step, problem| Refused { step, problem };
         let named = self.steps.find(self.form.get("step").unwrap_or_default());
-        let path = named.map(|step| step.path());
+        let path = named.map(<dyn Step>::path);
         let flow = self.form.get("flow").unwrap_or_default().to_owned();
         let opened = Opened::of_page(app, self.context, flow, headers);
         let mut opened = opened.map_err(|problem| refused(path, problem))?;
@@ -167,12 +167,12 @@ fn sent(step: &'static str) -> Option<&'static str> {
 }
 
 /// Leads to what follows from a step that was taken.
-async fn follow(app: &App, preferences: &Preferences, taken: Followed, form: &Form) -> Response {
+async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &Form) -> Response {
     let Followed { answer: FlowAnswer { document, cookies }, step } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
     let shell = shell.of_brand(brand::of_page(app, &document).await);
     let said_no = form.get("decision") == Some("deny");
-    let page = if let Some(page) = pages::shown_once(&shell, &document, said_no).await {
+    let page = if let Some(page) = pages::shown_once(&shell, &document, said_no) {
         page
     } else if pages::ends_at_account(&document) {
         to(routes::ACCOUNT, &[])
@@ -211,5 +211,5 @@ pub fn to(path: &str, query: &[(&str, &str)]) -> Response {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     let query = pairs.extend_pairs(query).finish();
     let address = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-    see_other(&address).unwrap_or_else(|error| error.into_response())
+    see_other(&address).unwrap_or_else(IntoResponse::into_response)
 }

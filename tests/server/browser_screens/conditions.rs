@@ -44,8 +44,11 @@ async fn what_cannot_go_on_says_what_to_do() {
     // Half an hour passes while the page is open.
     visitor.open("/sign-in").await;
     visitor.sees("Sign in").await;
-    server.clock.advance(Duration::from_mins(30));
     browser.fill("#identifier", ANA).await;
+    let begun =
+        "performance.getEntriesByType('resource').some(({ name }) => name.includes('/options'))";
+    visitor.until(&format!("String({begun})"), "true").await;
+    server.clock.advance(Duration::from_mins(30));
     browser.press("main form .primary").await;
     visitor.sees("This took a little too long").await;
     visitor.look("expired", &[Light, Dark, Narrow]).await;
@@ -61,6 +64,22 @@ async fn what_cannot_go_on_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn pages_of_a_development_server_are_judged_as_the_others() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    visitor.server.sign_in(ANA).await;
+    visitor.open("/mailbox").await;
+    visitor.sees("Mailbox").await;
+    visitor.look("mailbox", &[]).await;
+    visitor.open("/playground").await;
+    visitor.sees("Playground").await;
+    visitor.look("playground", &[]).await;
+    visitor.open("/there-is-no-such-page").await;
+    visitor.sees("There is no such page").await;
+    visitor.look("missing", &[Light]).await;
+    visitor.leave().await;
+}
+
+#[tokio::test]
 async fn wishes_of_the_device_are_followed() {
     let Some(visitor) = Visitor::arrive().await else { return };
     let Visitor { browser, .. } = &visitor;
@@ -68,6 +87,7 @@ async fn wishes_of_the_device_are_followed() {
     visitor.sees("Sign in").await;
     let moves = "return [...document.querySelectorAll('*')]
         .filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length";
+    visitor.media(&[]).await;
     assert!(browser.evaluate(moves).await.as_u64().unwrap() > 0, "a button changes its colour");
     visitor.media(&[("prefers-reduced-motion", "reduce")]).await;
     assert_eq!(browser.evaluate(moves).await, 0, "nothing moves");

@@ -43,6 +43,8 @@ async fn a_person_signs_in_by_keyboard_alone() {
     visitor.is_told_at("password").await;
     browser.keys(PASSWORD).await;
     browser.keys(ENTER).await;
+    visitor.until("String(document.querySelector('#password') === null)", "true").await;
+    visitor.declines().await;
     visitor.is_at("/account").await;
     visitor.leave().await;
 }

@@ -1,7 +1,7 @@
 //! Screens in a real browser, as people go through them: every page that is seen is judged
 //! ([`visitor::Visitor::look`]) for accessibility, weight, policy, layout shift and reflow.
 //!
-//! `PORTEIRO_SCREENSHOTS=docs/screens` keeps a picture of each page that has a name for one.
+//! `PORTEIRO_SCREENSHOTS=docs/screens` keeps pictures of them, as WebP or `PORTEIRO_SCREENSHOTS_AS=png`.
 
 mod accounts;
 mod axe;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use url::Url;
 
 /// The most that a page and all it needs may have together, nothing of it kept from before.
@@ -53,21 +53,28 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Reads the log of a browser's performance.
+    /// Reads the log of a browser's performance: what belongs to the page that was loaded last, what
+    /// led to it by a redirect included.
     pub fn read(log: &[Value]) -> Self {
+        let messages: Vec<Value> = log
+            .iter()
+            .map(|entry| serde_json::from_str(entry["message"].as_str().unwrap()).unwrap())
+            .map(|mut entry: Value| entry["message"].take())
+            .collect();
+        let is_page = |message: &&Value| message["params"]["type"] == "Document";
+        let last = messages.iter().rev().find(is_page).map(|it| &it["params"]["loaderId"]);
         let mut traffic = Self::default();
-        let mut asked: BTreeMap<String, String> = BTreeMap::new();
-        for entry in log {
-            let message: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
-            let event = &message["message"]["params"];
-            let id = event["requestId"].as_str().unwrap_or_default().to_owned();
-            match message["message"]["method"].as_str() {
-                Some("Network.requestWillBeSent") => {
+        let mut asked = BTreeSet::new();
+        for message in &messages {
+            let event = &message["params"];
+            let id = event["requestId"].as_str().unwrap_or_default();
+            match message["method"].as_str() {
+                Some("Network.requestWillBeSent") if Some(&event["loaderId"]) == last => {
                     let address = event["request"]["url"].as_str().unwrap_or_default();
-                    asked.insert(id, address.to_owned());
+                    asked.insert(id);
                     traffic.addresses.push(address.to_owned());
                 }
-                Some("Network.loadingFinished") if asked.contains_key(&id) => {
+                Some("Network.loadingFinished") if asked.contains(id) => {
                     let length = event["encodedDataLength"].as_f64().unwrap_or_default();
                     #[expect(
                         clippy::cast_possible_truncation,

@@ -192,7 +192,9 @@ impl Visitor {
         let (width, height, scale) = look.size();
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
         self.browser.order("Emulation.setDeviceMetricsOverride", metrics).await;
-        self.media(&[("prefers-color-scheme", look.theme())]).await;
+        // What changes slowly would be judged halfway.
+        let still = ("prefers-reduced-motion", "reduce");
+        self.media(&[("prefers-color-scheme", look.theme()), still]).await;
     }
 
     /// Sets what a page is told of the device and the person's wishes.
@@ -217,11 +219,15 @@ impl Visitor {
         let tall = self.browser.evaluate("return document.documentElement.scrollHeight").await;
         let tall = tall.as_u64().unwrap().max(height.into());
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": tall, "scale": 1 });
-        let wanted = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let format = std::env::var("PORTEIRO_SCREENSHOTS_AS").unwrap_or("webp".to_owned());
+        let mut wanted = json!({ "format": format, "captureBeyondViewport": true, "clip": clip });
+        if format == "webp" {
+            wanted["quality"] = 80.into();
+        }
         let taken = self.browser.order("Page.captureScreenshot", wanted).await;
         let picture = STANDARD.decode(taken["data"].as_str().unwrap()).unwrap();
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(format!("{name}.png")), picture).unwrap();
+        std::fs::write(folder.join(format!("{name}.{format}")), picture).unwrap();
     }
 
     /// How many mails there are.
@@ -236,6 +242,20 @@ impl Visitor {
         self.until("String(document.querySelector('#password') !== null)", "true").await;
         self.browser.fill("#password", password).await;
         self.browser.press("main form .primary").await;
+        self.declines().await;
+    }
+
+    /// Declines the passkey that is offered after a password, if it is.
+    pub async fn declines(&self) {
+        let offered = "form:has(input[name=step][value=skip]) button";
+        let is_offered = format!(
+            "return document.querySelector('{offered}') !== null \
+             && document.querySelector('form[data-passkey=create]') !== null"
+        );
+        if self.browser.evaluate(&is_offered).await == true {
+            self.look("passkey-offered", &[Look::Light]).await;
+            self.browser.press(offered).await;
+        }
     }
 }
 

@@ -112,6 +112,11 @@ impl<'a> FlowPage<'a> {
         }
     }
 
+    /// The address at which another person signs in, and goes on to the client.
+    pub fn as_another(&self) -> String {
+        format!("{}?from={}&way=identifier", routes::SIGN_IN, self.document.id)
+    }
+
     /// Who the person says they are.
     pub fn identifier(&self) -> &str {
         let hint = self.document.login_hint.as_deref();
@@ -169,7 +174,7 @@ pub async fn draw(
 }
 
 /// Draws what is shown once, with the answer to a form: recovery codes, and the way back to a client.
-pub async fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Option<Response> {
+pub fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Option<Response> {
     let result = document.result.as_ref()?;
     if !result.recovery_codes.is_empty() {
         return Some(over::recovery_codes(page, document, result));

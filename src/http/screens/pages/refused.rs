@@ -28,8 +28,9 @@ fn name(code: &str, step: &str) -> &'static str {
     match (code, step) {
         ("invalid_credentials", "email_code") => "wrong-email-code",
         ("invalid_credentials", "sms_code") => "wrong-sms-code",
-        ("invalid_credentials", "totp") => "wrong-totp",
-        ("invalid_credentials", "recovery_code") => "wrong-recovery-code",
+        ("invalid_credentials", "totp")
+        | ("invalid_request", "email_code" | "sms_code" | "totp") => "wrong-totp",
+        ("invalid_credentials" | "invalid_request", "recovery_code") => "wrong-recovery-code",
         ("invalid_credentials", "magic_link") => "wrong-link",
         ("invalid_credentials", "passkey" | "passkey/create") => "wrong-passkey",
         // The script fills it in.
@@ -37,8 +38,6 @@ fn name(code: &str, step: &str) -> &'static str {
         ("invalid_credentials", _) => "wrong-password",
         ("invalid_request", "identifier") => "wrong-identifier",
         ("invalid_request", "profile") => "wrong-profile",
-        ("invalid_request", "email_code" | "sms_code" | "totp") => "wrong-totp",
-        ("invalid_request", "recovery_code") => "wrong-recovery-code",
         ("invalid_request", "user_code") | ("user_code_not_valid", _) => "wrong-user-code",
         ("invalid_request", _) => "field-missing",
         ("password_refused", _) => "password-refused",
