@@ -117,7 +117,11 @@ impl Asked<'_> {
             }
             opened => opened?,
         };
-        let returning = Returning::of(app, &source, &document).await;
+        // A person who leaves another flow to sign in again is another than the one whom it knows.
+        let returning = match self.query.get("from") {
+            Some(_) => None,
+            None => Returning::of(app, &source, &document).await,
+        };
         Ok(Opened::Flow { document: Box::new(document), cookies, returning })
     }
 

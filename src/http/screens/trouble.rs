@@ -17,7 +17,7 @@ struct TroublePage<'a> {
     /// Where a person would be taken that they may not know.
     host: Option<&'a str>,
     /// Where to go on, and what that is called.
-    way_on: Option<(&'static str, String)>,
+    way_on: (&'static str, String),
     /// What was wrong, in English, for those who can mend it.
     description: Option<&'a str>,
     request_id: Option<&'a str>,
@@ -29,27 +29,27 @@ pub struct Trouble<'a> {
     title: &'static str,
     text: &'static str,
     /// The name of the action, and where it begins.
-    way_on: Option<(&'static str, &'static str)>,
+    way_on: (&'static str, &'static str),
     host: Option<&'a str>,
     description: Option<&'static str>,
 }
 
 impl<'a> Trouble<'a> {
     const fn of(title: &'static str, text: &'static str) -> Self {
-        let way_on = Some(("start-again", routes::SIGN_IN));
+        let way_on = ("start-again", routes::SIGN_IN);
         Self { title, text, way_on, host: None, description: None }
     }
 
     const fn at(self, action: &'static str, path: &'static str) -> Self {
-        Self { way_on: Some((action, path)), ..self }
+        Self { way_on: (action, path), ..self }
     }
 
-    /// A request of a client that cannot be taken. The person can only go back, so nothing of ours is
-    /// offered; `host` is where a client that registered itself would take them.
+    /// A request of a client that cannot be taken; `host` is where one that registered itself would
+    /// take the person.
     pub fn bad_link(description: &'static str, host: Option<&'a str>) -> Self {
         let text = if host.is_some() { "bad-link-self" } else { "bad-link-text" };
-        let trouble = Self::of("bad-link-title", text);
-        Self { way_on: None, host, description: Some(description), ..trouble }
+        let trouble = Self::of("bad-link-title", text).at("to-account", routes::ACCOUNT);
+        Self { host, description: Some(description), ..trouble }
     }
 
     /// A sign-out that could not be done.
@@ -131,7 +131,7 @@ pub fn draw(
         title: shell.t(title),
         text: shell.with(text, "host", &shell.host()),
         host,
-        way_on: way_on.map(|(action, path)| (path, shell.t(action))),
+        way_on: (way_on.1, shell.t(way_on.0)),
         description,
         request_id,
     };
