@@ -16,7 +16,7 @@ const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 96 24
 /// The brand of Acme, and a client of theirs.
 fn branded(colour: &str) -> String {
     format!(
-        r##"
+        r#"
 [[organization]]
 slug = "acme"
   [organization.brand]
@@ -31,7 +31,7 @@ client_name = "Bakery"
 organization = "acme"
 redirect_uris = ["https://bakery.example.com/cb"]
 token_endpoint_auth_method = "none"
-"##
+"#
     )
 }
 
@@ -209,7 +209,7 @@ async fn the_command_reads_the_logo_beside_the_file_and_says_what_it_would_do() 
 fn a_brand_that_cannot_be_shown_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-    write("large.png", &[b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 33_000]].concat());
+    write("large.png", &[b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; 33_000]].concat());
     write("page.png", b"<!doctype html><p>");
     write("script.svg", b"<svg viewBox=\"0 0 1 1\"><script>alert(1)</script></svg>");
     write("broken.png", b"\x89PNG\r\n\x1a\n");

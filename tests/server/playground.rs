@@ -93,7 +93,7 @@ async fn a_production_server_has_neither_playground_nor_mailbox() {
 #[tokio::test]
 async fn without_screens_or_without_a_mailbox_there_is_no_playground() {
     for (mailbox, screens) in [(true, false), (false, true)] {
-        let options = TestOptions { mailbox, screens, ..TestOptions::default() };
+        let options = TestOptions { screens, mailbox, ..TestOptions::default() };
         let server = TestServer::open_in(options).await;
         let unknown = server.get("/nowhere").await;
         for path in ["/", "/playground", "/playground/playground.js"] {

@@ -484,7 +484,7 @@ async fn work_is_asked_for_and_a_browser_without_script_is_told_so() {
         let form = visitor.form("profile");
         let challenge = form.tag.split_once("data-work=\"").unwrap().1.split('"').next().unwrap();
         let solves = |answer: &u32| Sha256::digest(format!("{challenge}:{email}:{answer}"))[0] == 0;
-        let answer = (0..).find(solves).unwrap().to_string();
+        let answer = (0..1 << 20).find(solves).unwrap().to_string();
         let mut fields: Vec<(&str, &str)> =
             form.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         fields.retain(|(name, _)| *name != "email");

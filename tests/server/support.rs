@@ -164,6 +164,7 @@ pub struct TestServer {
 }
 
 /// What a test may want to be otherwise.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct TestOptions {
     pub limits: Limits,
     pub hosts: Hosts,

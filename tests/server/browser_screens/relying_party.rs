@@ -150,12 +150,11 @@ impl Called {
             ("redirect_uri", &callback),
             ("code_verifier", VERIFIER),
         ];
-        let answer = match self.who.secret {
-            Some(_) => self.provider.post_as(&self.who.id, "/connect/token", &fields).await,
-            None => {
-                let fields = [&[("client_id", &*self.who.id)], &fields[..]].concat();
-                self.provider.post("/connect/token", &fields).await
-            }
+        let answer = if self.who.secret.is_some() {
+            self.provider.post_as(&self.who.id, "/connect/token", &fields).await
+        } else {
+            let fields = [&[("client_id", &*self.who.id)], &fields[..]].concat();
+            self.provider.post("/connect/token", &fields).await
         };
         answer.json()
     }

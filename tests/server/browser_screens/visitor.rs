@@ -105,7 +105,7 @@ impl Visitor {
         let mut last = String::new();
         for _ in 0..500 {
             // A page that is about to be left cannot be asked.
-            last = self.browser.try_evaluate(&script).await.map(plain).unwrap_or_default();
+            last = self.browser.try_evaluate(&script).await.as_ref().map(plain).unwrap_or_default();
             if last == wanted {
                 return;
             }
@@ -266,6 +266,6 @@ fn pictures() -> Option<PathBuf> {
 }
 
 /// What a script said, without the marks that keep names apart from the sentence around them.
-fn plain(said: Value) -> String {
+fn plain(said: &Value) -> String {
     said.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
 }
