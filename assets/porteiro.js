@@ -142,4 +142,7 @@ for (const form of document.querySelectorAll("form[data-work]")) {
 }
 
 // The field that was refused has the focus, and with it what is said of it; else the message has it.
-(document.querySelector("[aria-invalid=true]") ?? document.getElementById("error"))?.focus();
+// Where the page says so itself, the browser does it.
+if (!document.querySelector("[autofocus]")) {
+  (document.querySelector("[aria-invalid=true]") ?? document.getElementById("error"))?.focus();
+}

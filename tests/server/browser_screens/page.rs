@@ -12,7 +12,9 @@ pub const MOST_BYTES: u64 = 60_000;
 pub const FACTS: &str = "
     const done = arguments[arguments.length - 1];
     const shifts = [];
-    const note = (list) => list.getEntries().forEach(({ value }) => shifts.push(value));
+    const moved = ({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName;
+    const note = (list) => list.getEntries().filter((one) => !one.hadRecentInput)
+        .forEach(({ value, sources }) => shifts.push(`${value}: ${sources.map(moved)}`));
     new PerformanceObserver(note).observe({ type: 'layout-shift', buffered: true });
     requestAnimationFrame(() => setTimeout(() => done({
         title: document.title,
@@ -29,7 +31,7 @@ pub struct Facts {
     pub headings: Vec<String>,
     pub lang: String,
     pub address: String,
-    pub shifts: Vec<f64>,
+    pub shifts: Vec<String>,
 }
 
 /// Says which elements stand out of the page, or hide part of what they hold, at a width of 320 px.
