@@ -127,7 +127,9 @@ impl<'a> FlowPage<'a> {
 /// Lists the parameters by which a page can be asked for again.
 pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, String)> {
     let flow = [("flow", document.id.clone())];
-    let way = query.get("way").map(|way| ("way", way.to_owned()));
+    // After a refusal it is the way of the step that was refused.
+    let refused = query.get("step").filter(|_| query.get("problem").is_some());
+    let way = query.get("way").or(refused).map(|way| ("way", way.to_owned()));
     let token = query.get("token").filter(|_| query.get("flow").is_some());
     let code = query.get("user_code").map(|code| ("user_code", code.to_owned()));
     let token = token.map(|token| ("token", token.to_owned()));
