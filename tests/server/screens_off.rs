@@ -71,8 +71,9 @@ async fn answer(address: SocketAddr, method: &str, path: &str, headers: &str) ->
     let varies =
         |line: &str| ["x-request-id: ", "date: "].iter().any(|name| line.starts_with(name));
     let lines = answer.split_inclusive("\r\n");
-    let same: String =
-        lines.map(|line| if varies(line) { line.split_once(' ').unwrap().0 } else { line }).collect();
+    let same: String = lines
+        .map(|line| if varies(line) { line.split_once(' ').unwrap().0 } else { line })
+        .collect();
     // So is the id of a flow that a program has begun.
     match same.split_once("\"flw_") {
         Some((before, after)) => format!("{before}{}", after.split_once('"').unwrap().1),

@@ -58,7 +58,9 @@ async fn a_person_signs_up_with_a_passkey_and_signs_in_to_a_client_by_autofill()
     // autofill.
     visitor.open("/sign-in").await;
     let other = "main a[href*='way=identifier']";
-    if browser.evaluate(&format!("return document.querySelector(\"{other}\") !== null")).await == true {
+    if browser.evaluate(&format!("return document.querySelector(\"{other}\") !== null")).await
+        == true
+    {
         visitor.look("welcome-back", &[Light, NarrowDark]).await;
         browser.press(other).await;
     }

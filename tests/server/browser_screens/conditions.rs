@@ -45,7 +45,8 @@ async fn what_cannot_go_on_says_what_to_do() {
     visitor.open("/sign-in").await;
     visitor.sees("Sign in").await;
     browser.fill("#identifier", ANA).await;
-    let begun = "performance.getEntriesByType('resource').some(({ name }) => name.includes('/options'))";
+    let begun =
+        "performance.getEntriesByType('resource').some(({ name }) => name.includes('/options'))";
     visitor.until(&format!("String({begun})"), "true").await;
     server.clock.advance(Duration::from_mins(30));
     browser.press("main form .primary").await;
