@@ -78,9 +78,6 @@ async fn a_person_signs_up_with_a_passkey_and_signs_in_to_a_client_by_autofill()
     visitor.sees("Let Ledger Notes use your account?").await;
     visitor.look("consent-personal", &[]).await;
     browser.press("button[value=allow]").await;
-    visitor.sees("Taking you back").await;
-    visitor.look("moving-on", &[Light]).await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     let person = ledger.person();
     assert_eq!((&person["email"], &person["acr"]), (&json!(EVA), &json!("aal2")), "{person}");
@@ -111,6 +108,7 @@ async fn a_person_recovers_an_account_and_signs_in_with_the_new_password() {
     browser.press("main form .primary").await;
     visitor.is_told_at("password").await;
     visitor.look("new-password-refused", &[]).await;
+    browser.press("main a[href*='way=new_password']").await;
     browser.fill("#password", "a long enough new password").await;
     browser.press("main form .primary").await;
     visitor.sees("Your account is yours again").await;

@@ -41,15 +41,12 @@ async fn a_client_that_registered_itself_is_allowed_or_denied() {
     visitor.sees("Let Ledger Notes use your account?").await;
     visitor.look("consent", &[Light, Dark, Narrow]).await;
     browser.press("button[value=deny]").await;
-    visitor.sees("You said no").await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     assert_eq!(ledger.last().unwrap()["error"], "access_denied");
 
     browser.open(&ledger.request(SCOPE, &[])).await;
     visitor.sees("Let Ledger Notes use your account?").await;
     browser.press("button[value=allow]").await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     let tokens = ledger.last().unwrap();
     assert!(tokens["refresh_token"].is_string(), "{tokens}");
@@ -72,9 +69,6 @@ async fn a_person_chooses_an_organization_in_portuguese() {
     visitor.sees("Autorizar Ledger Notes a usar a sua conta?").await;
     visitor.look("consent.pt", &[Light]).await;
     browser.press("button[value=allow]").await;
-    visitor.sees("De volta à aplicação").await;
-    visitor.look("moving-on.pt", &[]).await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     assert_eq!(ledger.person()["org"], "acme");
     visitor.leave().await;
@@ -103,7 +97,6 @@ async fn a_second_factor_is_asked_for_and_a_wrong_code_is_told() {
     browser.press("main form .primary").await;
     visitor.sees("Let Ledger Notes use your account?").await;
     browser.press("button[value=allow]").await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     assert_eq!(ledger.person()["acr"], "aal2");
     visitor.leave().await;

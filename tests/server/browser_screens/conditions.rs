@@ -28,7 +28,6 @@ async fn without_scripts_a_person_signs_in_and_consents() {
     visitor.sees("Let Ledger Notes use your account?").await;
     assert_eq!(browser.evaluate(shown).await, 0, "what needs a script is hidden");
     browser.press("button[value=allow]").await;
-    ledger.answer();
     visitor.sees("Your notes").await;
     assert_eq!(ledger.person()["org"], "acme");
     visitor.leave().await;

@@ -13,7 +13,6 @@ use std::{
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
 };
 use url::{Url, form_urlencoded};
@@ -37,8 +36,6 @@ pub struct RelyingParty {
     issuer: String,
     who: Credentials,
     seen: Arc<Mutex<Vec<Value>>>,
-    /// How many callbacks may be answered.
-    answers: Arc<Semaphore>,
     _tasks: JoinSet<()>,
 }
 
@@ -46,14 +43,8 @@ impl RelyingParty {
     pub async fn open(provider: Outside, issuer: &str, who: Credentials) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, answers) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Semaphore::new(0)));
-        let called = Called {
-            provider,
-            address,
-            who: who.clone(),
-            seen: seen.clone(),
-            answers: answers.clone(),
-        };
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let called = Called { provider, address, who: who.clone(), seen: seen.clone() };
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
@@ -61,7 +52,7 @@ impl RelyingParty {
                 connections.spawn(called.clone().serve(stream));
             }
         });
-        Self { address, issuer: issuer.to_owned(), who, seen, answers, _tasks: tasks }
+        Self { address, issuer: issuer.to_owned(), who, seen, _tasks: tasks }
     }
 
     pub fn callback(&self) -> String {
@@ -86,11 +77,6 @@ impl RelyingParty {
         format!("{}/connect/authorize?{}", self.issuer, query.finish())
     }
 
-    /// Lets the next callback be answered; until then the browser shows the page that led to it.
-    pub fn answer(&self) {
-        self.answers.add_permits(1);
-    }
-
     /// What it was told last: tokens, or why there are none.
     pub fn last(&self) -> Option<Value> {
         self.seen.lock().unwrap().last().cloned()
@@ -108,7 +94,6 @@ struct Called {
     address: SocketAddr,
     who: Credentials,
     seen: Arc<Mutex<Vec<Value>>>,
-    answers: Arc<Semaphore>,
 }
 
 impl Called {
@@ -124,7 +109,6 @@ impl Called {
         if url.path() == "/cb" {
             let told = self.redeem(&url).await;
             self.seen.lock().unwrap().push(told);
-            self.answers.acquire().await.unwrap().forget();
         }
         let body =
             "<!doctype html><html lang=\"en\"><title>Ledger Notes</title><h1>Your notes</h1>";
