@@ -8,8 +8,8 @@ use crate::{
     page_forms::{LANGUAGES, Visitor, open, open_in},
     passkey_device::Device,
     person::{PASSWORD, parameter, text},
+    shared::eventually,
     support::TestOptions,
-    world::eventually,
 };
 use hyper::Method;
 use porteiro::{domain::Clock as _, http::SignUp};

@@ -108,7 +108,6 @@ async fn a_person_recovers_an_account_and_signs_in_with_the_new_password() {
     browser.press("main form .primary").await;
     visitor.is_told_at("password").await;
     visitor.look("new-password-refused", &[]).await;
-    browser.press("main a[href*='way=new_password']").await;
     browser.fill("#password", "a long enough new password").await;
     browser.press("main form .primary").await;
     visitor.sees("Your account is yours again").await;

@@ -44,7 +44,10 @@ async fn a_client_that_registered_itself_is_allowed_or_denied() {
     visitor.sees("Your notes").await;
     assert_eq!(ledger.last().unwrap()["error"], "access_denied");
 
+    // The sign-in was for the client, which was denied: it begins anew.
     browser.open(&ledger.request(SCOPE, &[])).await;
+    visitor.sees("Sign in").await;
+    visitor.sign_in(ANA, PASSWORD).await;
     visitor.sees("Let Ledger Notes use your account?").await;
     browser.press("button[value=allow]").await;
     visitor.sees("Your notes").await;
