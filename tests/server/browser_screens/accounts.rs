@@ -72,7 +72,7 @@ async fn a_person_signs_up_with_a_passkey_and_signs_in_to_a_client_by_autofill()
     server.clock.advance(Duration::from_hours(2));
     let ledger = RelyingParty::open(**server, server.issuer(), Credentials::ledger()).await;
     browser.open(&ledger.request("openid profile email", &[("acr_values", "aal2")])).await;
-    visitor.sees("One more step").await;
+    visitor.sees("Confirm that it is you").await;
     visitor.look("step-up", &[Light]).await;
     browser.press("form[data-passkey=get] button").await;
     visitor.sees("Let Ledger Notes use your account?").await;

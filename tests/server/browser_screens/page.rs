@@ -12,7 +12,9 @@ pub const MOST_BYTES: u64 = 60_000;
 pub const FACTS: &str = "
     const done = arguments[arguments.length - 1];
     const shifts = [];
-    const moved = ({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName;
+    const box = ({ x, y, width, height }) => [x, y, width, height].join(' ');
+    const moved = ({ node, previousRect, currentRect }) =>
+        `${box(previousRect)} → ${box(currentRect)} ${node?.outerHTML?.slice(0, 80) ?? node?.nodeName}`;
     const note = (list) => list.getEntries().filter((one) => !one.hadRecentInput)
         .forEach(({ value, sources }) => shifts.push(`${value}: ${sources.map(moved)}`));
     new PerformanceObserver(note).observe({ type: 'layout-shift', buffered: true });

@@ -41,8 +41,12 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let named = flow.way.as_deref().map(|way| way.trim_end_matches("/send"));
     let named = named.filter(|way| WAYS.contains(way) && flow.offers(way));
     // A code that was not sent cannot be asked for.
-    let ready =
-        |way: &&str| flow.offers(way) && !flow.offers(&format!("{way}/send")) && *way != "passkey";
+    // What was saved for bad days is asked for where nothing else is offered.
+    let saved = |way: &str| way == "recovery_code" && flow.offers("passkey");
+    let ready = |way: &&str| {
+        let sent = flow.offers(&format!("{way}/send"));
+        flow.offers(way) && !sent && *way != "passkey" && !saved(way)
+    };
     let way = named.or_else(|| WAYS.into_iter().find(ready)).unwrap_or_default();
     let ways = others(page, flow, way);
     match way {
