@@ -13,7 +13,6 @@ use crate::{
 };
 use hyper::Method;
 use porteiro::{domain::Clock as _, http::SignUp};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::time::Duration;
 

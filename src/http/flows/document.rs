@@ -153,9 +153,12 @@ pub struct Client {
     pub localized: BTreeMap<String, String>,
     /// It registered itself, and the operator does not vouch for what it says.
     pub self_registered: bool,
-    /// The host that it leads to, or its private scheme.
+    /// In a consent document: the host that it leads to, or its private scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_host: Option<String>,
+    /// The same in every document, for pages alone.
+    #[serde(skip)]
+    pub host: Option<String>,
     /// The slug of the one organization that it belongs to. For pages alone.
     #[serde(skip)]
     pub organization: Option<String>,
@@ -235,7 +238,8 @@ impl Document {
         };
         if let Some(client) = &mut client {
             let uri = request.map(|request| &request.reply_to.redirect_uri);
-            client.redirect_host = uri.and_then(|uri| redirect_uri::host(uri));
+            client.host = uri.and_then(|uri| redirect_uri::host(uri));
+            client.redirect_host = client.host.clone().filter(|_| consent.is_some());
         }
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
@@ -412,6 +416,7 @@ async fn client(app: &App, client_id: &str) -> Client {
         localized: metadata.map(|metadata| metadata.localized.clone()).unwrap_or_default(),
         self_registered: known.is_none_or(KnownClient::is_self_registered),
         redirect_host: None,
+        host: None,
         organization: known.and_then(|known| known.organization.clone()),
     }
 }

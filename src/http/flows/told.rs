@@ -75,7 +75,8 @@ pub async fn organizations(
     let seen = app.clients.look(&wanted.client_id).await?;
     let Some(client) = seen.machine.known() else { return Ok(Organizations::default()) };
     let (client_version, account) = (seen.version, person.account.as_str());
-    let (redirect_uri, chosen, anew) = (None, None, false);
+    // What was suspended a moment ago is not offered.
+    let (redirect_uri, chosen, anew) = (None, None, true);
     let reader =
         FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
     let (choices, suspended) = reader.choices().await?;

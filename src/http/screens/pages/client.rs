@@ -34,7 +34,7 @@ impl ClientShown {
             logo: None,
             initials: initials(&name),
             name,
-            host: client.redirect_host.clone(),
+            host: client.host.clone(),
             self_registered: client.self_registered,
             policy_uri: page(said("policy_uri", &client.policy_uri)),
             tos_uri: page(said("tos_uri", &client.tos_uri)),
@@ -84,6 +84,7 @@ mod tests {
             localized: localized.iter().map(owned).collect(),
             self_registered: true,
             redirect_host: None,
+            host: None,
         }
     }
 

@@ -67,7 +67,7 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
 
 /// Leads a person back to the client: browsers hold a redirect after a form to `form-action`.
 pub fn move_on(page: &Shell<'_>, document: &Document, to: &str, said_no: bool) -> Response {
-    let host = document.client.as_ref().and_then(|client| client.redirect_host.clone());
+    let host = document.client.as_ref().and_then(|client| client.host.clone());
     let host = host.unwrap_or_else(|| host_of(to));
     page.respond(StatusCode::OK, &MoveOnPage { page, host, to, denied: said_no })
 }
