@@ -40,6 +40,14 @@ impl Profile {
         self.0.get(name)
     }
 
+    /// Returns what the person is called, as far as they have said it.
+    pub fn full_name(&self) -> String {
+        let claim = |name| self.claim(name).and_then(Value::as_str);
+        let names = [claim("given_name"), claim("family_name")];
+        let joined = || names.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        claim("name").map_or_else(joined, str::to_owned)
+    }
+
     /// Returns every claim that was made, in all its languages.
     pub fn claims(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))

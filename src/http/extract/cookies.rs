@@ -78,11 +78,19 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Has a browser keep what it was given, if anything was.
-pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
+/// Has a browser keep, or forget, each of these.
+pub fn with_cookies(
+    response: impl IntoResponse,
+    cookies: impl IntoIterator<Item = HeaderValue>,
+) -> Response {
     let mut response = response.into_response();
-    if let Some(cookie) = cookie {
+    for cookie in cookies {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response
+}
+
+/// Has a browser keep what it was given, if anything was.
+pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
+    with_cookies(response, cookie)
 }

@@ -322,6 +322,11 @@ impl Document {
 }
 
 impl Document {
+    /// Tells whether a step may be taken now.
+    pub fn offers(&self, step: &str) -> bool {
+        self.steps.iter().any(|offered| offered.name == step)
+    }
+
     /// Names the client that a person goes on to.
     pub async fn naming(mut self, app: &App, client_id: &str) -> Self {
         let client = client(app, client_id).await;

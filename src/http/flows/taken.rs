@@ -1,7 +1,7 @@
 //! What a step has come to, for programs and screens alike.
 
 use super::document::Document;
-use crate::http::{answer::private_json, extract::cookies::with_cookie};
+use crate::http::{answer::private_json, extract::cookies::with_cookies};
 use axum::{
     http::HeaderValue,
     response::{IntoResponse, Response},
@@ -36,10 +36,7 @@ impl From<FlowAnswer> for Taken {
 
 impl IntoResponse for FlowAnswer {
     fn into_response(self) -> Response {
-        let response = self.document.into_response();
-        self.cookies
-            .into_iter()
-            .fold(response, |response, cookie| with_cookie(response, Some(cookie)))
+        with_cookies(self.document, self.cookies)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::{cookies::with_cookie, form::Form, request_source::RequestSource},
+        extract::{cookies::with_cookies, form::Form, request_source::RequestSource},
         flows::{
             FlowAnswer, Opened, Wish, begin_one,
             steps::{StepRequest, Steps},
@@ -58,9 +58,10 @@ pub async fn draw(
     let caller = Caller::of(app, context, &Method::GET, headers).await?;
     let known = caller.known(app).await?;
     let passkeys = passkeys_of(&known);
+    let name = Some(quotable(&known.profile.full_name())).filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| known.email.clone());
     let overview = Overview::of(app, &caller, known);
-    let mut source = caller.source.clone();
-    source.is_browser = true;
+    let source = caller.source.clone().of_page();
     let wish = Wish { kind: "sign_out".to_owned(), ..Wish::default() };
     // The page is worth as much without it.
     let leaving = begin_one(app, (caller.context, address), source, wish).await.ok();
@@ -68,7 +69,6 @@ pub async fn draw(
         Some(FlowAnswer { document, cookies }) => (Some(document.id), cookies),
         None => (None, Vec::new()),
     };
-    let name = called(&overview);
     let Channels { mail, passkeys: offers_passkeys, .. } = app.channels();
     let codes_left = u32::try_from(overview.credentials.recovery_codes).unwrap_or(u32::MAX);
     let drawn = AccountPage {
@@ -82,17 +82,7 @@ pub async fn draw(
         sign_out,
     };
     let drawn = page.respond(StatusCode::OK, &drawn);
-    Ok(cookies.into_iter().fold(drawn, |page, cookie| with_cookie(page, Some(cookie))))
-}
-
-/// Returns what a person is called.
-fn called(overview: &Overview) -> String {
-    let said = |claim: &str| overview.claims.get(claim).and_then(|value| value.as_str());
-    let parts = [said("given_name"), said("family_name")];
-    let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    let whole = said("name").map_or_else(|| parts.join(" "), str::to_owned);
-    let whole = quotable(&whole);
-    if whole.is_empty() { overview.email.clone() } else { whole }
+    Ok(with_cookies(drawn, cookies))
 }
 
 /// A form of this page that begins a flow.
@@ -110,8 +100,7 @@ impl Beginning<'_> {
         let Self { app, steps, context, address } = self;
         let kind = form.get("begin").filter(|kind| BEGINS.contains(kind));
         let kind = kind.ok_or(Problem::NOT_FOUND)?;
-        let mut source = RequestSource::of(headers, app.cookies);
-        source.is_browser = true;
+        let source = RequestSource::of(headers, app.cookies).of_page();
         let wish = Wish { kind: kind.to_owned(), ..Wish::default() };
         let begun = begin_one(app, (context.clone(), address), source, wish).await;
         let FlowAnswer { document, cookies } = match begun {
@@ -121,14 +110,14 @@ impl Beginning<'_> {
             }
             begun => begun?,
         };
-        let offered = |name: &&str| document.steps.iter().any(|step| step.name == *name);
-        let then = form.get("then").filter(offered).and_then(|name| steps.find(name));
-        let opened = Opened::of(app, context, document.id.clone(), headers);
+        let then = form.get("then").filter(|name| document.offers(name));
+        let then = then.and_then(|name| steps.find(name));
+        let opened = Opened::of_page(app, context, document.id.clone(), headers);
         if let (Some(then), Ok(opened)) = (then, opened) {
             let _refused =
                 then.take(StepRequest::new(app, &opened, address, Map::new())).await.is_err();
         }
         let page = to(path_of(&document.kind, document.state), &[("flow", &document.id)]);
-        Ok(cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie))))
+        Ok(with_cookies(page, cookies))
     }
 }

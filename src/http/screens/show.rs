@@ -13,7 +13,7 @@ use crate::http::{
     answer::error::Problem,
     app::App,
     extract::{
-        context::RequestContext, cookies::with_cookie, form::Form, origin::Origin,
+        context::RequestContext, cookies::with_cookies, form::Form, origin::Origin,
         request_source::RequestSource,
     },
     facts::session,
@@ -77,7 +77,7 @@ pub async fn get(
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
             let page = pages::draw(&shell, &document, &query, returning).await;
-            cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
+            with_cookies(page, cookies)
         }
         Err(problem) => {
             let shell = Shell::new(&app, preferences, None).at(Vec::new());
@@ -149,12 +149,8 @@ impl Asked<'_> {
         let flow = given("from");
         let wish = Wish { kind: kind.to_owned(), token, user_code, flow, ..Wish::default() };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
-            // There is nothing to sign out of.
-            Err(problem) if problem.code == "session_required" && kind == "sign_out" => {
-                Err(problem)
-            }
-            // What a person does in a session begins with a sign-in.
-            Err(problem) if problem.code == "session_required" => {
+            // What a person does in a session begins with a sign-in; there is nothing to sign out of.
+            Err(problem) if problem.code == "session_required" && kind != "sign_out" => {
                 let wish = Wish { kind: "sign_in".to_owned(), ..Wish::default() };
                 begin_one(app, caller, source, wish).await
             }

@@ -3,7 +3,7 @@
 //! The token is the proof, so there is no flow and no cookie: the holder of the address may read the mail
 //! on another device than the one on which the recovery began.
 
-use super::{Screen, shell::Shell, submit::to};
+use super::{Screen, pages, shell::Shell, submit::to};
 use crate::{
     domain::Context,
     http::{extract::form::Form, flows::stop_by, routes},
@@ -22,16 +22,6 @@ struct StopPage<'a> {
     token: &'a str,
     /// What was wrong with the last try.
     error: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "over.html")]
-struct StoppedPage<'a> {
-    page: &'a Shell<'a>,
-    title: String,
-    text: String,
-    action: String,
-    way_on: String,
 }
 
 /// Returns the token by which a recovery is to be stopped, where this screen takes one.
@@ -55,14 +45,8 @@ pub fn ask(page: &Shell<'_>, token: &str, query: &Form) -> Response {
 pub async fn stop(page: &Shell<'_>, caller: (Context, IpAddr), token: &str) -> Response {
     match stop_by(page.app, caller, token).await {
         Ok(()) => {
-            let drawn = StoppedPage {
-                page,
-                title: page.t("stopped-title"),
-                text: page.t("stopped-text"),
-                action: page.t("sign-in"),
-                way_on: routes::SIGN_IN.to_owned(),
-            };
-            page.respond(StatusCode::OK, &drawn)
+            let said = ["stopped-title", "stopped-text", "sign-in"];
+            pages::say(page, said, routes::SIGN_IN.to_owned())
         }
         Err(problem) => to(routes::RESET_PASSWORD, &[("stop", token), ("problem", problem.code)]),
     }

@@ -24,7 +24,7 @@ use crate::{
         extract::{
             body,
             context::RequestContext,
-            cookies::with_cookie,
+            cookies::with_cookies,
             form::{self, Form},
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
@@ -137,8 +137,8 @@ impl Submitted<'_> {
                 FlowAnswer { document, cookies: Vec::new() }
             }
         };
-        let offers = |name: &&str| answer.document.steps.iter().any(|step| step.name == *name);
-        let then = self.form.get("then").filter(offers).and_then(|name| self.steps.find(name));
+        let then = self.form.get("then").filter(|name| answer.document.offers(name));
+        let then = then.and_then(|name| self.steps.find(name));
         let Some(then) = then else {
             return Ok(Followed { answer, step: named.path() });
         };
@@ -183,7 +183,7 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     };
     let declined = offer::declined(app, step, &document);
     let cookies = cookies.into_iter().chain(declined);
-    cookies.fold(page, |page: Response, cookie| with_cookie(page, Some(cookie)))
+    with_cookies(page, cookies)
 }
 
 /// Leads back to the page of the form, which says what was wrong.

@@ -6,7 +6,7 @@ use crate::{
     crypto::passkeys::{PasskeyError, Registrant},
     domain::{
         Timestamp,
-        account::{Account, Command, Known, MOST_PASSKEYS, Passkey},
+        account::{Account, Command, MOST_PASSKEYS, Passkey},
         assurance::Level,
         flow::{Open, SIGN_IN},
         message::MailContent,
@@ -134,7 +134,9 @@ fn kept<'a>(open: &Open, account: &'a Account) -> &'a Account {
 /// Says how an authenticator will show the person: as their account does, or as they have just said.
 fn shown(open: &Open, account: &Account) -> Option<Shown> {
     match (account.known(), &open.applicant) {
-        (Some(known), _) => Some(Shown { email: known.email.clone(), name: full_name(known) }),
+        (Some(known), _) => {
+            Some(Shown { email: known.email.clone(), name: known.profile.full_name() })
+        }
         (None, Some(applicant)) => {
             let names = [&applicant.given_name, &applicant.family_name];
             let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
@@ -142,14 +144,6 @@ fn shown(open: &Open, account: &Account) -> Option<Shown> {
         }
         (None, None) => None,
     }
-}
-
-fn full_name(known: &Known) -> String {
-    let claim = |name| known.claim(name).and_then(|claim| claim.as_str().map(str::to_owned));
-    claim("name").unwrap_or_else(|| {
-        let names = [claim("given_name"), claim("family_name")];
-        names.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    })
 }
 
 fn passkeys_of(account: &Account) -> Vec<&Passkey> {

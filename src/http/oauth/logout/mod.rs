@@ -25,7 +25,7 @@ use crate::{
         app::App,
         extract::{
             context::RequestContext,
-            cookies::with_cookie,
+            cookies::{with_cookie, with_cookies},
             form::{self, Form},
             link::link,
             origin::Origin,
@@ -206,7 +206,7 @@ async fn confirm(app: &App, context: Context, flow: &str, headers: &HeaderMap) -
     match Box::pin(leaving::confirm(app, context, flow, headers)).await {
         Ok(leaving::SignedOut { cookies, leaving }) => {
             let page = page::signed_out_and_on(leaving.as_ref());
-            cookies.into_iter().fold(page, |page, cookie| with_cookie(page, Some(cookie)))
+            with_cookies(page, cookies)
         }
         Err(problem @ Problem { .. }) => page::not_confirmed(problem),
     }

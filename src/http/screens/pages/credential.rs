@@ -40,10 +40,10 @@ struct ChoosePage<'a> {
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let named = flow.way.as_deref().map(|way| way.trim_end_matches("/send"));
     let named = named.filter(|way| WAYS.contains(way) && flow.offers(way));
-    // A code that was not sent cannot be asked for.
     // What was saved for bad days is asked for where nothing else is offered.
     let saved = |way: &str| way == "recovery_code" && flow.offers("passkey");
     let ready = |way: &&str| {
+        // A code that was not sent cannot be asked for.
         let sent = flow.offers(&format!("{way}/send"));
         flow.offers(way) && !sent && *way != "passkey" && !saved(way)
     };

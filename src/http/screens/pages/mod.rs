@@ -22,6 +22,7 @@ use super::{path_of, shell::Shell};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
+pub use over::say;
 pub use returning::Returning;
 pub use sign_out::signed_out;
 
@@ -73,7 +74,7 @@ impl<'a> FlowPage<'a> {
     }
 
     pub fn offers(&self, step: &str) -> bool {
-        self.document.steps.iter().any(|offered| offered.name == step)
+        self.document.offers(step)
     }
 
     /// What was wrong with this step, if it was that one.

@@ -37,6 +37,12 @@ struct CodesPage<'a> {
     way_on: String,
 }
 
+/// Says that something is over, in three sentences of these names, and leads on.
+pub fn say(page: &Shell<'_>, names: [&str; 3], way_on: String) -> Response {
+    let [title, text, action] = names.map(|name| page.t(name));
+    page.respond(StatusCode::OK, &OverPage { page, title, text, action, way_on })
+}
+
 /// Says what a flow has come to, to a person who opens its page again.
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let document = flow.document;
@@ -60,9 +66,7 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         Some(to) => ("back-to-app", to.to_string()),
         None => (action, way_on.to_owned()),
     };
-    let drawn =
-        OverPage { page, title: page.t(title), text: page.t(text), action: page.t(action), way_on };
-    page.respond(StatusCode::OK, &drawn)
+    say(page, [title, text, action], way_on)
 }
 
 /// Leads a person back to the client: browsers hold a redirect after a form to `form-action`.
