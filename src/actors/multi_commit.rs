@@ -107,6 +107,14 @@ impl MultiCommit {
         Ok(next)
     }
 
+    /// Returns the version at which the entity `id` was read, 0 where it was not there.
+    pub async fn version<M: Machine>(&mut self, id: &str) -> Result<i64, HydrateError> {
+        let key = (M::KIND, id.to_owned());
+        self.look::<M>(id).await?;
+        let staged = self.entities.get(&key).and_then(|entity| entity.staged.downcast_ref());
+        Ok(staged.map_or(0, |staged: &Staged<M>| staged.version))
+    }
+
     /// Writes the entity `id` again as it is, so that of two commits that touch it one loses.
     ///
     /// For what is decided over a list: two decisions over one list may change no row in common.

@@ -116,6 +116,19 @@ impl<M: Machine> View<M> {
         page.into_iter().map(entry).collect()
     }
 
+    /// Returns a page of a list as it is now, each entry with its rank, after the rank and id given
+    /// (empty: from its start).
+    pub async fn page(
+        &self,
+        list: &'static str,
+        owner: &str,
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
+        let page = self.services.store.list(list, owner, after, most).await?;
+        page.into_iter().map(|listed| Ok((listed.rank.clone(), entry(listed)?))).collect()
+    }
+
     fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
         let new =

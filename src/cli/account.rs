@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     config::{Config, Loaded, Origin},
-    domain::{Locale, invitation::Pending},
+    domain::{Locale, authority::ADMINISTER, invitation::Pending},
     http::{routes, time::rfc3339},
-    provisioning::{self, Invite, Invited, Recover, RecoveryIssued, Unlocked},
+    provisioning::{self, Administration, Invite, Invited, Recover, RecoveryIssued, Unlocked},
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -46,6 +46,10 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Give a permission that no role can: organizations:administer
+    Grant(Administering),
+    /// Take it away again
+    Revoke(Administering),
     /// Make a link by which the person of an account can recover it, whatever they have lost
     Recover {
         /// The e-mail address of the account
@@ -54,6 +58,18 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Administering {
+    /// The e-mail address of the account
+    email: String,
+    /// The permission
+    #[arg(value_name = "PERMISSION", default_value = ADMINISTER)]
+    permission: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -82,8 +98,27 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
             invitations(organization.as_deref(), json, given).await
         }
         Command::Uninvite { id, json } => uninvite(&id, json, given).await,
+        Command::Grant(asked) => administer(&asked, true, given).await,
+        Command::Revoke(asked) => administer(&asked, false, given).await,
         Command::Recover { email, json } => recover(&email, json, given).await,
     }
+}
+
+async fn administer(asked: &Administering, grant: bool, given: Given) -> Result<(), Failure> {
+    let Administering { email, permission, json } = asked;
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let done = provisioning::administration(&workbench, email, permission, grant).await;
+    workbench.close().await;
+    let Administration { account, changed } = done?;
+    if *json {
+        let said = json!({ "account": account, "permission": permission, "granted": grant,
+            "changed": changed });
+        return Ok(say(&said.to_string())?);
+    }
+    let verb = if grant { "holds" } else { "does not hold" };
+    let sign = if changed { "~ changed" } else { "= unchanged" };
+    Ok(say(&format!("{sign} account {account} {verb} {permission}"))?)
 }
 
 async fn unlock(email: &str, json: bool, given: Given) -> Result<(), Failure> {

@@ -12,6 +12,7 @@
 //! | known | use TOTP, use a recovery code | known; it is spent | it was spent before |
 //! | known | recover | known, in its next epoch, without the credentials that are replaced | mail alone, for more than a password, where a second factor is enrolled; a link that is not the account's |
 //! | known | issue a recovery link | known; the link before is void | |
+//! | known | give or take `organizations:administer` | known, with or without it | |
 //! | known | stop a recovery link | known, without one | it is another one's, or none |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
@@ -45,6 +46,7 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::ops::Not;
 
 /// The list of all accounts, in the order of their normalised addresses.
 pub const ACCOUNTS: &str = "accounts";
@@ -72,6 +74,9 @@ pub struct Known {
     /// How often it was recovered: what was proved in an earlier epoch is worth nothing any more.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// The person holds `organizations:administer`.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub administers: bool,
     /// By which an operator lets the person recover it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_link: Option<RecoveryLink>,
@@ -155,6 +160,8 @@ pub enum Command {
     StopRecoveryLink {
         stop: Fingerprint,
     },
+    /// An operator gives `organizations:administer` to the person, or takes it away.
+    SetAdministration(bool),
     /// Does what the command says, and tells the person of it in the same commit.
     Telling {
         command: Box<Command>,
@@ -186,6 +193,7 @@ pub enum Event {
     Recovered { credentials: Removed, at: Timestamp },
     RecoveryLinkIssued(RecoveryLink),
     RecoveryLinkStopped,
+    AdministrationSet(bool),
 }
 
 /// Which credentials a recovery removes.
@@ -250,6 +258,7 @@ impl Known {
             credentials,
             profile: Profile::default(),
             epoch: 0,
+            administers: false,
             recovery_link: None,
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),

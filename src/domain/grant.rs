@@ -23,14 +23,15 @@ pub const GRANTS_OF_PEOPLE: [GrantType; 4] = [
     GrantType::TokenExchange,
 ];
 
-/// The membership that tokens speak for, and its organization.
+/// The organization that tokens speak for, and the membership by which they do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MembershipRef {
-    #[serde(alias = "membership")]
-    pub id: String,
+    /// `None` where the person speaks for it as a holder of `organizations:administer` (adr/0079).
+    #[serde(default, alias = "membership", skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The slug of the organization.
     pub organization: String,
-    /// The epoch of both in which it was granted; it ends with it (adr/0038).
+    /// The epoch of both, or of the organization alone, in which it was granted; it ends with it (adr/0038).
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
 }

@@ -53,6 +53,7 @@ pub mod signing_keys;
 pub mod throttle;
 mod time;
 pub mod token_family;
+pub mod trail;
 mod visible_text;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};

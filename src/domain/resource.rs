@@ -10,7 +10,7 @@
 
 use super::{
     Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
-    authority::Permission,
+    authority::{ADMINISTER, Permission, own_permissions},
     authorization_details::{BadRule, BadSchema, BadText, Detail, Schema, SubsetRules, Texts},
 };
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,19 @@ pub struct Known {
     pub name: Option<String>,
     pub scopes: Vec<Permission>,
     pub authorization_details: Vec<DetailType>,
+}
+
+impl Known {
+    /// Our own API, which is no row: it is there as long as the issuer is (adr/0079).
+    pub fn own_api(issuer: &str) -> Self {
+        let administer = Permission::parse(ADMINISTER).ok();
+        Self {
+            identifier: format!("{issuer}/api"),
+            name: Some("Porteiro".to_owned()),
+            scopes: own_permissions().chain(administer).collect(),
+            authorization_details: Vec::new(),
+        }
+    }
 }
 
 /// A type of RFC 9396 that the API understands.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     actors::{
-        Entities, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
+        Entities, Hydrated, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
         hashing::HashingPool,
     },
     claims_hook::ClaimsHook,
@@ -37,10 +37,11 @@ use crate::{
         membership::Membership,
         organization::Organization,
         pushed_request::PushedRequest,
-        resource::{DETAIL_OWNERS, Resource, SCOPE_OWNERS},
+        resource::{self, DETAIL_OWNERS, Resource, SCOPE_OWNERS},
         session::Session,
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
+        trail::Trail,
     },
     messages::Mailbox,
     store::views::FreshReads,
@@ -77,9 +78,13 @@ pub struct Inner {
     /// At the `logo_uri`s of clients.
     pub(super) client_logos: Logos,
     pub(super) organizations: View<Organization>,
+    /// What is written into the trail of an organization and changes nothing else.
+    pub(super) trails: Entities<Trail>,
     pub(super) brands: BrandFiles,
     pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
+    /// What tokens for `/api` are for.
+    pub(super) own_api: Arc<Hydrated<Resource>>,
     pub(super) scope_owners: NameView,
     pub(super) detail_owners: NameView,
     pub(super) access_tokens: Entities<AccessToken>,
@@ -137,6 +142,8 @@ pub struct Inner {
 pub(super) struct Fixed {
     /// Made when it is first asked for.
     pub(super) metadata: OnceLock<Bytes>,
+    /// Likewise.
+    pub(super) openapi: OnceLock<Bytes>,
     pub(super) jwks_type: HeaderValue,
     pub(super) jwks_caching: HeaderValue,
 }
@@ -159,10 +166,13 @@ impl App {
         let caching = format!("public, max-age={}", options.key_set_age.as_secs());
         let fixed = Fixed {
             metadata: OnceLock::new(),
+            openapi: OnceLock::new(),
             jwks_type: HeaderValue::from_static("application/jwk-set+json"),
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
         };
         let cookies = CookieNames::new(&options.issuer);
+        let own_api = Resource::Known(resource::Known::own_api(&options.issuer));
+        let own_api = Arc::new(Hydrated { machine: own_api, version: 0 });
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let related = origins.iter().filter_map(|origin| origin.to_str().ok());
         let passkeys = Passkeys::new(&options.issuer, related)
@@ -191,9 +201,11 @@ impl App {
             request_objects,
             client_logos,
             organizations: system.view(),
+            trails: system.host().await?,
             brands: BrandFiles::new(system.vault()),
             brand_logos: system.view(),
             resources: system.view(),
+            own_api,
             scope_owners: system.names(SCOPE_OWNERS),
             detail_owners: system.names(DETAIL_OWNERS),
             access_tokens: system.host().await?,
@@ -258,6 +270,11 @@ impl App {
         let mut page = link.cloned().map_or_else(own, Ok).expect("an issuer is an origin");
         page.query_pairs_mut().extend_pairs(query);
         page.into()
+    }
+
+    /// Tells whether an audience is our own API.
+    pub(super) fn is_own_api(&self, audience: &str) -> bool {
+        self.own_api.machine.known().is_some_and(|own| own.identifier == audience)
     }
 
     pub fn vitals(&self) -> Arc<Vitals> {

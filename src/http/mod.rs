@@ -17,6 +17,7 @@
 //! | `oauth`, `flows`, `me`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;
+pub mod api;
 pub mod app;
 mod brand_files;
 mod extract;

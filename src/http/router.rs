@@ -2,6 +2,7 @@
 
 use super::{
     answer::error::{Problem, Stopped, Voice},
+    api,
     app::App,
     flows::{self, steps::Steps},
     layers::{
@@ -90,6 +91,32 @@ const ROUTES: [Route; 26] = {
     ]
 };
 
+/// The management API: its operations are a table of their own.
+const API: [Route; 15] = {
+    [
+        route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
+        operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
+        operations(routes::API_ORGANIZATION, || api::methods(routes::API_ORGANIZATION)),
+        operations(routes::API_ROLES, || api::methods(routes::API_ROLES)),
+        operations(routes::API_ROLE, || api::methods(routes::API_ROLE)),
+        operations(routes::API_MEMBERS, || api::methods(routes::API_MEMBERS)),
+        operations(routes::API_MEMBER, || api::methods(routes::API_MEMBER)),
+        operations(routes::API_INVITATIONS, || api::methods(routes::API_INVITATIONS)),
+        operations(routes::API_INVITATION, || api::methods(routes::API_INVITATION)),
+        operations(routes::API_CLIENTS, || api::methods(routes::API_CLIENTS)),
+        operations(routes::API_CLIENT, || api::methods(routes::API_CLIENT)),
+        operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
+        operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
+        operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
+        operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
+    ]
+};
+
+const fn operations(path: &'static str, methods: fn() -> MethodRouter<App>) -> Route {
+    // Programs call it with a token of theirs; pages of browsers do not.
+    route(path, methods, Callers::NoPage, Voice::Problem)
+}
+
 /// Served where there is a mailbox: under `dev`.
 const MAILBOX: Route =
     route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
@@ -156,7 +183,12 @@ pub struct Extras {
 fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
     let pages = PAGES.iter().filter(move |_| extras.screens);
     let playground = PLAYGROUND.iter().filter(move |_| extras.screens && extras.mailbox);
-    ROUTES.iter().chain(pages).chain(playground).chain(extras.mailbox.then_some(&MAILBOX))
+    ROUTES
+        .iter()
+        .chain(&API)
+        .chain(pages)
+        .chain(playground)
+        .chain(extras.mailbox.then_some(&MAILBOX))
 }
 
 /// Lists the paths that are served, a parameter in braces.

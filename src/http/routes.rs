@@ -56,3 +56,20 @@ pub const MY_PASSKEYS: &str = "/me/passkeys";
 pub const MY_PASSKEY: &str = "/me/passkeys/{id}";
 pub const MY_RECOVERY_CODES: &str = "/me/recovery-codes";
 pub const MY_TOTP: &str = "/me/totp";
+
+/// The management API; `{organization}` is a slug.
+pub const API_OPENAPI: &str = "/api/openapi.json";
+pub const API_ORGANIZATIONS: &str = "/api/organizations";
+pub const API_ORGANIZATION: &str = "/api/organizations/{organization}";
+pub const API_ROLES: &str = "/api/organizations/{organization}/roles";
+pub const API_ROLE: &str = "/api/organizations/{organization}/roles/{role}";
+pub const API_MEMBERS: &str = "/api/organizations/{organization}/members";
+pub const API_MEMBER: &str = "/api/organizations/{organization}/members/{membership}";
+pub const API_INVITATIONS: &str = "/api/organizations/{organization}/invitations";
+pub const API_INVITATION: &str = "/api/organizations/{organization}/invitations/{invitation}";
+pub const API_CLIENTS: &str = "/api/organizations/{organization}/clients";
+pub const API_CLIENT: &str = "/api/organizations/{organization}/clients/{client_id}";
+pub const API_CLIENT_SECRET: &str = "/api/organizations/{organization}/clients/{client_id}/secret";
+pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
+pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
+pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";

@@ -128,6 +128,7 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
             lines.of_field("organization")
         }
         Refusal::NoSuchRole(role) => lines.of_member(ROLES, role),
+        Refusal::TrustedByMembers => lines.of_field("trusted"),
         Refusal::RolesNowhere => lines.of_field(ROLES),
         Refusal::SecretMissing => lines.of_field("token_endpoint_auth_method"),
         Refusal::SecretUseless | Refusal::WrongSecret => lines.of_field("client_secret"),

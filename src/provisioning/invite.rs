@@ -5,7 +5,7 @@ use crate::{
     crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
-        authority::Permission,
+        authority::{Permission, own_permissions},
         invitation::{self, Invitation},
         message::{Mail, MailContent},
         organization::{self, Organization, Role},
@@ -21,12 +21,6 @@ const TRIES: usize = 20;
 
 /// The role of those who administer one organization.
 pub const ADMINISTRATOR: &str = "administrator";
-
-/// What such a role confers: our own resources, each of which has these two actions (contract
-/// section 5). `organizations:administer` is not among them: no role may contain it.
-const RESOURCES: [&str; 8] =
-    ["accounts", "organizations", "memberships", "roles", "clients", "apikeys", "scim", "audit"];
-const ACTIONS: [&str; 2] = ["read", "write"];
 
 /// Who is invited, to what.
 pub struct Invite<'a> {
@@ -135,22 +129,25 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
     Err(InviteError::Contended)
 }
 
+/// What such a role confers: reading and writing our own resources (contract section 5).
+fn administration() -> Vec<Permission> {
+    own_permissions().filter(|one| one.as_str() != "scim:provision").collect()
+}
+
 /// Returns the organization with the role of its administrators, unless it has it already.
 fn with_administrator(
     home: &organization::Known,
 ) -> Result<Option<organization::Draft>, InviteError> {
-    let all = || RESOURCES.iter().flat_map(|one| ACTIONS.map(|action| format!("{one}:{action}")));
     if home.has_role(ADMINISTRATOR) {
         let held = home.confers(&[ADMINISTRATOR.to_owned()]);
         // What the operator wrote down is not widened here.
-        return if all().all(|permission| held.covers(&permission)) {
+        return if held.missing(&administration()).is_none() {
             Ok(None)
         } else {
             Err(InviteError::OtherAdministrator(home.slug.clone()))
         };
     }
-    let permissions = all().filter_map(|permission| Permission::parse(&permission).ok());
-    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: permissions.collect() };
+    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: administration() };
     let roles = home.roles.iter().cloned().chain([role]).collect();
     let slug = home.slug.clone();
     Ok(Some(organization::Draft { slug, roles: Some(roles), ..organization::Draft::default() }))

@@ -12,6 +12,7 @@
 //! given at once. Nothing is written while there is one.
 
 mod accounts;
+mod administration;
 mod apply;
 mod beginnings;
 mod brand;
@@ -32,6 +33,7 @@ mod table;
 mod unlock;
 
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
+pub use administration::{Administration, AdministrationError, administration};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use invitations::{InvitationsError, invitations, uninvite};

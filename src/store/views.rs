@@ -8,7 +8,10 @@ use super::{
 };
 use crate::domain::Timestamp;
 
-pub use super::vitals::StoreReport;
+pub use super::{
+    log::trail::{Trail, TrailEntry},
+    vitals::StoreReport,
+};
 
 /// A read that did not succeed; asking again later may.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,11 @@ impl FreshReads {
     /// See [`Store::count`].
     pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
         self.0.count(list, owner, most).await
+    }
+
+    /// See [`Store::trail`].
+    pub async fn trail(&self, trail: &Trail<'_>) -> Result<Vec<TrailEntry>, ReadError> {
+        self.0.trail(trail).await
     }
 
     /// See [`Store::version`].

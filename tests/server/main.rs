@@ -10,6 +10,9 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod api;
+mod api_caller;
+mod api_matrix;
 mod attestation;
 mod authenticator;
 mod authorization;

@@ -94,7 +94,8 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             org,
             membership: membership
                 .filter(|_| has_api_scope)
-                .map(|membership| Cow::Borrowed(&*membership.id)),
+                .and_then(|membership| membership.id.as_deref())
+                .map(Cow::Borrowed),
             epoch: mint.epoch,
             sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
             acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
@@ -155,7 +156,7 @@ mod tests {
 
     fn grant() -> Grant {
         let membership =
-            MembershipRef { id: "m1".to_owned(), organization: "acme".to_owned(), epoch: 0 };
+            MembershipRef { id: Some("m1".to_owned()), organization: "acme".to_owned(), epoch: 0 };
         Grant {
             client_id: "app".to_owned(),
             account: "ana".to_owned(),

@@ -53,6 +53,15 @@ impl Known {
                 Ok(Some(Self::issue_link(*token, *stop, now)))
             }
             Command::StopRecoveryLink { stop } => self.stop_link(*stop, now),
+            Command::SetAdministration(given) => {
+                let event = if *given {
+                    "account.administration_granted"
+                } else {
+                    "account.administration_revoked"
+                };
+                let news = || (Event::AdministrationSet(*given), Some(Record::new(event)));
+                Ok((*given != self.administers).then(news))
+            }
             Command::AddPasskey(_)
             | Command::UsePasskey(_)
             | Command::RenamePasskey { .. }
@@ -167,6 +176,7 @@ impl Known {
             }
             Event::RecoveryLinkIssued(link) => self.recovery_link = Some(*link),
             Event::RecoveryLinkStopped => self.recovery_link = None,
+            Event::AdministrationSet(given) => self.administers = *given,
         }
     }
 }

@@ -7,7 +7,22 @@ pub const RESERVED_RESOURCES: [&str; 8] =
     ["accounts", "organizations", "memberships", "roles", "clients", "apikeys", "scim", "audit"];
 
 /// The one permission that no wildcard covers and no role may contain.
-const ADMINISTER: &str = "organizations:administer";
+pub const ADMINISTER: &str = "organizations:administer";
+
+/// What can be done to each of Porteiro's own resources.
+const OWN_ACTIONS: [&str; 2] = ["read", "write"];
+
+/// Provisioning by SCIM, which hands out roles.
+const PROVISION: &str = "scim:provision";
+
+/// Lists what an administrator of one organization holds: everything of our own API but what reaches
+/// beyond that organization.
+pub fn own_permissions() -> impl Iterator<Item = Permission> {
+    let pairs = RESERVED_RESOURCES.iter().flat_map(|resource| {
+        OWN_ACTIONS.iter().map(move |action| Permission(format!("{resource}:{action}")))
+    });
+    pairs.chain([Permission(PROVISION.to_owned())])
+}
 
 const LONGEST: usize = 128;
 
@@ -114,6 +129,24 @@ impl Permissions {
     pub fn covers(&self, permission: &str) -> bool {
         self.0.iter().any(|held| held.covers(permission))
     }
+
+    /// Returns what a holder of `organizations:administer` holds in any organization: our own API, and
+    /// nothing of others.
+    pub fn of_administrator() -> Self {
+        Self(own_permissions().chain([Permission(ADMINISTER.to_owned())]).collect())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Permission> {
+        self.0.iter()
+    }
+
+    /// Returns the first of these that is not held, if there is one.
+    pub fn missing<'a>(
+        &self,
+        others: impl IntoIterator<Item = &'a Permission>,
+    ) -> Option<&'a Permission> {
+        others.into_iter().find(|other| !self.covers(other.as_str()))
+    }
 }
 
 impl<'a> FromIterator<&'a Permission> for Permissions {
@@ -168,6 +201,16 @@ mod tests {
         }
         let long = format!("a:{}", "b".repeat(127));
         assert_eq!(Permission::parse(&long), Err(MalformedPermission::TooLong));
+    }
+
+    #[test]
+    fn what_an_administrator_holds_is_our_own_and_its_wildcards_cover_no_administration() {
+        let held = Permissions::of_administrator();
+        assert!(held.covers("accounts:read") && held.covers(ADMINISTER));
+        assert!(!held.covers("invoices:read") && !held.covers("accounts:*"));
+        assert!(own_permissions().all(|one| one.is_reserved() && one.may_stand_in_a_role()));
+        let asked = [permission("roles:write"), permission("roles:*")];
+        assert_eq!(held.missing(&asked), Some(&asked[1]), "a wildcard is more than what it covers");
     }
 
     #[test]

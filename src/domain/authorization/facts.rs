@@ -26,6 +26,8 @@ pub struct AuthorizationFacts {
     pub types: Vec<DetailType>,
     /// The person's memberships that are enabled.
     pub memberships: Vec<MembershipChoice>,
+    /// The one organization that the client serves, if it serves the members of one only.
+    pub members_of: Option<String>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
     /// The client is told when the session ends (OIDC Back-Channel Logout).
@@ -34,10 +36,12 @@ pub struct AuthorizationFacts {
     pub requirements: Vec<Requirement>,
 }
 
-/// A membership, and what it confers.
+/// A membership, and what it confers; or what a holder of `organizations:administer` has in an
+/// organization without being a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MembershipChoice {
-    pub membership: String,
+    /// `None` where the person administers the organization.
+    pub membership: Option<String>,
     /// The slug.
     pub organization: String,
     /// What people call the organization.
@@ -170,6 +174,11 @@ impl AuthorizationFacts {
         wanted: Option<&str>,
     ) -> Result<Option<&MembershipChoice>, Settled> {
         let denied = || Settled::Denied(Denial::NotAMember);
+        let only = self.members_of.as_deref();
+        if only.zip(wanted).is_some_and(|(only, wanted)| only != wanted) {
+            return Err(denied());
+        }
+        let wanted = only.or(wanted);
         if let Some(slug) = wanted {
             let named = self.memberships.iter().find(|one| one.organization == slug);
             // Suspended: it confers no authority.

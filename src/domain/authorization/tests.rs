@@ -20,7 +20,7 @@ fn request(scope: &str) -> RequestedGrant {
 fn member(slug: &str, enabled: bool) -> MembershipChoice {
     let read = Permission::parse("invoices:read").unwrap();
     MembershipChoice {
-        membership: format!("{slug}-membership"),
+        membership: Some(format!("{slug}-membership")),
         organization: slug.to_owned(),
         name: slug.to_uppercase(),
         enabled,
@@ -43,6 +43,7 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
         offered,
         types: Vec::new(),
         memberships,
+        members_of: None,
         consent,
         hears_of_logout,
         requirements,
@@ -68,6 +69,24 @@ fn organization(settled: Settled) -> Option<String> {
         Settled::Granted { grant, .. } => grant.membership.map(|one| one.organization),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_client_that_an_organization_has_made_serves_its_members_only() {
+    let of_acme = |memberships| AuthorizationFacts {
+        members_of: Some("acme".to_owned()),
+        ..facts(memberships)
+    };
+    let both = of_acme(vec![member("acme", true), member("other", true)]);
+    let settled = settle(&request("openid"), &both, Said::default());
+    assert_eq!(organization(settled), Some("acme".into()), "without a choice");
+    let denied = Settled::Denied(Denial::NotAMember);
+    for memberships in [vec![], vec![member("other", true)], vec![member("acme", false)]] {
+        let settled = settle(&request("openid"), &of_acme(memberships), Said::default());
+        assert_eq!(settled, denied);
+    }
+    let elsewhere = RequestedGrant { organization: Some("other".into()), ..request("openid") };
+    assert_eq!(settle(&elsewhere, &both, Said::default()), denied);
 }
 
 #[test]

@@ -8,13 +8,14 @@
 //! | known | use | known; a client that registered itself is kept longer | never |
 //! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
 //! | known | delete | deleted | likewise |
+//! | known | remove | deleted | the operator has provisioned it |
 //! | deleted | any | deleted | always |
 //!
 //! A client of a suspended organization accepts no change, as the organization itself does not. The
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{
-    AuthMethod, ClientMetadata, Deletion, GrantType, Refusal, Registrant, Registration,
+    AuthMethod, ClientMetadata, Deletion, GrantType, Refusal, Registrant, Registration, Removal,
     Replacement, Usage,
 };
 use crate::domain::{
@@ -23,10 +24,13 @@ use crate::domain::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Not};
 
 /// The list of all clients.
 pub const CLIENTS: &str = "clients";
+
+/// The list of the clients of an organization.
+pub const ORGANIZATION_CLIENTS: &str = "organization_clients";
 
 /// The list of clients that registered themselves and that no person has used.
 pub const UNUSED_CLIENTS: &str = "unused_clients";
@@ -61,6 +65,9 @@ pub struct KnownClient {
     pub roles: Vec<String>,
     /// First party: people are not asked for consent.
     pub trusted: bool,
+    /// The organization has made it: it serves its members and no other person (adr/0079).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub members_only: bool,
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
     pub introspects: Vec<String>,
@@ -108,6 +115,8 @@ pub struct Draft {
     pub organization: Option<String>,
     pub roles: Option<Vec<String>>,
     pub trusted: Option<bool>,
+    /// Acts only when the client is made.
+    pub members_only: Option<bool>,
     pub require_profile: Option<Bond>,
     pub introspects: Option<Vec<String>>,
 }
@@ -124,6 +133,8 @@ pub enum Command {
     Delete(Deletion),
     /// It was granted something.
     Use(Usage),
+    /// The organization that has made it ends it.
+    Remove(Removal),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +153,7 @@ impl KnownClient {
             organization: None,
             roles: Vec::new(),
             trusted: false,
+            members_only: false,
             require_profile: None,
             introspects: Vec::new(),
             registration: None,
@@ -264,6 +276,7 @@ impl Client {
             organization: draft.organization.clone().or(held.organization.clone()),
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
             trusted: draft.trusted.unwrap_or(held.trusted),
+            members_only: draft.members_only.filter(|_| !existed).unwrap_or(held.members_only),
             require_profile: match draft.require_profile {
                 None => held.require_profile,
                 Some(Bond::Free) => None,
@@ -282,11 +295,15 @@ impl Client {
             ("organization", next.organization != held.organization),
             ("roles", next.roles != held.roles),
             ("trusted", next.trusted != held.trusted),
+            ("members_only", next.members_only != held.members_only),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
+        if next.members_only && next.trusted {
+            return Err(Refusal::TrustedByMembers);
+        }
         // A client that does not change is not checked again: its organization may have changed since.
         if outcome != Provisioned::Unchanged {
             next.check(home, if existed { &held.roles } else { &[] })?;
@@ -308,8 +325,9 @@ fn unique(list: &[String]) -> Vec<String> {
 
 impl Machine for Client {
     const KIND: &'static str = "client";
-    // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`
-    const REVISION: u32 = 4;
+    // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
+    // 5: `members_only`, which an older binary would let serve all
+    const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -322,6 +340,7 @@ impl Machine for Client {
             Command::Replace(replacement) => self.replace(replacement),
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
+            Command::Remove(removal) => self.remove(removal, now),
         }
     }
 
@@ -364,7 +383,11 @@ impl Machine for Client {
             Self::Unborn => Vec::new(),
             Self::Known(known) => {
                 let unused = known.is_unused().then(|| listing(UNUSED_CLIENTS, &known.client_id));
-                [listing(CLIENTS, &known.client_id)].into_iter().chain(unused).collect()
+                let home = known.organization.as_deref();
+                let home =
+                    home.map(|slug| Listing::new(ORGANIZATION_CLIENTS, slug, &*known.client_id));
+                let all = [listing(CLIENTS, &known.client_id)];
+                all.into_iter().chain(unused).chain(home).collect()
             }
             // Or else clients that register and delete themselves would never be too many.
             Self::Deleted { unused, .. } => {

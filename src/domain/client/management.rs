@@ -38,7 +38,29 @@ pub struct Deletion {
     pub kept_for: Duration,
 }
 
+/// The end of a client that an organization has made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Removal {
+    /// Of what was drawn: a deleted client keeps a fingerprint that no token has.
+    pub seal: Fingerprint,
+    /// For how long its id is not given again.
+    pub kept_for: Duration,
+}
+
 impl Client {
+    /// Ends a client that an organization has made.
+    pub(super) fn remove(&self, removal: &Removal, now: Timestamp) -> Decision<Self> {
+        let Some(known) = self.known() else { return Decision::refuse(Refusal::NoSuchClient) };
+        let Some(slug) = known.organization.as_ref().filter(|_| known.members_only) else {
+            return Decision::refuse(Refusal::OfOperator);
+        };
+        let Removal { seal, kept_for } = *removal;
+        let deleted = Event::Deleted { token: seal, unused: false, forget_at: now + kept_for };
+        let record = Record::new("client.deleted").in_organization(&**slug);
+        Decision::accept(vec![deleted], Provisioned::Changed(vec!["registration"]))
+            .recording(record)
+    }
+
     pub(super) fn replace(&self, replacement: &Replacement) -> Decision<Self> {
         match self.replaced(replacement) {
             Ok(None) => Decision::accept(Vec::new(), Provisioned::Unchanged),

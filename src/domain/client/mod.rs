@@ -21,9 +21,10 @@ pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
-    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, Profile, UNUSED_CLIENTS,
+    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, ORGANIZATION_CLIENTS,
+    Profile, UNUSED_CLIENTS,
 };
-pub use management::{Deletion, Replacement};
+pub use management::{Deletion, Removal, Replacement};
 pub use metadata::ClientMetadata;
 pub use refusal::Refusal;
 pub use registration::{

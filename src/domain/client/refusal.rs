@@ -36,4 +36,6 @@ pub enum Refusal {
     WrongSecret,
     #[error("an operator has provisioned the client")]
     OfOperator,
+    #[error("a client that an organization has made is never trusted")]
+    TrustedByMembers,
 }

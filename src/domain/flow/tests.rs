@@ -53,7 +53,7 @@ fn person() -> Person {
 
 fn place(slug: &str) -> MembershipChoice {
     MembershipChoice {
-        membership: format!("{slug}-m"),
+        membership: Some(format!("{slug}-m")),
         organization: slug.to_owned(),
         name: slug.to_owned(),
         enabled: true,
@@ -92,6 +92,7 @@ fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
         offered,
         types: Vec::new(),
         memberships,
+        members_of: None,
         consent,
         hears_of_logout,
         requirements,

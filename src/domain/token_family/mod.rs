@@ -327,8 +327,8 @@ impl Grant {
 impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
     /// 2: the epoch of a membership; families without a code, under other families, and without a
-    /// session. 3: ended with its account.
-    const REVISION: u32 = 3;
+    /// session. 3: ended with its account. 4: an organization without a membership.
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

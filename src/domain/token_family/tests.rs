@@ -29,7 +29,7 @@ fn grant(scope: &str) -> Grant {
         session: Some("session".to_owned()),
         parents: Vec::new(),
         membership: Some(MembershipRef {
-            id: "m1".to_owned(),
+            id: Some("m1".to_owned()),
             organization: "acme".to_owned(),
             epoch: 0,
         }),

@@ -112,6 +112,15 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
+/// Reads the members of a body; no body is no members.
+pub(in crate::http) async fn members(
+    head: &Parts,
+    body: Body,
+    request_permits: &RequestPermits,
+) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
+    read(head, body, request_permits, b"{}").await
+}
+
 /// Reads an object, which is `otherwise` where the body is empty.
 async fn read(
     head: &Parts,

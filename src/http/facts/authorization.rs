@@ -6,6 +6,8 @@ use crate::{
     actors::{HydrateError, Hydrated},
     domain::{
         Requirement,
+        account::Account,
+        authority::{ADMINISTER, Permissions},
         authorization::{
             AuthorizationFacts, Choice, ConsentRule, MembershipChoice, Request, RequestedGrant,
             ResourceChoice, choices,
@@ -64,6 +66,7 @@ impl FactsReader<'_> {
             offered: target::offered(resource.as_deref()),
             types: target::types(known, self.client, &self.wanted.details),
             memberships: self.memberships().await?,
+            members_of: self.client.organization.clone().filter(|_| self.client.members_only),
             consent: ConsentRule::FirstParty,
             hears_of_logout: self.client.hears_of_logout(),
             // What was checked of the client must still be so when a code is issued.
@@ -96,7 +99,7 @@ impl FactsReader<'_> {
             let home = self.app.organizations.look_if(self.anew, slug).await?;
             let Some(organization) = home.machine.known() else { continue };
             memberships.push(MembershipChoice {
-                membership: entry.id.clone(),
+                membership: Some(entry.id.clone()),
                 organization: slug.clone(),
                 name: organization.name.clone(),
                 enabled: organization.enabled,
@@ -110,7 +113,44 @@ impl FactsReader<'_> {
                 ],
             });
         }
+        if let Some(administered) = self.administered(&memberships).await? {
+            memberships.retain(|one| one.organization != administered.organization);
+            memberships.push(administered);
+        }
         Ok(memberships)
+    }
+
+    /// The organization asked for by name, where the person is no member of it, or asks to administer
+    /// it, and holds `organizations:administer` (adr/0079).
+    async fn administered(
+        &self,
+        memberships: &[MembershipChoice],
+    ) -> Result<Option<MembershipChoice>, HydrateError> {
+        let Some(slug) = self.wanted.organization.as_deref() else { return Ok(None) };
+        let is_member = memberships.iter().any(|one| one.organization == slug);
+        if is_member && !self.wanted.scopes.contains(ADMINISTER) {
+            return Ok(None);
+        }
+        let account = self.app.accounts.look_if(self.anew, self.account).await?;
+        if !account.machine.known().is_some_and(|known| known.administers) {
+            return Ok(None);
+        }
+        let home = self.app.organizations.look_if(self.anew, slug).await?;
+        let Some(organization) = home.machine.known() else { return Ok(None) };
+        Ok(Some(MembershipChoice {
+            membership: None,
+            organization: slug.to_owned(),
+            name: organization.name.clone(),
+            enabled: organization.enabled,
+            epoch: organization.epoch,
+            roles: Vec::new(),
+            permissions: Permissions::of_administrator(),
+            required: organization.required_acr,
+            requirements: vec![
+                Requirement::unchanged::<Account>(self.account, account.version),
+                Requirement::unchanged::<Organization>(slug, home.version),
+            ],
+        }))
     }
 
     async fn consent(

@@ -5,7 +5,9 @@ use crate::{
     actors::HydrateError,
     domain::{
         Requirement,
+        account::Account,
         assurance::Acr,
+        authority::Permissions,
         client::{Client, KnownClient},
         grant::{Grant, Held, Limits},
         membership::Membership,
@@ -44,12 +46,25 @@ pub async fn gather(
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
     let Some(of) = &grant.membership else { return Ok(limited) };
-    let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
-    let (Some(member), Some(organization)) = (membership.machine.known(), home.machine.known())
-    else {
+    let Some(organization) = home.machine.known() else { return Ok(limited) };
+    let Some(id) = &of.id else {
+        let account = app.accounts.look_if(anew, &grant.account).await?;
+        let administers = account.machine.known().is_some_and(|known| known.administers);
+        if administers && organization.enabled && of.epoch == organization.epoch {
+            limited.limits.required = organization.required_acr;
+            let permissions = Permissions::of_administrator();
+            let organization = organization.slug.clone();
+            limited.limits.held = Some(Held { organization, permissions });
+            limited.requirements.extend([
+                Requirement::unchanged::<Account>(&*grant.account, account.version),
+                Requirement::unchanged::<Organization>(&*of.organization, home.version),
+            ]);
+        }
         return Ok(limited);
     };
+    let membership = app.memberships.look_if(anew, id).await?;
+    let Some(member) = membership.machine.known() else { return Ok(limited) };
     // What was granted in an earlier epoch has ended, though both are enabled again.
     let same_epoch = of.epoch == member.epoch_at(organization);
     let enabled = member.enabled && organization.enabled;
@@ -61,7 +76,7 @@ pub async fn gather(
             permissions: organization.confers(&member.roles),
         });
         limited.requirements.extend([
-            Requirement::unchanged::<Membership>(&*of.id, membership.version),
+            Requirement::unchanged::<Membership>(&**id, membership.version),
             Requirement::unchanged::<Organization>(&*of.organization, home.version),
         ]);
     }

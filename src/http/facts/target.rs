@@ -37,6 +37,9 @@ pub async fn resource(
     anew: bool,
 ) -> Result<Option<Arc<Hydrated<Resource>>>, HydrateError> {
     let Audience::Resource(identifier) = audience else { return Ok(None) };
+    if app.is_own_api(identifier) {
+        return Ok(Some(app.own_api.clone()));
+    }
     app.resources.look_if(anew, identifier).await.map(Some)
 }
 
@@ -125,6 +128,11 @@ const UNKNOWN_TYPE: OAuthError = OAuthError::new(
 /// Returns the API that has the scope.
 pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
     match Permission::parse(scope) {
+        Ok(one) if one.is_reserved() => {
+            let own = app.own_api.machine.known();
+            let owns = own.filter(|own| own.scopes.contains(&one));
+            Ok(owns.map(|own| own.identifier.as_str().into()))
+        }
         Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
         // What no API could own is not worth a look.
         _ => Ok(None),
@@ -145,6 +153,9 @@ async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OA
     // What is for the issuer is for no API, though one may have been registered under its name.
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {
         return Err(UNKNOWN);
+    }
+    if app.is_own_api(identifier) {
+        return Ok(app.own_api.clone());
     }
     let seen = app.resources.look(identifier).await?;
     if seen.machine.known().is_none() { Err(UNKNOWN) } else { Ok(seen) }

@@ -13,7 +13,7 @@ use crate::{
         access_token::{AccessToken, Claims},
         account::{self, Account},
         assurance::Acr,
-        authority::{Asked, Audience, Scopes},
+        authority::{Asked, Audience, Permissions, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
         grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits, Wish},
@@ -85,7 +85,7 @@ pub async fn of_token(
         account,
         families: claims.families().collect(),
         session: claims.sid.as_deref(),
-        membership: claims.membership.as_deref().or(of_grant.map(|one| one.id.as_str())),
+        membership: claims.membership.as_deref().or(of_grant.and_then(|one| one.id.as_deref())),
     });
     let basis = Basis {
         jti: Some(&claims.jti),
@@ -113,7 +113,7 @@ pub async fn of_grant(
         account: &grant.account,
         families: parents.chain([family]).collect(),
         session: grant.bound_session(),
-        membership: grant.membership.as_ref().map(|one| one.id.as_str()),
+        membership: grant.membership.as_ref().and_then(|one| one.id.as_deref()),
     };
     let basis = Basis {
         jti: None,
@@ -134,7 +134,8 @@ async fn look(
     basis: &Basis<'_>,
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
-    let to_an_api = basis.audience != app.issuer;
+    // Neither the issuer nor our own API is a row.
+    let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
     let mut asked: Vec<(&str, &str)> = Vec::with_capacity(10);
     asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
     let tokens = asked.len();
@@ -191,8 +192,12 @@ impl Read<'_> {
         let (audience, offered, types) = if basis.audience == app.issuer {
             (Audience::Issuer, Vec::new(), Vec::new())
         } else {
-            let version = self.version(Resource::KIND, basis.audience);
-            let resource = app.resources.at_version(basis.audience, version).await?;
+            let resource = if app.is_own_api(basis.audience) {
+                app.own_api.clone()
+            } else {
+                let version = self.version(Resource::KIND, basis.audience);
+                app.resources.at_version(basis.audience, version).await?
+            };
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();
             let types = target::types(Some(known), client, basis.details);
@@ -257,6 +262,15 @@ impl Read<'_> {
                     return Ok(None);
                 }
                 let permissions = home.confers(&member.roles);
+                Some(Held { organization: home.slug.clone(), permissions })
+            }
+            (None, Some(home)) if basis.roles.is_empty() && home.epoch == basis.epoch => {
+                let version = self.version(Account::KIND, person.account);
+                let account = app.accounts.at_version(person.account, version).await?;
+                if !account.machine.known().is_some_and(|known| known.administers) {
+                    return Ok(None);
+                }
+                let permissions = Permissions::of_administrator();
                 Some(Held { organization: home.slug.clone(), permissions })
             }
             _ => return Ok(None),

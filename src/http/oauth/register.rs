@@ -122,7 +122,7 @@ pub async fn post(
 }
 
 /// Draws a client secret; leak scanners recognise secrets by how they begin.
-fn draw_secret(app: &App) -> String {
+pub(in crate::http) fn draw_secret(app: &App) -> String {
     format!("pcs_{}", draw_text(&*app.dice, 32))
 }
 
@@ -142,12 +142,21 @@ struct Checked {
 async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthError> {
     let Stated { members, statement } = statement::read(app, body)?;
     let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
-    check_served(app, &metadata, &members)?;
+    check_metadata(app, &metadata, &members).await?;
+    Ok(Checked { metadata, statement })
+}
+
+/// Refuses metadata that this installation could not serve, or that names what no API has.
+pub(in crate::http) async fn check_metadata(
+    app: &App,
+    metadata: &ClientMetadata,
+    said: &Map<String, Value>,
+) -> Result<(), OAuthError> {
+    check_served(app, metadata, said)?;
     check_scopes(app, metadata.scope.as_deref()).await?;
     check_types(app, &metadata.authorization_details_types).await?;
     // Last, for it calls another server.
-    sector::check(app, &metadata).await?;
-    Ok(Checked { metadata, statement })
+    sector::check(app, metadata).await
 }
 
 /// What a client is told of what it said (RFC 7591 §3.2.1: a statement as it was sent).

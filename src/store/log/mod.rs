@@ -2,6 +2,7 @@
 
 mod evidence;
 pub(super) mod retention;
+pub(super) mod trail;
 mod verify;
 
 pub use verify::{Finding, Proof};

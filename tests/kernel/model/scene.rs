@@ -147,7 +147,7 @@ pub fn begin(offline: bool) -> Begin {
         session: Some("session".to_owned()),
         parents: Vec::new(),
         membership: Some(MembershipRef {
-            id: "m1".to_owned(),
+            id: Some("m1".to_owned()),
             organization: "acme".to_owned(),
             epoch: 0,
         }),

@@ -109,6 +109,7 @@ fn an_account_says_which_names_are_its_persons() {
         credentials: Credentials::default(),
         profile: serde_json::from_value(profile).unwrap(),
         epoch: 0,
+        administers: false,
         recovery_link: None,
         created_at: Timestamp::NEVER,
         updated_at: Timestamp::NEVER,

@@ -1,0 +1,273 @@
+//! The guard before every operation, and what it hands to the handler.
+
+use super::{
+    caller::Caller,
+    change::{Change, version_tag},
+    operations::Operation,
+};
+use crate::{
+    domain::{authority::ADMINISTER, organization, trail::Note},
+    http::{
+        answer::{error::Problem, private_json},
+        app::App,
+        extract::{
+            context::RequestContext,
+            json::{self, shaped},
+        },
+        limits::request_permits::WorkPermit,
+    },
+};
+use axum::{
+    extract::{FromRequestParts as _, RawPathParams, Request},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What a handler answers.
+pub type Answer = Result<Response, Problem>;
+
+/// Why a person who administers an organization looks at it or changes it; customers read it.
+const REASON: &str = "x-reason";
+const LONGEST_REASON: usize = 500;
+
+/// A call that the guard has let in.
+pub struct Call {
+    pub app: App,
+    pub caller: Caller,
+    /// Of the caller, as it was a moment ago.
+    pub home: Arc<crate::actors::Hydrated<organization::Organization>>,
+    pub headers: HeaderMap,
+    params: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+    body: Map<String, Value>,
+    /// Kept until the call is answered.
+    _permit: WorkPermit,
+}
+
+/// A refusal, and how the caller may do better (RFC 6750 §3).
+pub struct Denied {
+    problem: Problem,
+    /// What follows the realm.
+    challenge: Option<String>,
+}
+
+impl Denied {
+    pub fn challenged(problem: Problem, challenge: String) -> Self {
+        Self { problem, challenge: Some(challenge) }
+    }
+}
+
+impl From<Problem> for Denied {
+    fn from(problem: Problem) -> Self {
+        Self { problem, challenge: None }
+    }
+}
+
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let mut response = self.problem.into_response();
+        let text = self.challenge.map(|rest| format!("Bearer realm=\"porteiro\"{rest}"));
+        if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    }
+}
+
+/// Answers a request for an operation.
+pub async fn serve(
+    operation: &'static Operation,
+    app: App,
+    params: RawPathParams,
+    request: Request,
+) -> Response {
+    let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    match admit(operation, app, params, request).await {
+        Ok(call) => (operation.handle)(call).await.unwrap_or_else(Problem::into_response),
+        Err(denied) => denied.into_response(),
+    }
+}
+
+async fn admit(
+    operation: &'static Operation,
+    app: App,
+    params: Vec<(String, String)>,
+    request: Request,
+) -> Result<Call, Denied> {
+    let (mut head, body) = request.into_parts();
+    let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
+    let mut caller = {
+        let _permit = app.request_permits.work().map_err(Problem::from)?;
+        Caller::of(&app, context, &head.headers).await?
+    };
+    let home = app.organizations.look(&caller.organization).await.map_err(Problem::from)?;
+    let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
+    if let Err(denied) = judge(operation, &caller, known, &params) {
+        let Denied { problem: Problem { code, .. }, .. } = denied;
+        let note = Note::Refused { operation: operation.name, code };
+        note_in(&app, &caller, &caller.organization, note).await?;
+        return Err(denied);
+    }
+    let query = read_query(operation, head.uri.query().unwrap_or_default())?;
+    if caller.is_administrator() {
+        let reason = reason(&head.headers)?;
+        caller.context = caller.context.because(reason);
+        let target = params.iter().find(|(name, _)| name == "organization");
+        let slug = target.map_or_else(|| caller.organization.clone(), |(_, slug)| slug.clone());
+        let note = Note::Administered { operation: operation.name };
+        note_in(&app, &caller, &slug, note).await?;
+    }
+    let (body, permit) = if operation.takes.is_some() {
+        json::members(&head, body, &app.request_permits).await.map_err(Problem::from)?
+    } else {
+        (Map::new(), app.request_permits.work().map_err(Problem::from)?)
+    };
+    let headers = head.headers;
+    Ok(Call { app, caller, home, headers, params, query, body, _permit: permit })
+}
+
+/// Judges whether the caller may do this at all.
+fn judge(
+    operation: &Operation,
+    caller: &Caller,
+    home: &organization::Known,
+    params: &[(String, String)],
+) -> Result<(), Denied> {
+    let named = params.iter().find(|(name, _)| name == "organization").map(|(_, slug)| slug);
+    let is_own = named.is_none_or(|slug| *slug == home.slug);
+    // What reaches across organizations is enabling one that is suspended: its handler looks closer.
+    let across = operation.name == "changeOrganization" && caller.administers();
+    if !is_own && !across {
+        return Err(OTHER_ORGANIZATION.into());
+    }
+    caller.is_sure_enough(home)?;
+    if caller.may(operation.needs) {
+        return Ok(());
+    }
+    let challenge = format!(", error=\"insufficient_scope\", scope=\"{}\"", operation.needs);
+    Err(Denied::challenged(PERMISSION_REQUIRED, challenge))
+}
+
+/// The same for an organization that exists and one that does not.
+const OTHER_ORGANIZATION: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "other_organization",
+    "the token speaks for another organization",
+);
+
+const PERMISSION_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "permission_required",
+    "the token was not granted the permission that this needs",
+);
+
+const REASON_REQUIRED: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "reason_required",
+    "who administers an organization says why: X-Reason, 1 to 500 printable characters of ASCII",
+);
+
+fn reason(headers: &HeaderMap) -> Result<String, Problem> {
+    let mut given = headers.get_all(REASON).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return Err(REASON_REQUIRED) };
+    let text = value.to_str().map_err(|_| REASON_REQUIRED)?.trim();
+    // Rows of the log hold no addresses.
+    let fits = (1..=LONGEST_REASON).contains(&text.len()) && !text.contains('@');
+    if fits { Ok(text.to_owned()) } else { Err(REASON_REQUIRED) }
+}
+
+/// Writes into the trail of an organization what was done or refused there, before it is answered.
+async fn note_in(app: &App, caller: &Caller, slug: &str, note: Note) -> Result<(), Problem> {
+    let exists = app.organizations.look(slug).await?.machine.known().is_some();
+    if !exists {
+        return Ok(());
+    }
+    app.trails.ask(&caller.context, slug, note.of(slug)).await.map(drop).map_err(|failure| {
+        tracing::warn!(why = %failure, "a use of the API could not be noted");
+        Problem::UNAVAILABLE
+    })
+}
+
+/// Reads the query; a parameter that the operation does not have is refused by name.
+fn read_query(operation: &Operation, query: &str) -> Result<Vec<(String, String)>, Problem> {
+    let mut read: Vec<(String, String)> = Vec::new();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        let known = operation.query_parameters().any(|(known, _)| *known == name);
+        let detail = if !known {
+            "is not known"
+        } else if read.iter().any(|(other, _)| *other == name) {
+            "is repeated"
+        } else if value.contains('\0') || value.len() > LONGEST_VALUE {
+            "cannot be taken"
+        } else {
+            read.push((name.into_owned(), value.into_owned()));
+            continue;
+        };
+        return Err(wrong_parameter(&name, detail));
+    }
+    Ok(read)
+}
+
+const LONGEST_VALUE: usize = 2_048;
+
+/// Refuses a query parameter by its name; a name that is not ours is not repeated.
+pub fn wrong_parameter(name: &str, detail: &str) -> Problem {
+    let printable = |one: char| one.is_ascii_alphanumeric() || "_-.".contains(one);
+    let name = if name.len() <= 64 && name.chars().all(printable) { name } else { "?" };
+    let problem = Problem::wrong_member(format!("?{name}"), detail);
+    Problem { detail: "a parameter of the address cannot be taken: look at errors", ..problem }
+}
+
+impl Call {
+    /// Returns a parameter of the path.
+    pub fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// Returns a parameter of the query.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Reads the body as what the operation takes.
+    pub fn body<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
+        shaped(std::mem::take(&mut self.body))
+    }
+
+    /// Returns the members of the body.
+    pub fn members(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.body)
+    }
+
+    /// Begins a change that happens only while the caller holds what they hold now.
+    pub async fn begin(&self) -> Result<Change, Problem> {
+        Change::begin(self).await
+    }
+
+    /// Tells whether the token may be used for this as well.
+    pub fn may(&self, permission: &str) -> bool {
+        self.caller.may(permission)
+    }
+
+    /// Tells whether the caller reaches across organizations.
+    pub fn administers(&self) -> bool {
+        self.caller.administers() && self.caller.may(ADMINISTER)
+    }
+}
+
+/// Answers with an entity at a version.
+pub fn shown(status: StatusCode, version: i64, body: &impl Serialize) -> Response {
+    let mut response = private_json(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::ETAG, version_tag(version));
+    response
+}
+
+/// Answers that something is gone.
+pub fn gone() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}

@@ -1,0 +1,267 @@
+//! `/api/organizations/{organization}/clients`: the clients of the organization.
+//!
+//! A client that is made here carries its organization, is never trusted and serves its members only
+//! (contract section 5). Clients that the operator has provisioned are shown and not changed: they may
+//! serve other organizations as well.
+
+use super::{
+    call::{Answer, Call, gone, shown},
+    change::{Change, suspended},
+    page::Asked,
+};
+use crate::{
+    crypto::draw_text,
+    domain::{
+        Fingerprint,
+        client::{
+            Client as Machine, ClientMetadata, Command, Draft, FieldFault, KEPT_AFTER_PERSON,
+            KnownClient, ORGANIZATION_CLIENTS, Refusal, Removal,
+        },
+        organization,
+    },
+    http::{
+        answer::error::Problem,
+        oauth::register::{check_metadata, draw_secret},
+    },
+};
+use axum::http::StatusCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// A client.
+#[derive(Serialize, ToSchema)]
+pub struct Client {
+    client_id: String,
+    /// Shown in the answer that made it, and never again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    client_secret: Option<String>,
+    /// The roles that it holds in its own name.
+    roles: Vec<String>,
+    /// The operator has provisioned it: it is not changed here.
+    provisioned: bool,
+    /// Client metadata by the standard names (RFC 7591 §2).
+    #[serde(flatten)]
+    metadata: Map<String, Value>,
+}
+
+/// A client that is to be made: client metadata by the standard names (RFC 7591 §2), and its roles.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "read member by member: it stands for the document alone")]
+pub struct NewClient {
+    #[schema(nullable = false)]
+    client_name: Option<String>,
+    #[schema(nullable = false)]
+    redirect_uris: Option<Vec<String>>,
+    #[schema(nullable = false)]
+    grant_types: Option<Vec<String>>,
+    #[schema(nullable = false)]
+    token_endpoint_auth_method: Option<String>,
+    #[schema(nullable = false)]
+    scope: Option<String>,
+    /// The roles that it is to hold in its own name.
+    #[schema(nullable = false)]
+    roles: Option<Vec<String>>,
+}
+
+/// What is to change of a client: client metadata by the standard names, and its roles; null removes a
+/// member.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "read member by member: it stands for the document alone")]
+pub struct ClientChange {
+    client_name: Option<String>,
+    redirect_uris: Option<Vec<String>>,
+    scope: Option<String>,
+    /// Replaces the roles that it holds in its own name.
+    #[schema(nullable = false)]
+    roles: Option<Vec<String>>,
+}
+
+const OF_OPERATOR: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "client_of_operator",
+    "the operator has provisioned this client: it is not changed here",
+);
+
+impl Client {
+    fn of(known: &KnownClient, client_secret: Option<String>) -> Self {
+        Self {
+            client_id: known.client_id.clone(),
+            client_secret,
+            roles: known.roles.clone(),
+            provisioned: !known.members_only,
+            metadata: known.metadata.members(),
+        }
+    }
+}
+
+pub async fn list(call: Call) -> Answer {
+    let asked = Asked::of(&call, ORGANIZATION_CLIENTS)?;
+    let (slug, after) = (&call.caller.organization, asked.after_rank());
+    let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.limit).await?;
+    let is_full = page.len() == asked.limit as usize;
+    let last =
+        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let known = page.iter().filter_map(|(_, one)| one.machine.known());
+    Ok(asked.answer(known.map(|known| Client::of(known, None)).collect(), last))
+}
+
+pub async fn show(call: Call) -> Answer {
+    let seen = call.app.clients.look_anew(call.param("client_id")).await?;
+    let known = seen.machine.known().filter(|known| is_of(known, &call.caller.organization));
+    let known = known.ok_or(Problem::NOT_FOUND)?;
+    Ok(shown(StatusCode::OK, seen.version, &Client::of(known, None)))
+}
+
+pub async fn create(mut call: Call) -> Answer {
+    let (members, roles) = split(call.members())?;
+    let roles = roles.unwrap_or_default();
+    let metadata = ClientMetadata::default().patch(&members).map_err(|faults| wrong(&faults))?;
+    check_metadata(&call.app, &metadata, &members).await?;
+    let mut change = call.begin().await?;
+    change.holds_roles(&roles, "#/roles")?;
+    let client_id = draw_text(&*call.app.dice, 16);
+    let secret = metadata.may_use_secret().then(|| draw_secret(&call.app));
+    let draft = Draft {
+        client_id: client_id.clone(),
+        metadata: members,
+        secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
+        organization: Some(call.caller.organization.clone()),
+        roles: Some(roles),
+        members_only: Some(true),
+        ..Draft::default()
+    };
+    provision(&mut change, draft).await?;
+    change.finish().await?;
+    answer(&call, StatusCode::CREATED, &client_id, secret).await
+}
+
+pub async fn change(mut call: Call) -> Answer {
+    let (members, roles) = split(call.members())?;
+    let client_id = call.param("client_id").to_owned();
+    let mut change = call.begin().await?;
+    let known = own(&call, &mut change, &client_id).await?;
+    let metadata = known.metadata.patch(&members).map_err(|faults| wrong(&faults))?;
+    check_metadata(&call.app, &metadata, &members).await?;
+    if let Some(roles) = &roles {
+        let added: Vec<String> =
+            roles.iter().filter(|role| !known.roles.contains(role)).cloned().collect();
+        change.holds_roles(&added, "#/roles")?;
+    }
+    // A client that turns to a method with a secret is given one.
+    let needs = metadata.may_use_secret() && known.secret.is_none();
+    let secret = needs.then(|| draw_secret(&call.app));
+    let draft = Draft {
+        client_id: client_id.clone(),
+        metadata: members,
+        secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
+        roles,
+        ..Draft::default()
+    };
+    provision(&mut change, draft).await?;
+    change.finish().await?;
+    answer(&call, StatusCode::OK, &client_id, secret).await
+}
+
+pub async fn rotate(call: Call) -> Answer {
+    let client_id = call.param("client_id").to_owned();
+    let mut change = call.begin().await?;
+    let known = own(&call, &mut change, &client_id).await?;
+    if !known.metadata.may_use_secret() {
+        let why = "the client authenticates without a secret";
+        return Err(Problem::new(StatusCode::CONFLICT, "no_secret", why));
+    }
+    let secret = draw_secret(&call.app);
+    let fingerprint = Some(Fingerprint::of(secret.as_bytes()));
+    let id = client_id.clone();
+    let draft = Draft { client_id: id, secret: fingerprint, ..Draft::default() };
+    provision(&mut change, draft).await?;
+    change.finish().await?;
+    answer(&call, StatusCode::OK, &client_id, Some(secret)).await
+}
+
+pub async fn delete(call: Call) -> Answer {
+    let client_id = call.param("client_id").to_owned();
+    let mut change = call.begin().await?;
+    own(&call, &mut change, &client_id).await?;
+    let removal = Removal {
+        seal: Fingerprint::of(draw_text(&*call.app.dice, 32).as_bytes()),
+        kept_for: KEPT_AFTER_PERSON.max(call.app.lifetimes.refresh_ceiling),
+    };
+    let decided = change.commit.decide::<Machine>(&client_id, &Command::Remove(removal)).await?;
+    decided.map_err(|refusal| refused(&refusal))?;
+    change.finish().await?;
+    call.app.clients.forget(&client_id).await;
+    Ok(gone())
+}
+
+fn is_of(known: &KnownClient, slug: &str) -> bool {
+    known.organization.as_deref() == Some(slug)
+}
+
+/// Finds a client that may be changed here, at the version that the caller has seen.
+async fn own(call: &Call, change: &mut Change, id: &str) -> Result<KnownClient, Problem> {
+    let known = change.commit.look::<Machine>(id).await?.known().cloned();
+    let known = known.filter(|known| is_of(known, &call.caller.organization));
+    let known = known.ok_or(Problem::NOT_FOUND)?;
+    if !known.members_only {
+        return Err(OF_OPERATOR);
+    }
+    change.expect::<Machine>(call, id).await?;
+    Ok(known)
+}
+
+async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {
+    let id = draft.client_id.clone();
+    let home: Option<organization::Known> = Some(change.authority.home.clone());
+    let command = Command::Provision { draft: Box::new(draft), home };
+    let decided = change.commit.decide::<Machine>(&id, &command).await?;
+    decided.map(drop).map_err(|refusal| refused(&refusal))
+}
+
+async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String>) -> Answer {
+    let seen = call.app.clients.look_anew(id).await?;
+    let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;
+    Ok(shown(status, seen.version, &Client::of(known, secret)))
+}
+
+/// Takes the roles out of the members of a body.
+fn split(
+    mut members: Map<String, Value>,
+) -> Result<(Map<String, Value>, Option<Vec<String>>), Problem> {
+    const MOST: usize = 100;
+    let wrong = || Problem::wrong_member("#/roles", "is an array of at most 100 role names");
+    let roles = match members.remove("roles") {
+        None => None,
+        Some(Value::Array(list)) if list.len() <= MOST => {
+            let texts = list.into_iter().map(|role| role.as_str().map(str::to_owned));
+            Some(texts.collect::<Option<Vec<String>>>().ok_or_else(wrong)?)
+        }
+        Some(_) => return Err(wrong()),
+    };
+    Ok((members, roles))
+}
+
+/// Words the first fault of a client's metadata.
+fn wrong(faults: &[FieldFault]) -> Problem {
+    let Some(fault) = faults.first() else { return Problem::NOT_FOUND };
+    // The name is the caller's own; a pointer that is no text of ours is cut.
+    let printable = |one: char| one.is_ascii_alphanumeric() || "_#-".contains(one);
+    let name: String = fault.field.chars().filter(|one| printable(*one)).take(64).collect();
+    Problem::wrong_member(format!("#/{name}"), fault.problem.to_string())
+}
+
+fn refused(refusal: &Refusal) -> Problem {
+    match refusal {
+        Refusal::Metadata(faults) => wrong(faults),
+        Refusal::Suspended(_) => suspended(),
+        Refusal::NoSuchRole(_) | Refusal::RolesNowhere => {
+            Problem::wrong_member("#/roles", "holds a role that the organization does not have")
+        }
+        Refusal::SecretMissing | Refusal::SecretUseless | Refusal::PublicMachine => {
+            Problem::wrong_member("#/token_endpoint_auth_method", refusal.to_string())
+        }
+        _ => Problem::NOT_FOUND,
+    }
+}

@@ -1,0 +1,104 @@
+//! What the OpenAPI document says of `/flows` and `/me`, whose handlers have shapes of their own.
+
+use super::openapi::{path_parameters, refused};
+use crate::http::routes;
+use serde_json::{Map, Value, json};
+
+/// An operation that is not in the table of the management API.
+struct Other {
+    method: &'static str,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    status: u16,
+    /// It takes a body of JSON.
+    takes: bool,
+    /// It needs a session.
+    in_session: bool,
+}
+
+const fn of_flows(
+    method: &'static str,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    status: u16,
+) -> Other {
+    Other { method, path, name, summary, status, takes: true, in_session: false }
+}
+
+const fn mine(
+    method: &'static str,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    status: u16,
+) -> Other {
+    Other { method, path, name, summary, status, takes: false, in_session: true }
+}
+
+const fn taking(other: Other) -> Other {
+    Other { takes: true, ..other }
+}
+
+const OTHERS: [Other; 12] = [
+    of_flows("post", routes::FLOWS, "beginFlow", "Begins a flow of a kind.", 201),
+    of_flows(
+        "post",
+        routes::FLOW_STOP,
+        "stopRecovery",
+        "Stops a recovery by the link of a mail.",
+        200,
+    ),
+    Other {
+        takes: false,
+        ..of_flows("get", routes::FLOW, "getFlow", "Shows the document of a flow.", 200)
+    },
+    of_flows("post", routes::FLOW_STEP, "takeStep", "Takes a step that the document offers.", 200),
+    mine("get", routes::ME, "getMe", "Shows the account of the person.", 200),
+    mine("get", routes::MY_SESSIONS, "listMySessions", "Lists where the person is signed in.", 200),
+    mine("delete", routes::MY_SESSION, "endMySession", "Ends a session.", 204),
+    mine("get", routes::MY_PASSKEYS, "listMyPasskeys", "Lists the passkeys of the person.", 200),
+    taking(mine("patch", routes::MY_PASSKEY, "renameMyPasskey", "Names a passkey.", 200)),
+    mine("delete", routes::MY_PASSKEY, "removeMyPasskey", "Removes a passkey.", 204),
+    mine(
+        "post",
+        routes::MY_RECOVERY_CODES,
+        "makeMyRecoveryCodes",
+        "Makes a new set of recovery codes, shown in this answer alone.",
+        200,
+    ),
+    mine("delete", routes::MY_TOTP, "removeMyTotp", "Removes the authenticator application.", 204),
+];
+
+/// Describes them by path and method.
+pub(super) fn others() -> impl Iterator<Item = (&'static str, Map<String, Value>)> {
+    OTHERS.iter().map(|other| {
+        let mut answer = json!({ "description": "Done." });
+        if other.status != 204 {
+            let object = json!({ "type": "object" });
+            answer["content"] = json!({ "application/json": { "schema": object } });
+        }
+        let mut answers = Map::new();
+        answers.insert(other.status.to_string(), answer);
+        answers.insert("default".to_owned(), refused());
+        let security = if other.in_session {
+            json!([{ "session": [] }])
+        } else {
+            json!([{ "session": [] }, {}])
+        };
+        let mut described = json!({
+            "operationId": other.name,
+            "summary": other.summary,
+            "parameters": path_parameters(other.path).collect::<Vec<_>>(),
+            "responses": answers,
+            "security": security,
+        });
+        if other.takes {
+            let object = json!({ "type": "object" });
+            let content = json!({ "application/json": { "schema": object } });
+            described["requestBody"] = json!({ "required": true, "content": content });
+        }
+        (other.path, [(other.method.to_owned(), described)].into_iter().collect())
+    })
+}

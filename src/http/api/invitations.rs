@@ -1,0 +1,127 @@
+//! `/api/organizations/{organization}/invitations`: who is asked to become a member.
+
+use super::{
+    call::{Answer, Call, gone, shown},
+    page::Asked,
+};
+use crate::{
+    crypto::{OpaqueKind, draw_id},
+    domain::{
+        Locale,
+        invitation::{Command, INVITATIONS, Invitation as Machine, Make, Pending},
+        message::{Mail, MailContent},
+    },
+    http::{answer::error::Problem, routes, time::rfc3339},
+};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// An invitation that can be accepted.
+#[derive(Serialize, ToSchema)]
+pub struct Invitation {
+    id: String,
+    email: String,
+    roles: Vec<String>,
+    created_at: String,
+    expires_at: String,
+}
+
+/// Who is invited, and to which roles.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewInvitation {
+    email: String,
+    #[serde(default)]
+    roles: Vec<String>,
+    /// The language of the mail: `en` or `pt`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    locale: Option<String>,
+}
+
+const NO_MAIL: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "mail_not_configured",
+    "no mail is sent by this installation: invite by the operator's command",
+);
+
+impl Invitation {
+    fn of(id: &str, pending: &Pending) -> Self {
+        Self {
+            id: id.to_owned(),
+            email: pending.email.clone(),
+            roles: pending.roles.clone(),
+            created_at: rfc3339(pending.created_at),
+            expires_at: rfc3339(pending.expires_at),
+        }
+    }
+}
+
+pub async fn list(call: Call) -> Answer {
+    let asked = Asked::of(&call, INVITATIONS)?;
+    let slug = &call.caller.organization;
+    let page =
+        call.app.invitations.page(INVITATIONS, slug, asked.after_rank(), asked.limit).await?;
+    let is_full = page.len() == asked.limit as usize;
+    let last =
+        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let now = call.app.clock.now();
+    let shown = page.iter().filter_map(|(_, one)| Some((&one.id, one.machine.pending(now)?)));
+    Ok(asked.answer(shown.map(|(id, pending)| Invitation::of(id, pending)).collect(), last))
+}
+
+pub async fn create(mut call: Call) -> Answer {
+    let NewInvitation { email, roles, locale } = call.body()?;
+    let locale = match locale.as_deref() {
+        None => call.app.locale,
+        Some(tag) => Locale::of_tag(tag)
+            .ok_or_else(|| Problem::wrong_member("#/locale", "is neither `en` nor `pt`"))?,
+    };
+    if !call.app.channels().mail {
+        return Err(NO_MAIL);
+    }
+    let mut change = call.begin().await?;
+    change.holds_roles(&roles, "#/roles")?;
+    let id = draw_id(&*call.app.dice);
+    let token = OpaqueKind::Invitation.mint(&id, &call.app.vault.now(), &*call.app.dice);
+    let link = call.app.page(
+        call.app.links.invitation.as_ref(),
+        routes::SIGN_UP,
+        &[("token", &token.text)],
+    );
+    let content = MailContent::Invitation {
+        link,
+        organization: change.authority.home.name.clone(),
+        administrator: false,
+    };
+    let to = email.trim().to_owned();
+    let make = Make {
+        email: to.clone(),
+        organization: call.caller.organization.clone(),
+        roles,
+        token: token.fingerprint,
+        mail: Some(Mail { to, locale, content }),
+    };
+    let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
+    made.map_err(|_| Problem::wrong_member("#/email", "is no e-mail address"))?;
+    change.finish().await?;
+    let seen = call.app.invitations.look_anew(&id).await?;
+    let pending = seen.machine.pending(call.app.clock.now()).ok_or(Problem::NOT_FOUND)?;
+    Ok(shown(StatusCode::CREATED, seen.version, &Invitation::of(&id, pending)))
+}
+
+pub async fn withdraw(call: Call) -> Answer {
+    let id = call.param("invitation").to_owned();
+    let mut change = call.begin().await?;
+    let now = call.app.clock.now();
+    let pending = change.commit.look::<Machine>(&id).await?.pending(now);
+    let is_own = pending.is_some_and(|one| one.organization == call.caller.organization);
+    if !is_own {
+        return Err(Problem::NOT_FOUND);
+    }
+    let decided = change.commit.decide::<Machine>(&id, &Command::Withdraw).await?;
+    decided.map_err(|_| Problem::NOT_FOUND)?;
+    change.finish().await?;
+    Ok(gone())
+}

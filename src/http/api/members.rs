@@ -1,0 +1,207 @@
+//! `/api/organizations/{organization}/members`: who belongs to the organization.
+
+use super::{
+    call::{Answer, Call, shown, wrong_parameter},
+    change::{Change, suspended},
+    page::Asked,
+};
+use crate::{
+    actors::Entry,
+    domain::{
+        account::{EMAIL_ADDRESSES, normalise_email},
+        membership::{
+            Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, Membership as Machine, Refusal, pair,
+        },
+    },
+    http::{answer::error::Problem, time::rfc3339},
+};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What an account is in the organization.
+#[derive(Serialize, ToSchema)]
+pub struct Member {
+    /// What tokens call `membership`.
+    id: String,
+    /// The id of the account, which tokens call `sub`.
+    account: String,
+    /// To callers with `accounts:read`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    email: Option<String>,
+    roles: Vec<String>,
+    /// An ended membership confers nothing.
+    enabled: bool,
+    created_at: String,
+}
+
+/// What is to change of a membership.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberChange {
+    /// Replaces the roles that are held.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    roles: Option<Vec<String>>,
+    #[serde(default)]
+    #[schema(nullable = false)]
+    enabled: Option<bool>,
+}
+
+/// No member holds more.
+const MOST_ROLES: usize = 100;
+
+impl Member {
+    async fn of(call: &Call, known: &Known) -> Result<Self, Problem> {
+        let email = if call.may("accounts:read") {
+            let account = call.app.accounts.look(&known.account).await?;
+            account.machine.known().map(|account| account.email.clone())
+        } else {
+            None
+        };
+        Ok(Self {
+            id: known.id.clone(),
+            account: known.account.clone(),
+            email,
+            roles: known.roles.clone(),
+            enabled: known.enabled,
+            created_at: rfc3339(known.created_at),
+        })
+    }
+}
+
+/// Which members are asked for.
+struct Filter<'a> {
+    role: Option<&'a str>,
+    enabled: Option<bool>,
+}
+
+impl<'a> Filter<'a> {
+    fn of(call: &'a Call) -> Result<Self, Problem> {
+        let enabled = match call.query("enabled") {
+            None => None,
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            Some(_) => return Err(wrong_parameter("enabled", "is `true` or `false`")),
+        };
+        Ok(Self { role: call.query("role"), enabled })
+    }
+
+    fn admits(&self, known: &Known) -> bool {
+        self.role.is_none_or(|role| known.roles.iter().any(|held| held == role))
+            && self.enabled.is_none_or(|enabled| known.enabled == enabled)
+    }
+}
+
+pub async fn list(call: Call) -> Answer {
+    let asked = Asked::of(&call, MEMBERS)?;
+    let filter = Filter::of(&call)?;
+    if let Some(email) = call.query("email") {
+        let found = by_email(&call, email).await?;
+        let mut items = Vec::new();
+        for known in found.iter().filter(|known| filter.admits(known)) {
+            items.push(Member::of(&call, known).await?);
+        }
+        return Ok(asked.answer(items, None));
+    }
+    let slug = &call.caller.organization;
+    let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.limit).await?;
+    let is_full = page.len() == asked.limit as usize;
+    let last =
+        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let mut items = Vec::new();
+    for (_, Entry { machine, .. }) in &page {
+        if let Some(known) = machine.known().filter(|known| filter.admits(known)) {
+            items.push(Member::of(&call, known).await?);
+        }
+    }
+    Ok(asked.answer(items, last))
+}
+
+/// Finds the membership of the account with this address; it takes the permission to read accounts.
+pub async fn by_email(call: &Call, email: &str) -> Result<Option<Known>, Problem> {
+    if !call.may("accounts:read") {
+        return Err(wrong_parameter("email", "needs the permission accounts:read"));
+    }
+    let address = normalise_email(email);
+    let address = address.ok_or_else(|| wrong_parameter("email", "is no e-mail address"))?;
+    let found = call.app.store.find(EMAIL_ADDRESSES, &address).await?;
+    match found {
+        None => Ok(None),
+        Some((_, account)) => of_account(call, &account).await,
+    }
+}
+
+/// Finds the membership of an account.
+pub async fn of_account(call: &Call, account: &str) -> Result<Option<Known>, Problem> {
+    let name = pair(account, &call.caller.organization);
+    let Some((_, id)) = call.app.store.find(MEMBERSHIP_PAIRS, &name).await? else {
+        return Ok(None);
+    };
+    let seen = call.app.memberships.look_anew(&id).await?;
+    Ok(seen.machine.known().cloned())
+}
+
+pub async fn show(call: Call) -> Answer {
+    let id = call.param("membership");
+    let seen = call.app.memberships.look_anew(id).await?;
+    let known = seen.machine.known().filter(|known| known.organization == call.caller.organization);
+    let known = known.ok_or(Problem::NOT_FOUND)?;
+    Ok(shown(StatusCode::OK, seen.version, &Member::of(&call, known).await?))
+}
+
+pub async fn change(mut call: Call) -> Answer {
+    let MemberChange { roles, enabled } = call.body()?;
+    let id = call.param("membership").to_owned();
+    let mut change = call.begin().await?;
+    let known = change.commit.look::<Machine>(&id).await?.known().cloned();
+    let known = known.filter(|known| known.organization == call.caller.organization);
+    let known = known.ok_or(Problem::NOT_FOUND)?;
+    change.expect::<Machine>(&call, &id).await?;
+    judge(&change, &known, roles.as_deref(), enabled)?;
+    let home = Some(change.authority.home.clone());
+    let (account, organization) = (known.account.clone(), known.organization.clone());
+    let draft = Draft { id: id.clone(), account, organization, roles, enabled };
+    let command = Command::Provision { draft, home };
+    let decided = change.commit.decide::<Machine>(&id, &command).await?;
+    decided.map_err(|refusal| refused(&refusal))?;
+    change.finish().await?;
+    let seen = call.app.memberships.look_anew(&id).await?;
+    let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;
+    Ok(shown(StatusCode::OK, seen.version, &Member::of(&call, known).await?))
+}
+
+/// Refuses roles that confer more than the caller holds: those that are added, or all of a member who
+/// comes back.
+fn judge(
+    change: &Change,
+    known: &Known,
+    roles: Option<&[String]>,
+    enabled: Option<bool>,
+) -> Result<(), Problem> {
+    let next = roles.unwrap_or(&known.roles);
+    if next.len() > MOST_ROLES {
+        return Err(Problem::wrong_member("#/roles", "holds more than 100 roles"));
+    }
+    let comes_back = !known.enabled && enabled == Some(true);
+    let is_kept = |role: &&String| known.roles.contains(role) && !comes_back;
+    for (place, role) in next.iter().enumerate().filter(|(_, role)| !is_kept(role)) {
+        if !change.authority.home.has_role(role) {
+            let pointer = format!("#/roles/{place}");
+            return Err(Problem::wrong_member(pointer, "is no role of the organization"));
+        }
+    }
+    let added: Vec<String> = next.iter().filter(|role| !is_kept(role)).cloned().collect();
+    change.holds(change.authority.home.confers(&added).iter())
+}
+
+fn refused(refusal: &Refusal) -> Problem {
+    match refusal {
+        Refusal::Suspended(_) => suspended(),
+        Refusal::NoSuchRole { .. } => {
+            Problem::wrong_member("#/roles", "holds a role that the organization does not have")
+        }
+        Refusal::NoSuchOrganization(_) | Refusal::OtherPair => Problem::NOT_FOUND,
+    }
+}

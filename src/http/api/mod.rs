@@ -1,0 +1,50 @@
+//! The management API (contract §4 and §5): one table of operations, and one guard before all of them.
+//!
+//! Each operation says which permission it needs; the guard ([`call`]) lets a caller in whose token or key
+//! has it in the organization of the path, and no handler is reached without it. The router and the
+//! OpenAPI document are made of the same table ([`operations`]), so that neither can forget one.
+//!
+//! | refused | answer |
+//! |---|---|
+//! | no token, or none that is good for `{issuer}/api` | 401 `invalid_token` |
+//! | the person has proved less than the organization requires | 401 `insufficient_user_authentication` |
+//! | another organization | 403 `other_organization` |
+//! | the permission is not held, or would be passed on without being held | 403 `permission_required`, `permission_not_held` |
+//! | a use of `organizations:administer` without a reason | 400 `reason_required` |
+//! | a change without `If-Match`, or at another version | 428 `precondition_required`, 412 `precondition_failed` |
+
+mod accounts;
+mod audit;
+mod call;
+mod caller;
+mod change;
+mod clients;
+mod described;
+mod invitations;
+mod members;
+mod openapi;
+mod operations;
+mod organizations;
+mod page;
+mod roles;
+mod words;
+
+pub use openapi::get as openapi;
+pub use operations::{OPERATIONS, Operation, Verb};
+
+use super::app::App;
+use axum::{
+    extract::{RawPathParams, Request, State},
+    routing::MethodRouter,
+};
+
+/// Serves every operation of a path.
+pub fn methods(path: &'static str) -> MethodRouter<App> {
+    let of_path = OPERATIONS.iter().filter(|operation| operation.path == path);
+    of_path.fold(MethodRouter::new(), |methods, operation| {
+        let serve = move |State(app): State<App>, params: RawPathParams, request: Request| {
+            call::serve(operation, app, params, request)
+        };
+        methods.on(operation.verb.filter(), serve)
+    })
+}

@@ -1,0 +1,369 @@
+//! The table of operations.
+
+use super::{
+    accounts, audit,
+    call::{Answer, Call},
+    clients, invitations, members, organizations,
+    page::{PAGE_PARAMETERS, Page},
+    roles,
+};
+use crate::http::routes;
+use axum::routing::MethodFilter;
+use std::{future::Future, pin::Pin};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema},
+};
+
+/// A method of HTTP, as far as operations have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    pub fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Put => MethodFilter::PUT,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// One operation: what it needs, what it takes and gives, and what does it.
+pub struct Operation {
+    pub verb: Verb,
+    pub path: &'static str,
+    /// Its name, in the OpenAPI document and in the security log.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// The permission that a caller must hold.
+    pub needs: &'static str,
+    /// What its body is, if it takes one.
+    pub takes: Option<Described>,
+    pub status: u16,
+    /// What it answers, if that has a body.
+    pub gives: Option<Described>,
+    /// Query parameters and what they are for.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// It is a page of a list.
+    pub is_list: bool,
+    /// It changes what exists, and takes `If-Match`.
+    pub at_version: bool,
+    pub handle: fn(Call) -> Answering,
+}
+
+/// How a type looks in the OpenAPI document.
+pub type Described = fn() -> Schemas;
+
+/// A schema, its name, and those it refers to.
+pub struct Schemas {
+    pub name: String,
+    pub schema: RefOr<Schema>,
+    pub others: Vec<(String, RefOr<Schema>)>,
+}
+
+fn described<T: ToSchema + PartialSchema>() -> Schemas {
+    let mut others = Vec::new();
+    T::schemas(&mut others);
+    Schemas { name: T::name().into_owned(), schema: T::schema(), others }
+}
+
+impl Operation {
+    const fn new(
+        (verb, path): (Verb, &'static str),
+        name: &'static str,
+        needs: &'static str,
+        summary: &'static str,
+        handle: fn(Call) -> Answering,
+    ) -> Self {
+        Self {
+            verb,
+            path,
+            name,
+            summary,
+            needs,
+            takes: None,
+            status: 200,
+            gives: None,
+            parameters: &[],
+            is_list: false,
+            at_version: false,
+            handle,
+        }
+    }
+
+    const fn takes<T: ToSchema + PartialSchema>(mut self) -> Self {
+        self.takes = Some(described::<T>);
+        self
+    }
+
+    const fn gives<T: ToSchema + PartialSchema>(mut self, status: u16) -> Self {
+        self.status = status;
+        self.gives = Some(described::<T>);
+        self
+    }
+
+    const fn gives_nothing(mut self) -> Self {
+        self.status = 204;
+        self
+    }
+
+    /// A page of a list, which may be filtered.
+    const fn lists<T: ToSchema + PartialSchema>(
+        mut self,
+        parameters: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        self.gives = Some(described::<Page<T>>);
+        self.is_list = true;
+        self.parameters = parameters;
+        self
+    }
+
+    const fn at_version(mut self) -> Self {
+        self.at_version = true;
+        self
+    }
+
+    /// Lists the query parameters it takes.
+    pub fn query_parameters(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+        let paging: &'static [_] = if self.is_list { &PAGE_PARAMETERS } else { &[] };
+        paging.iter().chain(self.parameters)
+    }
+}
+
+macro_rules! handled {
+    ($handler:path) => {
+        |call| Box::pin($handler(call))
+    };
+}
+
+const BY_ROLE: [(&str, &str); 3] = [
+    ("email", "Of the account with this address alone."),
+    ("role", "Of those who hold this role."),
+    ("enabled", "`true` or `false`."),
+];
+
+/// Every operation; what is not here is not served.
+pub static OPERATIONS: &[Operation] = {
+    use Verb::{Delete, Get, Patch, Post, Put};
+    &[
+        Operation::new(
+            (Get, routes::API_ORGANIZATIONS),
+            "listOrganizations",
+            "organizations:read",
+            "The organization that the caller speaks for; all of them for a holder of organizations:administer.",
+            handled!(organizations::list),
+        )
+        .lists::<organizations::Organization>(&[]),
+        Operation::new(
+            (Post, routes::API_ORGANIZATIONS),
+            "createOrganization",
+            "organizations:administer",
+            "Makes an organization.",
+            handled!(organizations::create),
+        )
+        .takes::<organizations::NewOrganization>()
+        .gives::<organizations::Organization>(201),
+        Operation::new(
+            (Get, routes::API_ORGANIZATION),
+            "getOrganization",
+            "organizations:read",
+            "Shows the organization.",
+            handled!(organizations::show),
+        )
+        .gives::<organizations::Organization>(200),
+        Operation::new(
+            (Patch, routes::API_ORGANIZATION),
+            "changeOrganization",
+            "organizations:write",
+            "Changes the organization; what is not given stays as it is.",
+            handled!(organizations::change),
+        )
+        .takes::<organizations::OrganizationChange>()
+        .gives::<organizations::Organization>(200)
+        .at_version(),
+        Operation::new(
+            (Get, routes::API_ROLES),
+            "listRoles",
+            "roles:read",
+            "Lists the roles and what they confer.",
+            handled!(roles::list),
+        )
+        .lists::<roles::Role>(&[]),
+        Operation::new(
+            (Get, routes::API_ROLE),
+            "getRole",
+            "roles:read",
+            "Shows a role.",
+            handled!(roles::show),
+        )
+        .gives::<roles::Role>(200),
+        Operation::new(
+            (Put, routes::API_ROLE),
+            "putRole",
+            "roles:write",
+            "Makes a role, or replaces what it confers. The caller must hold every permission in it.",
+            handled!(roles::put),
+        )
+        .takes::<roles::RolePermissions>()
+        .gives::<roles::Role>(200)
+        .at_version(),
+        Operation::new(
+            (Delete, routes::API_ROLE),
+            "deleteRole",
+            "roles:write",
+            "Removes a role; members who held it lose what it conferred at once.",
+            handled!(roles::delete),
+        )
+        .gives_nothing()
+        .at_version(),
+        Operation::new(
+            (Get, routes::API_MEMBERS),
+            "listMembers",
+            "memberships:read",
+            "Lists the memberships, ended ones among them.",
+            handled!(members::list),
+        )
+        .lists::<members::Member>(&BY_ROLE),
+        Operation::new(
+            (Get, routes::API_MEMBER),
+            "getMember",
+            "memberships:read",
+            "Shows a membership.",
+            handled!(members::show),
+        )
+        .gives::<members::Member>(200),
+        Operation::new(
+            (Patch, routes::API_MEMBER),
+            "changeMember",
+            "memberships:write",
+            "Changes the roles of a member, ends the membership or begins it again. The caller must hold everything that added roles confer.",
+            handled!(members::change),
+        )
+        .takes::<members::MemberChange>()
+        .gives::<members::Member>(200)
+        .at_version(),
+        Operation::new(
+            (Get, routes::API_INVITATIONS),
+            "listInvitations",
+            "memberships:read",
+            "Lists the invitations that can still be accepted.",
+            handled!(invitations::list),
+        )
+        .lists::<invitations::Invitation>(&[]),
+        Operation::new(
+            (Post, routes::API_INVITATIONS),
+            "createInvitation",
+            "memberships:write",
+            "Invites the holder of an address by mail. The caller must hold everything that the roles confer.",
+            handled!(invitations::create),
+        )
+        .takes::<invitations::NewInvitation>()
+        .gives::<invitations::Invitation>(201),
+        Operation::new(
+            (Delete, routes::API_INVITATION),
+            "withdrawInvitation",
+            "memberships:write",
+            "Withdraws an invitation.",
+            handled!(invitations::withdraw),
+        )
+        .gives_nothing(),
+        Operation::new(
+            (Get, routes::API_CLIENTS),
+            "listClients",
+            "clients:read",
+            "Lists the clients of the organization.",
+            handled!(clients::list),
+        )
+        .lists::<clients::Client>(&[]),
+        Operation::new(
+            (Post, routes::API_CLIENTS),
+            "createClient",
+            "clients:write",
+            "Makes a client of the organization, which serves its members only. A secret is shown in this answer alone.",
+            handled!(clients::create),
+        )
+        .takes::<clients::NewClient>()
+        .gives::<clients::Client>(201),
+        Operation::new(
+            (Get, routes::API_CLIENT),
+            "getClient",
+            "clients:read",
+            "Shows a client.",
+            handled!(clients::show),
+        )
+        .gives::<clients::Client>(200),
+        Operation::new(
+            (Patch, routes::API_CLIENT),
+            "changeClient",
+            "clients:write",
+            "Changes a client; what is not given stays as it is. The caller must hold everything that added roles confer.",
+            handled!(clients::change),
+        )
+        .takes::<clients::ClientChange>()
+        .gives::<clients::Client>(200)
+        .at_version(),
+        Operation::new(
+            (Delete, routes::API_CLIENT),
+            "deleteClient",
+            "clients:write",
+            "Deletes a client; what was issued to it is good no more.",
+            handled!(clients::delete),
+        )
+        .gives_nothing()
+        .at_version(),
+        Operation::new(
+            (Post, routes::API_CLIENT_SECRET),
+            "rotateClientSecret",
+            "clients:write",
+            "Gives a client another secret, shown in this answer alone; the former is good no more.",
+            handled!(clients::rotate),
+        )
+        .gives::<clients::Client>(200)
+        .at_version(),
+        Operation::new(
+            (Get, routes::API_ACCOUNTS),
+            "listAccounts",
+            "accounts:read",
+            "Lists the accounts of members.",
+            handled!(accounts::list),
+        )
+        .lists::<accounts::Account>(&[("email", "The account with this address alone.")]),
+        Operation::new(
+            (Get, routes::API_ACCOUNT),
+            "getAccount",
+            "accounts:read",
+            "Shows the account of a member.",
+            handled!(accounts::show),
+        )
+        .gives::<accounts::Account>(200),
+        Operation::new(
+            (Get, routes::API_AUDIT),
+            "listAuditTrail",
+            "audit:read",
+            "Lists what happened in the organization, the newest first.",
+            handled!(audit::list),
+        )
+        .lists::<audit::Entry>(&audit::FILTERS),
+    ]
+};
