@@ -59,7 +59,7 @@ impl Person {
         (access, identity): (Arc<Signer>, Arc<Signer>),
     ) -> Outcome<Self> {
         let (scene, grant) = (&placed.scene, grant(&placed.scene)?);
-        let membership = grant.membership.as_ref().map(|one| one.id.clone().into());
+        let membership = grant.membership.as_ref().and_then(|one| one.id.clone()).map(Into::into);
         let claims = Claims {
             iss: placed.issuer.clone().into(),
             sub: grant.account.clone().into(),

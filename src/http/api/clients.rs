@@ -31,6 +31,7 @@ use utoipa::ToSchema;
 
 /// A client.
 #[derive(Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of the standard")]
 pub struct Client {
     client_id: String,
     /// Shown in the answer that made it, and never again.
@@ -226,10 +227,11 @@ async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String
     Ok(shown(status, seen.version, &Client::of(known, secret)))
 }
 
+/// Client metadata, and the roles of the client where they are given.
+type Given = (Map<String, Value>, Option<Vec<String>>);
+
 /// Takes the roles out of the members of a body.
-fn split(
-    mut members: Map<String, Value>,
-) -> Result<(Map<String, Value>, Option<Vec<String>>), Problem> {
+fn split(mut members: Map<String, Value>) -> Result<Given, Problem> {
     const MOST: usize = 100;
     let wrong = || Problem::wrong_member("#/roles", "is an array of at most 100 role names");
     let roles = match members.remove("roles") {

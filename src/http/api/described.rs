@@ -37,10 +37,6 @@ const fn mine(
     Other { method, path, name, summary, status, takes: false, in_session: true }
 }
 
-const fn taking(other: Other) -> Other {
-    Other { takes: true, ..other }
-}
-
 const OTHERS: [Other; 12] = [
     of_flows("post", routes::FLOWS, "beginFlow", "Begins a flow of a kind.", 201),
     of_flows(
@@ -59,7 +55,10 @@ const OTHERS: [Other; 12] = [
     mine("get", routes::MY_SESSIONS, "listMySessions", "Lists where the person is signed in.", 200),
     mine("delete", routes::MY_SESSION, "endMySession", "Ends a session.", 204),
     mine("get", routes::MY_PASSKEYS, "listMyPasskeys", "Lists the passkeys of the person.", 200),
-    taking(mine("patch", routes::MY_PASSKEY, "renameMyPasskey", "Names a passkey.", 200)),
+    Other {
+        takes: true,
+        ..mine("patch", routes::MY_PASSKEY, "renameMyPasskey", "Names a passkey.", 200)
+    },
     mine("delete", routes::MY_PASSKEY, "removeMyPasskey", "Removes a passkey.", 204),
     mine(
         "post",

@@ -118,7 +118,7 @@ pub async fn create(mut call: Call) -> Answer {
     }
     let draft = Draft { slug: slug.clone(), name: name.map(|Name(name)| name), ..Draft::default() };
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
-    decided.map_err(refused)?;
+    decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
     let made = call.app.organizations.look_anew(&slug).await?;
     let known = made.machine.known().ok_or(Problem::NOT_FOUND)?;
@@ -150,7 +150,7 @@ pub async fn change(mut call: Call) -> Answer {
         ..Draft::default()
     };
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
-    decided.map_err(refused)?;
+    decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
     let changed = call.app.organizations.look_anew(&slug).await?;
     let known = changed.machine.known().ok_or(Problem::NOT_FOUND)?;
@@ -158,7 +158,7 @@ pub async fn change(mut call: Call) -> Answer {
 }
 
 /// Words why an organization did not change.
-pub fn refused(refusal: Refusal) -> Problem {
+pub fn refused(refusal: &Refusal) -> Problem {
     match refusal {
         Refusal::Suspended => suspended(),
         Refusal::Slug => Problem::wrong_member("#/slug", refusal.to_string()),

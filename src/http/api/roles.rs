@@ -129,5 +129,5 @@ async fn replace(
     expect(&call.headers, version)?;
     let draft = Draft { slug: slug.clone(), roles: Some(roles), ..Draft::default() };
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
-    decided.map(drop).map_err(refused)
+    decided.map(drop).map_err(|refusal| refused(&refusal))
 }
