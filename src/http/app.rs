@@ -272,9 +272,14 @@ impl App {
         page.into()
     }
 
+    /// Returns the audience of tokens for our own API.
+    pub(super) fn own_api_identifier(&self) -> &str {
+        self.own_api.machine.known().map_or("", |own| &own.identifier)
+    }
+
     /// Tells whether an audience is our own API.
     pub(super) fn is_own_api(&self, audience: &str) -> bool {
-        self.own_api.machine.known().is_some_and(|own| own.identifier == audience)
+        self.own_api_identifier() == audience
     }
 
     pub fn vitals(&self) -> Arc<Vitals> {

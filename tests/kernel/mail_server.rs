@@ -1,6 +1,6 @@
 //! Mails through the outbox to a real SMTP server, on good days and bad ones.
 //!
-//! `bin/smtp-for-tests -- cargo nextest run --test kernel mail_server --run-ignored only` runs these.
+//! `bin/python-for-tests smtp -- cargo nextest run --test kernel mail_server --run-ignored only` runs these.
 
 use crate::{
     ledger::Command,
@@ -34,7 +34,7 @@ struct SmtpServer {
 
 impl SmtpServer {
     fn start(folder: &Path, options: &[&str]) -> Self {
-        let python = std::env::var("PORTEIRO_TEST_SMTP").expect("run by bin/smtp-for-tests");
+        let python = std::env::var("PORTEIRO_TEST_SMTP").expect("run by bin/python-for-tests");
         let mut child = std::process::Command::new(python)
             .args(["tests/smtp/server.py", "--folder"])
             .arg(folder)
@@ -184,7 +184,7 @@ fn certificate(folder: &Path) -> (String, String) {
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn a_mail_arrives_with_its_code_alone_on_a_line() {
     let world = World::new().await;
     let server = SmtpServer::start(&kept_in(&world), &[]);
@@ -215,7 +215,7 @@ async fn a_mail_arrives_with_its_code_alone_on_a_line() {
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn while_the_server_is_down_nothing_is_lost_and_then_each_mail_arrives_once() {
     let world = World::new().await;
     let folder = kept_in(&world);
@@ -240,7 +240,7 @@ async fn while_the_server_is_down_nothing_is_lost_and_then_each_mail_arrives_onc
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn a_server_that_is_restarted_between_two_mails_gets_both() {
     let world = World::new().await;
     let folder = kept_in(&world);
@@ -260,7 +260,7 @@ async fn a_server_that_is_restarted_between_two_mails_gets_both() {
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn a_slow_server_gets_every_mail_once_over_few_connections() {
     let world = World::new().await;
     let server = SmtpServer::start(&kept_in(&world), &["--delay", "0.2"]);
@@ -279,7 +279,7 @@ async fn a_slow_server_gets_every_mail_once_over_few_connections() {
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn a_refused_recipient_is_given_up_visibly_and_the_others_get_their_mail() {
     let world = World::new().await;
     let behaviour =
@@ -308,7 +308,7 @@ async fn a_refused_recipient_is_given_up_visibly_and_the_others_get_their_mail()
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn a_password_goes_over_tls_alone() {
     let world = World::new().await;
     let (folder, (cert, key)) = (kept_in(&world), certificate(&world.folder()));
@@ -343,7 +343,7 @@ async fn a_password_goes_over_tls_alone() {
 }
 
 #[tokio::test]
-#[ignore = "needs an SMTP server: bin/smtp-for-tests"]
+#[ignore = "needs an SMTP server: bin/python-for-tests"]
 async fn tls_from_the_first_byte_and_tls_that_is_offered_are_used() {
     for (scheme, implicit) in [("smtps", &["--implicit"][..]), ("smtp", &[])] {
         let world = World::new().await;

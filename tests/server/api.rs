@@ -3,7 +3,7 @@
 use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING},
     person::{claims, text},
-    support::{TestOptions, TestServer},
+    support::{TestOptions, TestServer, form},
 };
 use hyper::Method;
 use serde_json::{Value, json};
@@ -372,8 +372,24 @@ async fn what_an_organization_requires_is_required_here_too() {
 async fn the_document_is_served_to_anyone() {
     let server = directory().await;
     let request = server.request(Method::GET, "/api/openapi.json");
-    let answer = server.send(request.body(Default::default()).unwrap()).await;
+    let answer = server.send(request.body(form(&[])).unwrap()).await;
     assert_eq!(answer.json()["openapi"], "3.1.0");
     assert!(answer.json()["paths"]["/me"]["get"].is_object());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_registered_itself_manages_nothing() {
+    let server = directory().await;
+    let body = json!({ "redirect_uris": ["https://web.example.com/cb"], "token_endpoint_auth_method": "none" });
+    let registered = server.post_json("/connect/register", &body, &[]).await.json();
+    let id = text(&registered["client_id"]);
+    let session = server.sign_in("rita@acme.test").await;
+    let resource = format!("{}/api", server.issuer());
+    for asked in [("scope", "openid audit:read"), ("resource", resource.as_str())] {
+        let answer = server.authorize_in(&session, "web", &[("client_id", id), asked]).await.json();
+        let sent = answer["result"]["redirect_to"].as_str().unwrap_or_default();
+        assert!(sent.contains("error=invalid_target"), "{answer}");
+    }
     server.stop().await;
 }

@@ -65,6 +65,7 @@ mod me_passkeys;
 mod metadata;
 mod moving;
 mod new_credentials;
+mod openapi_document;
 mod operator;
 mod operator_recovery;
 #[cfg(feature = "otel")]

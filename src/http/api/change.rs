@@ -5,10 +5,9 @@ use super::{
     caller::{Authority, SUSPENDED},
 };
 use crate::{
-    actors::MultiCommit,
+    actors::{CommitError, MultiCommit},
     domain::{Machine, authority::Permission},
     http::answer::error::Problem,
-    store::CommitError,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 

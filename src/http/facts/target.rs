@@ -108,6 +108,11 @@ pub async fn find(
             OAuthError::new(Code::InvalidTarget, "something else than the resource is asked for")
         }
     })?;
+    // What registered itself manages nothing, though a person would let it (adr/0079).
+    if audience.claim(&app.issuer) == app.own_api_identifier() && client.is_self_registered() {
+        let why = "this API is not for clients that registered themselves";
+        return Err(OAuthError::new(Code::InvalidTarget, why));
+    }
     let mut types = Vec::new();
     if !details.is_empty() {
         let found = self::resource(app, &audience, false).await?;

@@ -18,7 +18,7 @@ use crate::{
     crypto::draw_text,
     domain::{
         Fingerprint,
-        authority::Scopes,
+        authority::{Permission, Scopes},
         client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant},
         signing_keys::SigningAlgorithm,
     },
@@ -143,6 +143,12 @@ async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthE
     let Stated { members, statement } = statement::read(app, body)?;
     let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
     check_metadata(app, &metadata, &members).await?;
+    // What registered itself manages nothing (adr/0079).
+    let scopes = Scopes::parse(metadata.scope.as_deref().unwrap_or_default()).unwrap_or_default();
+    if scopes.of_apis().filter_map(|scope| Permission::parse(scope).ok()).any(|one| one.is_reserved())
+    {
+        return Err(unfit("a scope is not for clients that register themselves"));
+    }
     Ok(Checked { metadata, statement })
 }
 
