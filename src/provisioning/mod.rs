@@ -12,6 +12,7 @@
 //! given at once. Nothing is written while there is one.
 
 mod accounts;
+mod api_keys;
 mod apply;
 mod beginnings;
 mod brand;
@@ -21,6 +22,7 @@ mod invitations;
 mod invite;
 mod issuer;
 mod lines;
+mod lists;
 mod organizations;
 mod owners;
 mod plan;
@@ -29,16 +31,22 @@ mod progress;
 mod recover;
 mod resources;
 mod table;
+mod turn;
 mod unlock;
 
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
+pub use api_keys::{
+    ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
+};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
+pub use lists::Entries;
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
+pub use turn::{OrganizationError, OrganizationTurn, organization, turn_organization};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

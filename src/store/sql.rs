@@ -132,6 +132,15 @@ pub(super) const ABANDON_LANE: &str =
 pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \
        FROM security_log WHERE lane = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
+// The same columns, then the lane.
+pub(super) const LOG_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
+       FROM security_log WHERE (at, lane, seq) > ($1, $2, $3) \
+      ORDER BY at, lane, seq LIMIT $4 + 0";
+
+pub(super) const LOG_OF_ORGANIZATION_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
+       FROM security_log WHERE organization = $5 AND (at, lane, seq) > ($1, $2, $3) \
+      ORDER BY at, lane, seq LIMIT $4 + 0";
+
 // One lane after the other: DISTINCT would read every row.
 pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";
 

@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod api_keys;
 mod attestation;
 mod authenticator;
 mod authorization;
@@ -37,6 +38,7 @@ mod consents;
 mod contexts;
 mod dev;
 mod device;
+mod directory_commands;
 mod doctor;
 mod documents;
 mod drain;
