@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::organization::{Known, ORGANIZATIONS, Organization, Role},
-    provisioning::{self, Entries, OrganizationTurn},
+    provisioning::{self, Entries, OrganizationChange},
     system::Workbench,
 };
 use clap::Subcommand;
@@ -66,28 +66,28 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
         Command::List { json } => list(&workbench, json).await,
         Command::Show { slug, json } => show_one(&workbench, &slug, json).await,
         Command::Create { slug, name, json } => {
-            let create = OrganizationTurn::Create { name: name.as_deref() };
-            turn(&workbench, &slug, create, "+ created", json).await
+            let create = OrganizationChange::Create { name: name.as_deref() };
+            change_one(&workbench, &slug, create, "+ created", json).await
         }
         Command::Suspend { slug, json } => {
-            turn(&workbench, &slug, OrganizationTurn::Suspend, "~ suspended", json).await
+            change_one(&workbench, &slug, OrganizationChange::Suspend, "~ suspended", json).await
         }
         Command::Enable { slug, json } => {
-            turn(&workbench, &slug, OrganizationTurn::Enable, "~ enabled", json).await
+            change_one(&workbench, &slug, OrganizationChange::Enable, "~ enabled", json).await
         }
     };
     workbench.close().await;
     done
 }
 
-async fn turn(
+async fn change_one(
     workbench: &Workbench,
     slug: &str,
-    turn: OrganizationTurn<'_>,
+    change: OrganizationChange<'_>,
     done: &str,
     json: bool,
 ) -> Result<(), Failure> {
-    let changed = provisioning::turn_organization(workbench, slug, turn).await?;
+    let changed = provisioning::change_organization(workbench, slug, change).await?;
     if json {
         let known = provisioning::organization(workbench, slug).await?;
         say(&described(&known).to_string())?;

@@ -103,6 +103,14 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_documentation_is_a_key() {
+        let example = "pak_BTkd4S6qSUeO5xOyf0gGkwAAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8427av9";
+        let read = read_api_key(example).unwrap();
+        assert_eq!(read.id, "05391de1-2eaa-4947-8ee7-13b27f480693");
+        assert!(include_str!("../../docs/api-keys.md").contains(example));
+    }
+
+    #[test]
     fn what_was_minted_is_read_back() {
         for _ in 0..20 {
             let uuid = draw_uuid(&SystemDice);
@@ -122,7 +130,8 @@ mod tests {
             assert_eq!(read_api_key(std::str::from_utf8(&forged).unwrap()), None, "{at}");
             assert_eq!(read_api_key(&key[..at]), None, "{at}");
         }
-        for other in [format!("{}0", *key), format!(" {}", *key), "é".repeat(37), key.to_uppercase()]
+        for other in
+            [format!("{}0", *key), format!(" {}", *key), "é".repeat(37), key.to_uppercase()]
         {
             assert_eq!(read_api_key(&other), None, "{other}");
         }

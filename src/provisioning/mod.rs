@@ -23,6 +23,7 @@ mod invite;
 mod issuer;
 mod lines;
 mod lists;
+mod organization_changes;
 mod organizations;
 mod owners;
 mod plan;
@@ -31,7 +32,6 @@ mod progress;
 mod recover;
 mod resources;
 mod table;
-mod turn;
 mod unlock;
 
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
@@ -44,9 +44,11 @@ pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
 pub use lists::Entries;
+pub use organization_changes::{
+    OrganizationChange, OrganizationError, change_organization, organization,
+};
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
-pub use turn::{OrganizationError, OrganizationTurn, organization, turn_organization};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

@@ -167,7 +167,8 @@ async fn an_api_learns_what_a_key_may_do_there_and_nothing_else() {
         let key = created(&server, &[elsewhere]).await;
         assert!(!active(&server, &key.text).await, "{elsewhere}");
     }
-    let scopes = format!("[[resource]]\nidentifier = \"{INVOICES}\"\nscopes = [\"invoices:pay\"]\n");
+    let scopes =
+        format!("[[resource]]\nidentifier = \"{INVOICES}\"\nscopes = [\"invoices:pay\"]\n");
     server.apply(&scopes).await;
     assert_eq!(server.introspect(GUARD, &key.text).await["scope"], "invoices:pay");
     assert!(!active(&server, &one.text).await, "the API has no such scope any more");
@@ -276,9 +277,8 @@ async fn a_members_key_is_worth_what_the_membership_is_worth_now() {
     assert!(!active(&server, &key).await, "the role is gone");
     apply_acme(&server, &format!("{CLERK}{manager}")).await;
     assert!(active(&server, &key).await);
-    let member = |roles: &str| {
-        format!("[[account]]\nemail = \"ana@acme.test\"\nmemberships = [{roles}]\n")
-    };
+    let member =
+        |roles: &str| format!("[[account]]\nemail = \"ana@acme.test\"\nmemberships = [{roles}]\n");
     server.apply(&member("{ organization = \"acme\", roles = [\"clerk\"] }")).await;
     assert!(!active(&server, &key).await, "the member has lost the role");
     server.apply(&member("{ organization = \"acme\", roles = [\"manager\"] }")).await;
@@ -401,10 +401,9 @@ async fn the_log_says_who_made_a_key_and_no_row_holds_it() {
     let of_ana = issued(&server, By::Member("ana@acme.test"), &["invoices:read"]).await.unwrap();
     revoked(&server, &key.id).await.unwrap();
     let created = records(&server, "apikey.created").await;
-    let detail: Value = serde_json::from_str(
-        created.iter().find(|detail| !detail.contains("account")).unwrap(),
-    )
-    .unwrap();
+    let detail: Value =
+        serde_json::from_str(created.iter().find(|detail| !detail.contains("account")).unwrap())
+            .unwrap();
     assert_eq!(detail["context"]["actor"], json!({ "type": "operator" }));
     assert_eq!(detail["permissions"], "invoices:*");
     assert!(created.iter().any(|detail| detail.contains("\"account\":")), "{created:?}");

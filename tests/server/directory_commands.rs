@@ -202,7 +202,8 @@ async fn keys_that_cannot_be_are_refused_by_name() {
     for more in [["--expires-in-days", "0"], ["--expires-in-days", "99999999999999999999"]] {
         assert_eq!(create("K", "scim:*", &more).status.code(), Some(2), "{more:?}");
     }
-    let nowhere = ["apikey", "create", "--organization", "no", "--name", "K", "--permission", "a:b"];
+    let nowhere =
+        ["apikey", "create", "--organization", "no", "--name", "K", "--permission", "a:b"];
     refused(&installation, &nowhere, "no organization `no`");
     refused(&installation, &["apikey", "list", "--organization", "no"], "no organization `no`");
     for verb in ["show", "rotate", "revoke"] {

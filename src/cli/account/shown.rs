@@ -31,8 +31,9 @@ async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
     while let Some((_, account)) = entries.next().await? {
         let Some(known) = account.known() else { continue };
         let verified = if known.email_verified { "verified" } else { "unverified" };
-        let cells =
-            || [known.id.clone(), verified.to_owned(), known.email.clone(), known.profile.full_name()];
+        let cells = || {
+            [known.id.clone(), verified.to_owned(), known.email.clone(), known.profile.full_name()]
+        };
         printed.entry(|| summary(known), cells)?;
     }
     printed.end("There is no account.")?;

@@ -78,7 +78,11 @@ impl Key {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    pub(super) fn is_of(&self, home: &organization::Known, backing: &Backing) -> Result<(), Refusal> {
+    pub(super) fn is_of(
+        &self,
+        home: &organization::Known,
+        backing: &Backing,
+    ) -> Result<(), Refusal> {
         let same = self.organization == home.slug && self.issuer == backing.issuer();
         if same { Ok(()) } else { Err(Refusal::NoIssuer) }
     }

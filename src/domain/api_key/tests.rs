@@ -149,8 +149,7 @@ fn no_issuer_passes_on_what_it_does_not_hold() {
     assert_eq!(refused(&["invoices:read"], of(member(&[]))), not_held("invoices:read"));
     let gone = membership::Known { enabled: false, ..member(&["manager"]) };
     assert_eq!(refused(&["invoices:read"], of(gone)), Refusal::NoIssuer);
-    let elsewhere =
-        membership::Known { organization: "other".to_owned(), ..member(&["manager"]) };
+    let elsewhere = membership::Known { organization: "other".to_owned(), ..member(&["manager"]) };
     assert_eq!(refused(&["invoices:read"], of(elsewhere)), Refusal::NoIssuer);
     let client = |client: KnownClient| Backing::Client(Box::new(client));
     let clerk = service(&["clerk"], None);

@@ -16,9 +16,11 @@ const TRIES: usize = 20;
 
 /// What is done to an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrganizationTurn<'a> {
+pub enum OrganizationChange<'a> {
     /// It must not exist yet; without a name it is known by its slug.
-    Create { name: Option<&'a str> },
+    Create {
+        name: Option<&'a str>,
+    },
     Suspend,
     Enable,
 }
@@ -43,31 +45,31 @@ pub enum OrganizationError {
 }
 
 /// Does it, and returns whether anything has changed.
-pub async fn turn_organization(
+pub async fn change_organization(
     workbench: &Workbench,
     slug: &str,
-    turn: OrganizationTurn<'_>,
+    change: OrganizationChange<'_>,
 ) -> Result<bool, OrganizationError> {
     let mut draft = Draft { slug: slug.to_owned(), ..Draft::default() };
-    match turn {
-        OrganizationTurn::Create { name: Some(name) } => {
+    match change {
+        OrganizationChange::Create { name: Some(name) } => {
             if let Some(wrong) = wrong_name(name) {
                 return Err(OrganizationError::Name(wrong));
             }
             draft.name = Some(name.to_owned());
         }
-        OrganizationTurn::Create { name: None } => {}
-        OrganizationTurn::Suspend => draft.enabled = Some(false),
-        OrganizationTurn::Enable => draft.enabled = Some(true),
+        OrganizationChange::Create { name: None } => {}
+        OrganizationChange::Suspend => draft.enabled = Some(false),
+        OrganizationChange::Enable => draft.enabled = Some(true),
     }
     for _ in 0..TRIES {
         let mut commit = workbench.multi_commit();
         let exists = commit.look::<Organization>(slug).await?.known().is_some();
-        match (turn, exists) {
-            (OrganizationTurn::Create { .. }, true) => {
+        match (change, exists) {
+            (OrganizationChange::Create { .. }, true) => {
                 return Err(OrganizationError::Exists(slug.to_owned()));
             }
-            (OrganizationTurn::Suspend | OrganizationTurn::Enable, false) => {
+            (OrganizationChange::Suspend | OrganizationChange::Enable, false) => {
                 return Err(OrganizationError::NoSuchOrganization(slug.to_owned()));
             }
             _ => {}
