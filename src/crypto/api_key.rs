@@ -36,7 +36,7 @@ pub fn mint_api_key(uuid: &str, dice: &dyn Dice) -> Option<Minted> {
     let random = Zeroizing::new(draw_text(dice, 32));
     let body = Zeroizing::new([API_KEY_PREFIX, &id, &random].concat());
     let checksum = checksum(&body);
-    let text = Zeroizing::new([&*body, &*checksum].concat());
+    let text = Zeroizing::new([body.as_str(), checksum.as_str()].concat());
     Some(Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) })
 }
 
@@ -141,7 +141,7 @@ mod tests {
     fn the_spare_bits_of_an_id_name_no_second_key() {
         // The last character of 16 bytes in base64url carries four bits that mean nothing.
         let body = ["pak_AAAAAAAAQACAAAAAAAAAAB", &"A".repeat(43)].concat();
-        assert_eq!(read_api_key(&[&*body, &*checksum(&body)].concat()), None);
+        assert_eq!(read_api_key(&[body.as_str(), checksum(&body).as_str()].concat()), None);
     }
 
     #[test]
