@@ -5,7 +5,7 @@
 
 use crate::{
     domain::Machine,
-    store::{ReadError, Row, Store},
+    store::{Listed, ReadError, Row, Store},
 };
 use std::sync::Arc;
 
@@ -40,6 +40,28 @@ pub async fn hydrate<M: Machine>(store: &Store, id: &str) -> Result<Hydrated<M>,
         Some(row) => parse(id, &row),
         None => Ok(Hydrated { machine: M::default(), version: 0 }),
     }
+}
+
+/// An entry of a list with its place in it.
+pub struct Placed<M> {
+    pub rank: String,
+    pub id: String,
+    pub machine: M,
+}
+
+/// Reads a page of a list as it is stored now, after the entry with the rank and id given.
+pub async fn hydrate_page<M: Machine>(
+    store: &Store,
+    (list, owner): (&str, &str),
+    after: (&str, &str),
+    most: u32,
+) -> Result<Vec<Placed<M>>, HydrateError> {
+    let page = store.list(list, owner, after, most).await?;
+    let placed = |Listed { rank, id, row, .. }: Listed| {
+        let Hydrated { machine, .. } = parse(&id, &row)?;
+        Ok(Placed { rank, id, machine })
+    };
+    page.into_iter().map(placed).collect()
 }
 
 /// Parses a row that was read, unless a newer binary wrote it.

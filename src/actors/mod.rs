@@ -40,7 +40,7 @@ mod wake;
 
 pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
-pub use hydrate::{HydrateError, Hydrated, hydrate};
+pub use hydrate::{HydrateError, Hydrated, Placed, hydrate, hydrate_page};
 pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_keeper::{
     INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,

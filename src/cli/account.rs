@@ -1,5 +1,7 @@
 //! `porteiro account`: what an operator does to one account.
 
+mod shown;
+
 use super::{
     Failure, dev, say,
     settings::{DEV_FOLDER, Given, open_workbench},
@@ -17,6 +19,20 @@ use url::Url;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// List all accounts by their addresses
+    List {
+        /// One JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an account: its claims, which credentials it has, its memberships
+    Show {
+        /// Its e-mail address
+        email: String,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Clear what failed attempts hold against an account
     Unlock {
         /// Its e-mail address
@@ -92,6 +108,8 @@ pub(super) struct Inviting {
 
 pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     match command {
+        Command::List { json } => shown::list(json, given).await,
+        Command::Show { email, json } => shown::show_one(&email, json, given).await,
         Command::Unlock { email, json } => unlock(&email, json, given).await,
         Command::Invite(inviting) => invite(inviting, given).await,
         Command::Invitations { organization, json } => {

@@ -1,4 +1,6 @@
-//! `porteiro log`: proves the security log.
+//! `porteiro log`: lists the security log, and proves it.
+
+mod list;
 
 use super::{
     Failure, progress, say,
@@ -18,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// List what the log says, the oldest first
+    List(list::List),
     /// Read the whole log and prove that nothing was removed or altered
     Verify {
         #[command(flatten)]
@@ -45,7 +49,10 @@ struct LoggedHead {
 }
 
 pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
-    let Command::Verify { store, keys, heads } = command;
+    let (store, keys, heads) = match command {
+        Command::List(command) => return list::run(command, given).await,
+        Command::Verify { store, keys, heads } => (store, keys, heads),
+    };
     let exported = heads.as_deref().map(read_heads).transpose()?.unwrap_or_default();
     let loaded = given.with_store(store).with_keys(keys).load(&["store.url", "keys.dir"])?;
     let config = &loaded.config;

@@ -4,8 +4,10 @@
 //! the configuration or the keys folder must be mended first.
 
 mod account;
+mod apikey;
 mod apply;
 mod certificate;
+mod client;
 mod completions;
 mod config;
 mod dev;
@@ -13,6 +15,8 @@ mod doctor;
 mod keys;
 mod log;
 mod migrate;
+mod organization;
+mod output;
 mod progress;
 mod serve;
 mod settings;
@@ -53,9 +57,18 @@ enum Command {
     Serve,
     /// Bring resources, organizations, accounts and clients to what a file says
     Apply(apply::Apply),
-    /// Unlock an account
+    /// List, show, invite, unlock and recover accounts
     #[command(subcommand)]
     Account(account::Command),
+    /// Make, suspend, enable, list and show organizations
+    #[command(subcommand)]
+    Organization(organization::Command),
+    /// List and show clients
+    #[command(subcommand)]
+    Client(client::Command),
+    /// Make, rotate, revoke, list and show API keys
+    #[command(subcommand)]
+    Apikey(apikey::Command),
     /// Make, rotate, revoke and list the keys of an installation
     #[command(subcommand)]
     Keys(keys::Command),
@@ -114,6 +127,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Serve => serve::run(given).await,
             Command::Apply(command) => apply::run(command, given).await,
             Command::Account(command) => account::run(command, given).await,
+            Command::Organization(command) => organization::run(command, given).await,
+            Command::Client(command) => client::run(command, given).await,
+            Command::Apikey(command) => apikey::run(command, given).await,
             Command::Keys(command) => keys::run(command, given).await,
             Command::Migrate(command) => migrate::run(command, given).await,
             Command::Doctor(command) => doctor::run(command, given).await,

@@ -4,6 +4,7 @@
 //! keys a [`Vault`], from which every symmetric key is derived for one purpose each. Nothing here
 //! draws by itself: randomness is given as [`Dice`].
 
+mod api_key;
 mod base32;
 mod client_keys;
 mod jws;
@@ -24,6 +25,7 @@ mod totp;
 mod vault;
 mod verifier;
 
+pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
 pub use client_keys::{ClientKeys, Unverified};
 pub use jws::{Jws, JwsFault};

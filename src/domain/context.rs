@@ -32,6 +32,8 @@ pub enum Actor {
     Person(String),
     /// A client by its `client_id`; a public client cannot prove that it is the one.
     Client(String),
+    /// A program with an API key, by the key's id.
+    ApiKey(String),
     /// The operator, by a command.
     Operator,
     /// This server, by itself.
@@ -113,6 +115,7 @@ impl Actor {
         match self {
             Self::Person(id) => json!({ "type": "person", "id": id }),
             Self::Client(id) => json!({ "type": "client", "id": id }),
+            Self::ApiKey(id) => json!({ "type": "api_key", "id": id }),
             Self::Operator => json!({ "type": "operator" }),
             Self::Node => json!({ "type": "node" }),
         }

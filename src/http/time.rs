@@ -12,6 +12,12 @@ pub fn rfc3339(at: Timestamp) -> String {
     at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
 }
 
+/// Reads a time; a fraction of a second is kept to the millisecond.
+pub fn read_rfc3339(text: &str) -> Option<Timestamp> {
+    let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Timestamp::from_millis)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +37,19 @@ mod tests {
             assert_eq!(rfc3339(Timestamp::from_millis(seconds * 1_000)), written);
         }
         assert_eq!(rfc3339(Timestamp::FOREVER), LAST);
+    }
+
+    #[test]
+    fn times_are_read_as_the_standard_has_them() {
+        for (written, millis) in [
+            ("2027-01-15T08:00:00Z", 1_800_000_000_000),
+            ("2027-01-15T09:00:00+01:00", 1_800_000_000_000),
+            ("2027-01-15T08:00:00.25Z", 1_800_000_000_250),
+        ] {
+            assert_eq!(read_rfc3339(written), Some(Timestamp::from_millis(millis)));
+        }
+        for wrong in ["", "2027-01-15", "2027-01-15T08:00:00", "2027-13-01T00:00:00Z", "now"] {
+            assert_eq!(read_rfc3339(wrong), None, "{wrong}");
+        }
     }
 }

@@ -1,17 +1,15 @@
 //! Lists the invitations that can still be accepted, and withdraws one, beside running servers.
 
+use super::lists::Entries;
 use crate::{
     actors::{HydrateError, hydrate},
     domain::{
         invitation::{Command, INVITATIONS, Invitation, Pending},
         organization::{ORGANIZATIONS, Organization},
     },
-    store::{CommitError, ReadError},
+    store::CommitError,
     system::Workbench,
 };
-
-/// How many entries of a list are read at once.
-const PAGE: u32 = 100;
 
 /// How often it is tried while the invitation changes.
 const TRIES: usize = 20;
@@ -25,8 +23,6 @@ pub enum InvitationsError {
     NoSuchInvitation(String),
     #[error("something cannot be read")]
     Entities(#[from] HydrateError),
-    #[error("a list cannot be read")]
-    Lists(#[from] ReadError),
     #[error("the invitation keeps changing: try again")]
     Contended,
     #[error("no invitation was withdrawn")]
@@ -40,7 +36,14 @@ pub async fn invitations(
     organization: Option<&str>,
 ) -> Result<Vec<(String, Pending)>, InvitationsError> {
     let homes = match organization {
-        None => ids(workbench, ORGANIZATIONS, "").await?,
+        None => {
+            let mut listed = Entries::<Organization>::of(workbench, ORGANIZATIONS, "");
+            let mut slugs = Vec::new();
+            while let Some((slug, _)) = listed.next().await? {
+                slugs.push(slug);
+            }
+            slugs
+        }
         Some(slug) => {
             let home = hydrate::<Organization>(workbench.store(), slug).await?.machine;
             let missing = || InvitationsError::NoSuchOrganization(slug.to_owned());
@@ -49,32 +52,12 @@ pub async fn invitations(
     };
     let (mut pending, now) = (Vec::new(), workbench.clock().now());
     for home in &homes {
-        for id in ids(workbench, INVITATIONS, home).await? {
-            let invitation = hydrate::<Invitation>(workbench.store(), &id).await?.machine;
+        let mut listed = Entries::<Invitation>::of(workbench, INVITATIONS, home);
+        while let Some((id, invitation)) = listed.next().await? {
             pending.extend(invitation.pending(now).cloned().map(|invitation| (id, invitation)));
         }
     }
     Ok(pending)
-}
-
-/// Lists the ids of a list.
-async fn ids(
-    workbench: &Workbench,
-    list: &'static str,
-    owner: &str,
-) -> Result<Vec<String>, ReadError> {
-    let (mut ids, mut after) = (Vec::new(), (String::new(), String::new()));
-    loop {
-        let page = workbench.store().list(list, owner, (&after.0, &after.1), PAGE).await?;
-        let is_last = page.len() < PAGE as usize;
-        for listed in page {
-            ids.push(listed.id.clone());
-            after = (listed.rank, listed.id);
-        }
-        if is_last {
-            return Ok(ids);
-        }
-    }
 }
 
 /// Withdraws an invitation, and returns what it was.

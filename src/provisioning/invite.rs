@@ -55,7 +55,7 @@ impl fmt::Debug for Invited {
 pub enum InviteError {
     #[error("`{0}` is no e-mail address")]
     Email(String),
-    #[error("there is no organization `{0}`: apply a file that has it first")]
+    #[error("there is no organization `{0}`: `porteiro organization create` makes one")]
     NoSuchOrganization(String),
     #[error("the organization `{0}` is suspended and accepts no change")]
     Suspended(String),

@@ -13,6 +13,7 @@
 
 mod accounts;
 mod administration;
+mod api_keys;
 mod apply;
 mod beginnings;
 mod brand;
@@ -22,6 +23,8 @@ mod invitations;
 mod invite;
 mod issuer;
 mod lines;
+mod lists;
+mod organization_changes;
 mod organizations;
 mod owners;
 mod plan;
@@ -34,11 +37,18 @@ mod unlock;
 
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use administration::{Administration, AdministrationError, administration};
+pub use api_keys::{
+    ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
+};
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
+pub use lists::Entries;
+pub use organization_changes::{
+    OrganizationChange, OrganizationError, change_organization, organization,
+};
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
 pub use unlock::{UnlockError, Unlocked, unlock};

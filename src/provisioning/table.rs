@@ -12,7 +12,7 @@ use std::{
 
 /// How much a list may hold.
 const MOST_MEMBERS: usize = 1_000;
-const LONGEST_NAME: usize = 200;
+pub(super) const LONGEST_NAME: usize = 200;
 /// How much of a text a complaint repeats.
 const EXCERPT: usize = 100;
 
@@ -84,15 +84,7 @@ impl<'a> Table<'a> {
     /// Takes a name for people.
     pub(super) fn name(&mut self, key: &'static str) -> Option<String> {
         let Located { value, line } = self.text(key)?;
-        let wrong = if value.trim().is_empty() {
-            "must not be empty".to_owned()
-        } else if value.chars().count() > LONGEST_NAME {
-            format!("holds more than {LONGEST_NAME} characters")
-        } else if value.chars().any(char::is_control) {
-            "contains a control character".to_owned()
-        } else {
-            return Some(value);
-        };
+        let Some(wrong) = wrong_name(&value) else { return Some(value) };
         self.complain_of(key, line, &wrong);
         None
     }
@@ -179,6 +171,19 @@ impl<'a> Table<'a> {
             self.complain_of(key, line, &format!("holds more than {MOST_MEMBERS} entries"));
         }
         members <= MOST_MEMBERS
+    }
+}
+
+/// Says what is wrong with a name for people, if anything is.
+pub(super) fn wrong_name(name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        Some("must not be empty".to_owned())
+    } else if name.chars().count() > LONGEST_NAME {
+        Some(format!("holds more than {LONGEST_NAME} characters"))
+    } else if name.chars().any(char::is_control) {
+        Some("contains a control character".to_owned())
+    } else {
+        None
     }
 }
 

@@ -137,6 +137,15 @@ pub(super) const TRAIL: &str = "SELECT lane, seq, at, event, kind, id, detail FR
        AND (at, lane, seq) < ($5, $6, $7) \
        ORDER BY at DESC, lane DESC, seq DESC LIMIT $8";
 
+// The same columns, then the lane.
+pub(super) const LOG_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
+       FROM security_log WHERE (at, lane, seq) > ($1, $2, $3) \
+      ORDER BY at, lane, seq LIMIT $4 + 0";
+
+pub(super) const LOG_OF_ORGANIZATION_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
+       FROM security_log WHERE organization = $5 AND (at, lane, seq) > ($1, $2, $3) \
+      ORDER BY at, lane, seq LIMIT $4 + 0";
+
 // One lane after the other: DISTINCT would read every row.
 pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";
 

@@ -12,6 +12,7 @@
 
 mod api;
 mod api_caller;
+mod api_keys;
 mod api_matrix;
 mod attestation;
 mod authenticator;
@@ -40,6 +41,7 @@ mod consents;
 mod contexts;
 mod dev;
 mod device;
+mod directory_commands;
 mod doctor;
 mod documents;
 mod drain;

@@ -1,6 +1,7 @@
 //! What is looked up before a machine decides, with the versions that the commit then requires.
 
 pub mod added_claims;
+pub mod api_key;
 pub mod authorization;
 pub mod client_keys;
 pub mod family;

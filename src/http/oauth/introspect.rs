@@ -1,11 +1,14 @@
 //! Token introspection: RFC 7662, and RFC 9701 for callers that want it signed.
 //!
-//! A confidential client sees its own tokens and those of the resources in its `introspects`; of others it
-//! learns nothing but `{"active": false}`. What is answered is fresh (`facts::token_validity`).
+//! A confidential client sees its own tokens, those of the resources in its `introspects`, and API keys
+//! that may do something there; of others it learns nothing but `{"active": false}`. What is answered is
+//! fresh (`facts::token_validity`, `facts::api_key`).
+
+mod api_key;
 
 use crate::{
     actors::{Failure, Replied},
-    crypto::OpaqueKind,
+    crypto::{API_KEY_PREFIX, OpaqueKind},
     domain::{
         access_token::Claims,
         authorization_details::Details,
@@ -52,6 +55,16 @@ pub enum Introspected {
         org: Option<String>,
         #[serde(skip_serializing_if = "Details::is_empty")]
         authorization_details: Details,
+    },
+    ApiKey {
+        active: bool,
+        token_type: &'static str,
+        iss: String,
+        sub: String,
+        org: String,
+        scope: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exp: Option<i64>,
     },
     Inactive {
         active: bool,
@@ -109,6 +122,9 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
     let client = caller.client();
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(app, caller, token).await;
+    }
+    if token.starts_with(API_KEY_PREFIX) {
+        return api_key::introspect(app, caller, token).await;
     }
     let Some(mut claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
     if !may_see(app, client, &claims) {

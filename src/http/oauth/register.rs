@@ -145,7 +145,10 @@ async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthE
     check_metadata(app, &metadata, &members).await?;
     // What registered itself manages nothing (adr/0079).
     let scopes = Scopes::parse(metadata.scope.as_deref().unwrap_or_default()).unwrap_or_default();
-    if scopes.of_apis().filter_map(|scope| Permission::parse(scope).ok()).any(|one| one.is_reserved())
+    if scopes
+        .of_apis()
+        .filter_map(|scope| Permission::parse(scope).ok())
+        .any(|one| one.is_reserved())
     {
         return Err(unfit("a scope is not for clients that register themselves"));
     }

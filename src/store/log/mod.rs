@@ -1,10 +1,12 @@
 //! The security log as its readers see it; [`verify`] proves it, [`retention`] shortens it.
 
 mod evidence;
+mod list;
 pub(super) mod retention;
 pub(super) mod trail;
 mod verify;
 
+pub use list::LogPlace;
 pub use verify::{Finding, Proof};
 
 use super::{

@@ -1,0 +1,94 @@
+//! `porteiro account list` and `show`.
+
+use crate::cli::{
+    Failure,
+    output::{Printed, show},
+    settings::{Given, open_workbench},
+};
+use crate::{
+    actors::hydrate,
+    domain::{
+        account::{ACCOUNTS, Account, EMAIL_ADDRESSES, Known, normalise_email},
+        membership::{MEMBERSHIPS, Membership},
+    },
+    http::time::rfc3339,
+    provisioning::Entries,
+    system::Workbench,
+};
+use serde_json::{Value, json};
+
+pub(super) async fn list(json: bool, given: Given) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let listed = list_all(&workbench, json).await;
+    workbench.close().await;
+    listed
+}
+
+async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
+    let mut printed = Printed::new(json);
+    let mut entries = Entries::<Account>::of(workbench, ACCOUNTS, "");
+    while let Some((_, account)) = entries.next().await? {
+        let Some(known) = account.known() else { continue };
+        let verified = if known.email_verified { "verified" } else { "unverified" };
+        let cells = || {
+            [known.id.clone(), verified.to_owned(), known.email.clone(), known.profile.full_name()]
+        };
+        printed.entry(|| summary(known), cells)?;
+    }
+    printed.end("There is no account.")?;
+    Ok(())
+}
+
+pub(super) async fn show_one(email: &str, json: bool, given: Given) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let described = describe(&workbench, email).await;
+    workbench.close().await;
+    show(json, &described?)?;
+    Ok(())
+}
+
+async fn describe(workbench: &Workbench, email: &str) -> Result<Value, Failure> {
+    let missing = || Failure::Failed("there is no account with this address".into());
+    let address = normalise_email(email).ok_or_else(missing)?;
+    let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
+    let (_, id) = found.ok_or_else(missing)?;
+    let account = hydrate::<Account>(workbench.store(), &id).await?.machine;
+    let known = account.known().ok_or_else(missing)?;
+    let mut described = summary(known);
+    for (name, value) in known.profile.claims() {
+        described[name] = value.clone();
+    }
+    let credentials = &known.credentials;
+    described["password"] = credentials.password().is_some().into();
+    described["totp"] = credentials.totp().is_some().into();
+    described["passkeys"] = credentials.passkeys().count().into();
+    described["recovery_codes"] = credentials.has_recovery_codes().into();
+    let mut memberships = Vec::new();
+    let mut entries = Entries::<Membership>::of(workbench, MEMBERSHIPS, &id);
+    while let Some((_, membership)) = entries.next().await? {
+        memberships.extend(membership.known().map(|held| {
+            json!({
+                "id": held.id,
+                "organization": held.organization,
+                "roles": held.roles,
+                "enabled": held.enabled,
+            })
+        }));
+    }
+    described["memberships"] = memberships.into();
+    Ok(described)
+}
+
+/// What is told of each in a list.
+fn summary(known: &Known) -> Value {
+    json!({
+        "id": known.id,
+        "email": known.email,
+        "email_verified": known.email_verified,
+        "name": known.profile.full_name(),
+        "created_at": rfc3339(known.created_at),
+        "updated_at": rfc3339(known.updated_at),
+    })
+}

@@ -1,0 +1,129 @@
+//! Who stands behind an API key, and how much that is worth.
+
+use super::Refusal;
+use crate::domain::{
+    authority::{Asked, Audience, Bound, Permission, Permissions, Scopes, narrow},
+    authorization_details::Details,
+    client::{GrantType, KnownClient},
+    membership, organization,
+};
+use serde::{Deserialize, Serialize};
+
+/// What hands out roles (contract §7).
+const PROVISION: &str = "scim:provision";
+
+/// As many scopes as are asked for at once.
+const AT_ONCE: usize = 100;
+
+/// Who has issued a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Issuer {
+    /// By a command.
+    Operator,
+    Membership {
+        id: String,
+        account: String,
+    },
+    Client {
+        client_id: String,
+    },
+}
+
+/// The same, as it is now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backing {
+    /// The key is bounded by its permissions alone.
+    Operator,
+    Membership(Box<membership::Known>),
+    Client(Box<KnownClient>),
+}
+
+impl Backing {
+    pub fn issuer(&self) -> Issuer {
+        match self {
+            Self::Operator => Issuer::Operator,
+            Self::Membership(member) => {
+                let (id, account) = (member.id.clone(), member.account.clone());
+                Issuer::Membership { id, account }
+            }
+            Self::Client(client) => Issuer::Client { client_id: client.client_id.clone() },
+        }
+    }
+
+    /// Returns the epoch in which it speaks for the organization (adr/0038).
+    pub(super) fn epoch_at(&self, home: &organization::Known) -> u64 {
+        match self {
+            Self::Membership(member) => member.epoch_at(home),
+            Self::Operator | Self::Client(_) => home.epoch,
+        }
+    }
+
+    /// Checks that all of these permissions may be passed on: by the issuer, and by the caller where it
+    /// may do less.
+    pub(super) fn admits(
+        &self,
+        home: &organization::Known,
+        permissions: &[Permission],
+        within: Option<&Permissions>,
+    ) -> Result<(), Refusal> {
+        if !home.enabled {
+            return Err(Refusal::Suspended(home.slug.clone()));
+        }
+        let held = self.held(home, permissions).ok_or(Refusal::NoIssuer)?;
+        let ceiling = match self {
+            Self::Client(client) => client.ceiling(),
+            Self::Operator | Self::Membership(_) => None,
+        };
+        let roles = |permissions| Bound::Roles { organization: &home.slug, permissions };
+        let mut bounds = vec![Bound::NoPerson, roles(&held)];
+        bounds.extend(within.map(roles));
+        bounds.extend(ceiling.as_ref().map(Bound::Registered));
+        pass(home, permissions.iter(), &bounds)?;
+        let unbounded = matches!(self, Self::Operator) && within.is_none();
+        if !unbounded && permissions.iter().any(|one| one.covers(PROVISION)) {
+            // It could be given to any member: what roles confer must be held as well.
+            let conferred = home.roles.iter().flat_map(|role| &role.permissions);
+            pass(home, conferred, &bounds)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what it holds in the organization, if it is of it.
+    fn held(&self, home: &organization::Known, own: &[Permission]) -> Option<Permissions> {
+        match self {
+            Self::Operator => Some(own.iter().collect()),
+            Self::Membership(member) => {
+                let belongs = member.enabled && member.organization == home.slug;
+                belongs.then(|| home.confers(&member.roles))
+            }
+            Self::Client(client) => {
+                let belongs = client.organization.as_deref() == Some(&home.slug)
+                    && client.may_use(GrantType::ClientCredentials);
+                belongs.then(|| home.confers(&client.roles))
+            }
+        }
+    }
+}
+
+/// Passes permissions through the one function by which authority is passed on.
+fn pass<'a>(
+    home: &organization::Known,
+    permissions: impl Iterator<Item = &'a Permission>,
+    bounds: &[Bound<'_>],
+) -> Result<(), Refusal> {
+    let names: Vec<&str> = permissions.map(Permission::as_str).collect();
+    for some in names.chunks(AT_ONCE) {
+        let refused = |name: Option<&str>| Refusal::NotHeld(name.unwrap_or_default().to_owned());
+        let scopes = Scopes::parse(&some.join(" ")).map_err(|_| refused(None))?;
+        let asked = Asked {
+            organization: Some(home.slug.clone()),
+            audience: Audience::Issuer,
+            offered: Vec::new(),
+            scopes,
+            details: Details::default(),
+        };
+        narrow(asked, bounds).map_err(|why| refused(why.scope()))?;
+    }
+    Ok(())
+}

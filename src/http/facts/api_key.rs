@@ -1,0 +1,114 @@
+//! What an API key that a caller bears confers now: everything it rests on, read in one query (adr/0080).
+//!
+//! Whose key it is, where, and with which keys it was made never changes: a look that may be a second old
+//! says what to ask for. The rest is taken as of the versions that the query has found.
+
+use crate::{
+    actors::{HydrateError, Hydrated},
+    crypto::read_api_key,
+    domain::{
+        Context, Machine as _,
+        account::Account,
+        api_key::{ApiKey, Backing, Command, Issuer, Key, Refusal},
+        authority::Permissions,
+        client::Client,
+        membership::Membership,
+        organization::{self, Organization},
+    },
+    http::app::App,
+    store::views::Liveness,
+};
+use std::sync::Arc;
+
+/// A key that is good now.
+pub struct LiveKey {
+    pub key: Key,
+    /// What it may do in its organization.
+    pub permissions: Permissions,
+    home: Arc<Hydrated<Organization>>,
+}
+
+impl LiveKey {
+    /// The organization it acts in, as it is now.
+    pub fn home(&self) -> Option<&organization::Known> {
+        self.home.machine.known()
+    }
+}
+
+/// What became of a key that was presented.
+pub enum Found {
+    Good(Box<LiveKey>),
+    /// The key is good, but its organization is suspended.
+    Suspended,
+    /// It is no key of ours, it has ended, or its issuer does not hold what it permits.
+    Nothing,
+}
+
+/// Finds what the key of this text confers, and notes that it is used.
+///
+/// What is named `beside` is read in the same query; its standing is returned in that order, and only
+/// where the key is good.
+pub async fn find(
+    app: &App,
+    context: &Context,
+    text: &str,
+    beside: &[(&'static str, &str)],
+) -> Result<(Found, Vec<Option<Liveness>>), HydrateError> {
+    const NOTHING: (Found, Vec<Option<Liveness>>) = (Found::Nothing, Vec::new());
+    let Some(presented) = read_api_key(text) else { return Ok(NOTHING) };
+    let seen = app.api_key_views.look(&presented.id).await?;
+    let Some(key) = seen.machine.known() else { return Ok(NOTHING) };
+    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(5 + key.parents.len() + beside.len());
+    asked.extend([(Organization::KIND, &*key.organization), (ApiKey::KIND, &*presented.id)]);
+    match &key.issuer {
+        Issuer::Operator => {}
+        Issuer::Membership { id, account } => {
+            asked.extend([(Membership::KIND, &**id), (Account::KIND, &**account)]);
+        }
+        Issuer::Client { client_id } => asked.push((Client::KIND, client_id)),
+    }
+    asked.extend(key.parents.iter().map(|parent| (ApiKey::KIND, &**parent)));
+    let own = asked.len();
+    asked.extend_from_slice(beside);
+    let mut found = app.store.liveness(&asked).await?;
+    let (beside, now) = (found.split_off(own), app.clock.now());
+    // Of the organization it is told apart whether it is suspended.
+    if !found[1..].iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
+        return Ok(NOTHING);
+    }
+    let version = |place: usize| found[place].map_or(0, |one| one.version);
+    let seen = app.api_key_views.at_version(&presented.id, version(1)).await?;
+    let Some(key) = seen.machine.opened_by(presented.secret, now) else { return Ok(NOTHING) };
+    let home = app.organizations.at_version(&key.organization, version(0)).await?;
+    let Some(known) = home.machine.known() else { return Ok(NOTHING) };
+    // The issuer comes third, where there is one.
+    let issuer = if found.len() > 2 { version(2) } else { 0 };
+    let Some(backing) = backing(app, key, issuer).await? else { return Ok(NOTHING) };
+    match key.confers(known, &backing) {
+        Ok(permissions) => {
+            if key.use_is_due(now) {
+                // The answer does not wait for it: if it fails, the next use is noted.
+                app.api_keys.tell(context, &presented.id, Command::Use);
+            }
+            let key = key.clone();
+            Ok((Found::Good(Box::new(LiveKey { key, permissions, home })), beside))
+        }
+        Err(Refusal::Suspended(_)) => Ok((Found::Suspended, Vec::new())),
+        Err(_) => Ok(NOTHING),
+    }
+}
+
+/// Reads the issuer of a key as of a version that was just read.
+async fn backing(app: &App, key: &Key, version: i64) -> Result<Option<Backing>, HydrateError> {
+    Ok(match &key.issuer {
+        Issuer::Operator => Some(Backing::Operator),
+        Issuer::Membership { id, .. } => {
+            let seen = app.memberships.at_version(id, version).await?;
+            seen.machine.known().map(|member| Backing::Membership(Box::new(member.clone())))
+        }
+        Issuer::Client { client_id } => {
+            let seen = app.clients.at_version(client_id, version).await?;
+            seen.machine.known().map(|client| Backing::Client(Box::new(client.clone())))
+        }
+    })
+}

@@ -1,0 +1,96 @@
+//! Makes an organization, and suspends or enables one, beside running servers.
+
+use super::table::{LONGEST_NAME, wrong_name};
+use crate::{
+    actors::HydrateError,
+    domain::{
+        Provisioned,
+        organization::{Command, Draft, Known, Organization, Refusal},
+    },
+    store::CommitError,
+    system::Workbench,
+};
+
+/// How often it is tried while the organization changes.
+const TRIES: usize = 20;
+
+/// What is done to an organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrganizationChange<'a> {
+    /// It must not exist yet; without a name it is known by its slug.
+    Create {
+        name: Option<&'a str>,
+    },
+    Suspend,
+    Enable,
+}
+
+/// Why nothing became of an organization.
+#[derive(Debug, thiserror::Error)]
+pub enum OrganizationError {
+    #[error("there is no organization `{0}`: `porteiro organization list` shows them")]
+    NoSuchOrganization(String),
+    #[error("there is an organization `{0}` already, and a slug is never used again")]
+    Exists(String),
+    #[error("the name {0} (at most {LONGEST_NAME} characters)")]
+    Name(String),
+    #[error(transparent)]
+    Refused(Refusal),
+    #[error("something cannot be read")]
+    Entities(#[from] HydrateError),
+    #[error("the organization keeps changing: try again")]
+    Contended,
+    #[error("nothing was changed")]
+    NotCommitted(#[source] CommitError),
+}
+
+/// Does it, and returns whether anything has changed.
+pub async fn change_organization(
+    workbench: &Workbench,
+    slug: &str,
+    change: OrganizationChange<'_>,
+) -> Result<bool, OrganizationError> {
+    let mut draft = Draft { slug: slug.to_owned(), ..Draft::default() };
+    match change {
+        OrganizationChange::Create { name: Some(name) } => {
+            if let Some(wrong) = wrong_name(name) {
+                return Err(OrganizationError::Name(wrong));
+            }
+            draft.name = Some(name.to_owned());
+        }
+        OrganizationChange::Create { name: None } => {}
+        OrganizationChange::Suspend => draft.enabled = Some(false),
+        OrganizationChange::Enable => draft.enabled = Some(true),
+    }
+    for _ in 0..TRIES {
+        let mut commit = workbench.multi_commit();
+        let exists = commit.look::<Organization>(slug).await?.known().is_some();
+        match (change, exists) {
+            (OrganizationChange::Create { .. }, true) => {
+                return Err(OrganizationError::Exists(slug.to_owned()));
+            }
+            (OrganizationChange::Suspend | OrganizationChange::Enable, false) => {
+                return Err(OrganizationError::NoSuchOrganization(slug.to_owned()));
+            }
+            _ => {}
+        }
+        let provision = Command::Provision(draft.clone());
+        let outcome = commit.decide::<Organization>(slug, &provision).await?;
+        let outcome = outcome.map_err(OrganizationError::Refused)?;
+        match commit.commit().await {
+            Ok(()) => return Ok(outcome != Provisioned::Unchanged),
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
+                return Err(OrganizationError::NotCommitted(error));
+            }
+        }
+    }
+    Err(OrganizationError::Contended)
+}
+
+/// Reads an organization.
+pub async fn organization(workbench: &Workbench, slug: &str) -> Result<Known, OrganizationError> {
+    let read = crate::actors::hydrate::<Organization>(workbench.store(), slug).await?;
+    let missing = || OrganizationError::NoSuchOrganization(slug.to_owned());
+    read.machine.known().cloned().ok_or_else(missing)
+}

@@ -1,0 +1,53 @@
+//! The security log in the order of time, of the whole installation or of one organization.
+
+use super::super::{
+    LogRow, ReadError, Store, sql,
+    value::{Row, Value},
+};
+use crate::domain::Timestamp;
+
+/// How many rows are read at a time.
+const PAGE: i64 = 500;
+
+/// A place in the log, in the order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    at: Timestamp,
+    lane: String,
+    seq: i64,
+}
+
+impl LogPlace {
+    /// The place before everything that was written at this time or later.
+    pub fn before(at: Timestamp) -> Self {
+        Self { at, lane: String::new(), seq: 0 }
+    }
+
+    /// The place of a row.
+    pub fn of(row: &LogRow) -> Self {
+        Self { at: row.at, lane: row.lane.clone(), seq: row.seq }
+    }
+}
+
+impl Store {
+    /// Reads a page of the log after a place; of one organization, if it is named. An empty page is the
+    /// end of it.
+    pub async fn log_after(
+        &self,
+        organization: Option<&str>,
+        place: &LogPlace,
+    ) -> Result<Vec<LogRow>, ReadError> {
+        let LogPlace { at, lane, seq } = place;
+        let [at, lane, seq] = [Value::Int(at.millis()), Value::Text(lane), Value::Int(*seq)];
+        let rows = match organization {
+            None => self.fetch(sql::LOG_AFTER, &[at, lane, seq, Value::Int(PAGE)]).await?,
+            Some(slug) => {
+                let values = [at, lane, seq, Value::Int(PAGE), Value::Text(slug)];
+                self.fetch(sql::LOG_OF_ORGANIZATION_AFTER, &values).await?
+            }
+        };
+        // The lane comes after the columns of one lane's page.
+        let read = |row: &Row| LogRow::read(&row.text(9)?, row);
+        Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+    }
+}
