@@ -92,7 +92,7 @@ const ROUTES: [Route; 26] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 15] = {
+const API: [Route; 18] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -108,6 +108,9 @@ const API: [Route; 15] = {
         operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
         operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
         operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
+        operations(routes::API_KEYS, || api::methods(routes::API_KEYS)),
+        operations(routes::API_KEY, || api::methods(routes::API_KEY)),
+        operations(routes::API_KEY_ROTATE, || api::methods(routes::API_KEY_ROTATE)),
         operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
     ]
 };

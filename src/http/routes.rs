@@ -72,4 +72,7 @@ pub const API_CLIENT: &str = "/api/organizations/{organization}/clients/{client_
 pub const API_CLIENT_SECRET: &str = "/api/organizations/{organization}/clients/{client_id}/secret";
 pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
 pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
+pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
+pub const API_KEY: &str = "/api/organizations/{organization}/apikeys/{key}";
+pub const API_KEY_ROTATE: &str = "/api/organizations/{organization}/apikeys/{key}/rotate";
 pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";

@@ -18,6 +18,13 @@ pub fn read_rfc3339(text: &str) -> Option<Timestamp> {
     i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Timestamp::from_millis)
 }
 
+/// Reads a time as the standard writes it, to the millisecond.
+pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
+    let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    let millis = i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()?;
+    Some(Timestamp::from_millis(millis))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +44,19 @@ mod tests {
             assert_eq!(rfc3339(Timestamp::from_millis(seconds * 1_000)), written);
         }
         assert_eq!(rfc3339(Timestamp::FOREVER), LAST);
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is() {
+        let at = Timestamp::from_millis(1_800_000_000_000);
+        assert_eq!(parse_rfc3339(&rfc3339(at)), Some(at));
+        assert_eq!(
+            parse_rfc3339("2027-01-15T09:00:00.5+01:00").map(Timestamp::seconds),
+            Some(at.seconds())
+        );
+        for bad in ["", "yesterday", "2027-01-15", "2027-01-15 08:00:00", "2027-13-01T00:00:00Z"] {
+            assert_eq!(parse_rfc3339(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -393,3 +393,59 @@ async fn a_client_that_registered_itself_manages_nothing() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn an_api_key_calls_for_its_issuer_and_is_worth_no_more() {
+    let server = directory().await;
+    let rita = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let path = format!("{ACME}/apikeys");
+    let make = async |api: &Api<'_>, permissions: Value| {
+        api.post(&path, &json!({ "name": "backup", "permissions": permissions })).await
+    };
+    make(&rita, json!(["invoices:write"])).await.problem(403, "permission_not_held");
+    make(&rita, json!(["organizations:administer"])).await.problem(400, "invalid_request");
+    make(&rita, json!([])).await.problem(400, "invalid_request");
+    let made = make(&rita, json!(["audit:*", "apikeys:write", "memberships:read"])).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let made = made.json();
+    let token = text(&made["key"]).to_owned();
+    assert!(token.starts_with("pak_"));
+    let key = Api { server: &server, token, reason: None };
+    assert_eq!(key.get(&format!("{ACME}/audit")).await.status, 200, "a wildcard of a key covers");
+    key.get(ACME).await.problem(403, "permission_required");
+    key.get("/api/organizations/other").await.problem(403, "other_organization");
+    // What a key makes is worth no more than the key, though its issuer holds more.
+    make(&key, json!(["roles:write"])).await.problem(403, "permission_not_held");
+    let child = make(&key, json!(["audit:read"])).await.json();
+    let child = Api { server: &server, token: text(&child["key"]).to_owned(), reason: None };
+    assert_eq!(child.get(&format!("{ACME}/audit")).await.status, 200);
+    let shown = rita.get(&format!("{path}/{}", text(&made["id"]))).await.json();
+    assert!(shown["key"].is_null(), "it is shown once: {shown}");
+    let rotate = format!("{path}/{}/rotate", text(&made["id"]));
+    let rotated = rita.post(&rotate, &json!({ "overlap": 60 })).await.json();
+    let again = Api { server: &server, token: text(&rotated["key"]).to_owned(), reason: None };
+    assert_eq!(again.get(&format!("{ACME}/audit")).await.status, 200, "{rotated}");
+    assert_eq!(key.get(&format!("{ACME}/audit")).await.status, 200, "the former is good yet");
+    let one = format!("{path}/{}", text(&made["id"]));
+    assert_eq!(rita.call(Method::DELETE, &one, None, &[]).await.status, 204);
+    for ended in [&key, &again, &child] {
+        ended.get(&format!("{ACME}/audit")).await.problem(401, "invalid_token");
+    }
+    rita.call(Method::DELETE, &one, None, &[]).await.problem(404, "not_found");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_confers_nothing_when_its_issuer_has_lost_a_permission_of_it() {
+    let server = directory().await;
+    let rita = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let body = json!({ "name": "k", "permissions": ["audit:read", "invoices:read"] });
+    let made = rita.post(&format!("{ACME}/apikeys"), &body).await.json();
+    let key = Api { server: &server, token: text(&made["key"]).to_owned(), reason: None };
+    assert_eq!(key.get(&format!("{ACME}/audit")).await.status, 200);
+    let id = member(&rita, "rita@acme.test").await;
+    let less = json!({ "roles": ["administrator"] });
+    rita.change(Method::PATCH, &format!("{ACME}/members/{id}"), Some(&less)).await;
+    key.get(&format!("{ACME}/audit")).await.problem(401, "invalid_token");
+    server.stop().await;
+}

@@ -6,12 +6,14 @@ use super::{
 };
 use crate::{
     domain::Timestamp,
-    http::{answer::error::Problem, time::rfc3339},
+    http::{
+        answer::error::Problem,
+        time::{parse_rfc3339, rfc3339},
+    },
     store::views::{Trail, TrailEntry},
 };
 use serde::Serialize;
 use serde_json::Value;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use utoipa::ToSchema;
 
 /// An entry of the trail.
@@ -89,8 +91,6 @@ fn other_cursor() -> Problem {
 
 fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = call.query(name) else { return Ok(None) };
-    let read = OffsetDateTime::parse(text, &Rfc3339).ok();
-    let at = read.and_then(|at| i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok());
-    let at = at.ok_or_else(|| wrong_parameter(name, "is no time as RFC 3339 writes it"))?;
-    Ok(Some(Timestamp::from_millis(at)))
+    let at = parse_rfc3339(text);
+    at.map(Some).ok_or_else(|| wrong_parameter(name, "is no time as RFC 3339 writes it"))
 }

@@ -3,10 +3,12 @@
 use super::call::Denied;
 use crate::{
     actors::MultiCommit,
+    crypto::API_KEY_PREFIX,
     domain::{
         Actor, Context,
         access_token::Claims,
         account::Account,
+        api_key::{ApiKey, Backing, Issuer, Key},
         assurance::Level,
         authority::{ADMINISTER, Permissions, Scopes},
         client::Client,
@@ -17,7 +19,10 @@ use crate::{
         answer::error::{Code, OAuthError, Problem},
         app::App,
         extract::bearer::{Missing, bearer},
-        facts::token_validity,
+        facts::{
+            api_key::{self, Found, LiveKey},
+            token_validity,
+        },
     },
 };
 use axum::http::{HeaderMap, StatusCode};
@@ -27,12 +32,20 @@ pub struct Caller {
     /// The slug of the one organization it speaks for.
     pub organization: String,
     pub holder: Holder,
-    /// What the token may be used for.
-    scopes: Scopes,
+    /// What the token, or the key, may be used for.
+    powers: Powers,
     /// What is left of what the person had proved.
     level: Option<Level>,
     /// Of the request; the caller acts.
     pub context: Context,
+}
+
+/// What a call may do.
+enum Powers {
+    /// Of a token, which has been narrowed.
+    Scopes(Scopes),
+    /// Of an API key.
+    Permissions(Permissions),
 }
 
 /// On whose authority a caller acts.
@@ -48,6 +61,9 @@ pub enum Holder {
     },
     Client {
         client_id: String,
+    },
+    Key {
+        key: Box<Key>,
     },
 }
 
@@ -71,12 +87,31 @@ impl Caller {
             Missing::None => Denied::challenged(INVALID_TOKEN, String::new()),
             Missing::Malformed => invalid_token(),
         })?;
+        if token.starts_with(API_KEY_PREFIX) {
+            return Self::by_key(app, context, token).await;
+        }
         let claims = app.read_access_token(token).filter(|claims| app.is_own_api(&claims.aud));
         let claims = claims.ok_or_else(invalid_token)?;
         let good = token_validity::of_token(app, &claims, None).await.map_err(unavailable)?;
         let good = good.ok_or_else(invalid_token)?;
         let account = good.account.map(|account| account.id);
         Self::by_token(app, context, &claims, account).ok_or_else(invalid_token)
+    }
+
+    async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, Denied> {
+        let found = api_key::find(app, &context, text, &[]).await.map_err(Problem::from)?;
+        let LiveKey { key, permissions, .. } = match found.0 {
+            Found::Good(live) => *live,
+            Found::Suspended => return Err(SUSPENDED.into()),
+            Found::Nothing => return Err(invalid_token()),
+        };
+        Ok(Self {
+            organization: key.organization.clone(),
+            context: context.by(Actor::ApiKey(key.id.clone())),
+            holder: Holder::Key { key: Box::new(key) },
+            powers: Powers::Permissions(permissions),
+            level: None,
+        })
     }
 
     fn by_token(
@@ -101,14 +136,19 @@ impl Caller {
                 Actor::Person(account.clone())
             }
             Holder::Client { client_id } => Actor::Client(client_id.clone()),
+            Holder::Key { key } => Actor::ApiKey(key.id.clone()),
         });
         let level = claims.level(app.clock.now());
-        Some(Self { organization, holder, scopes, level, context })
+        let powers = Powers::Scopes(scopes);
+        Some(Self { organization, holder, powers, level, context })
     }
 
-    /// Tells whether the token may be used for this.
+    /// Tells whether the token, or the key, may be used for this.
     pub fn may(&self, permission: &str) -> bool {
-        self.scopes.contains(permission)
+        match &self.powers {
+            Powers::Scopes(scopes) => scopes.contains(permission),
+            Powers::Permissions(permissions) => permissions.covers(permission),
+        }
     }
 
     /// Tells whether the token reaches across organizations.
@@ -123,7 +163,7 @@ impl Caller {
     /// Refuses a person who has proved less than their organization requires (RFC 9470 §3).
     pub fn is_sure_enough(&self, home: &organization::Known) -> Result<(), Denied> {
         let required = home.required_acr;
-        let is_person = !matches!(self.holder, Holder::Client { .. });
+        let is_person = !matches!(self.holder, Holder::Client { .. } | Holder::Key { .. });
         let met = self.level.is_some_and(|level| level >= required.level());
         if !is_person || required.is_least() || met {
             return Ok(());
@@ -159,9 +199,34 @@ impl Caller {
                 let known = known.filter(|known| known.organization.as_ref() == Some(&home.slug));
                 known.map(|known| home.confers(&known.roles))
             }
+            Holder::Key { key } => {
+                let backing = backing_of(commit, &key.issuer).await?;
+                let machine = commit.look::<ApiKey>(&key.id).await?;
+                let active = machine.known().filter(|_| machine.revoked_at().is_none());
+                let live = active.zip(backing.as_ref());
+                live.and_then(|(key, backing)| key.confers(&home, backing).ok())
+            }
         };
         Ok(Authority { held: held.ok_or(INVALID_TOKEN)?, home })
     }
+}
+
+/// Reads what stands behind a key, so that the commit happens only while it is so.
+pub async fn backing_of(
+    commit: &mut MultiCommit,
+    issuer: &Issuer,
+) -> Result<Option<Backing>, Problem> {
+    Ok(match issuer {
+        Issuer::Operator => Some(Backing::Operator),
+        Issuer::Membership { id, .. } => {
+            let member = commit.look::<Membership>(id).await?.known();
+            member.map(|member| Backing::Membership(Box::new(member.clone())))
+        }
+        Issuer::Client { client_id } => {
+            let client = commit.look::<Client>(client_id).await?.known();
+            client.map(|client| Backing::Client(Box::new(client.clone())))
+        }
+    })
 }
 
 const UNSURE: &str = "insufficient_user_authentication";

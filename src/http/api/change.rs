@@ -39,7 +39,7 @@ const CONFLICT: Problem = Problem::new(
 /// An entity of this name is there already.
 pub const EXISTS: Problem = Problem::new(StatusCode::CONFLICT, "exists", "there is one already");
 
-const NOT_HELD: Problem = Problem::new(
+pub const NOT_HELD: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "permission_not_held",
     "what the caller does not hold cannot be given to others",

@@ -101,9 +101,7 @@ pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, ORGANIZATION_CLIENTS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
     let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.limit).await?;
-    let is_full = page.len() == asked.limit as usize;
-    let last =
-        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.known());
     Ok(asked.answer(known.map(|known| Client::of(known, None)).collect(), last))
 }

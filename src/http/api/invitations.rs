@@ -63,9 +63,7 @@ pub async fn list(call: Call) -> Answer {
     let slug = &call.caller.organization;
     let page =
         call.app.invitations.page(INVITATIONS, slug, asked.after_rank(), asked.limit).await?;
-    let is_full = page.len() == asked.limit as usize;
-    let last =
-        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let last = asked.last(&page);
     let now = call.app.clock.now();
     let shown = page.iter().filter_map(|(_, one)| Some((&one.id, one.machine.pending(now)?)));
     Ok(asked.answer(shown.map(|(id, pending)| Invitation::of(id, pending)).collect(), last))

@@ -107,9 +107,7 @@ pub async fn list(call: Call) -> Answer {
     }
     let slug = &call.caller.organization;
     let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.limit).await?;
-    let is_full = page.len() == asked.limit as usize;
-    let last =
-        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let last = asked.last(&page);
     let mut items = Vec::new();
     for (_, Entry { machine, .. }) in &page {
         if let Some(known) = machine.known().filter(|known| filter.admits(known)) {

@@ -21,6 +21,7 @@ mod change;
 mod clients;
 mod described;
 mod invitations;
+mod keys;
 mod members;
 mod openapi;
 mod operations;

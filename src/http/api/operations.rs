@@ -3,7 +3,7 @@
 use super::{
     accounts, audit,
     call::{Answer, Call},
-    clients, invitations, members, organizations,
+    clients, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
     roles,
 };
@@ -341,6 +341,48 @@ pub static OPERATIONS: &[Operation] = {
         )
         .gives::<clients::Client>(200)
         .at_version(),
+        Operation::new(
+            (Get, routes::API_KEYS),
+            "listApiKeys",
+            "apikeys:read",
+            "Lists the API keys, revoked ones for thirty days more.",
+            handled!(keys::list),
+        )
+        .lists::<keys::ApiKey>(&[]),
+        Operation::new(
+            (Post, routes::API_KEYS),
+            "createApiKey",
+            "apikeys:write",
+            "Makes an API key, shown in this answer alone. The caller must hold every permission in it, and stands behind it.",
+            handled!(keys::create),
+        )
+        .takes::<keys::NewApiKey>()
+        .gives::<keys::ApiKey>(201),
+        Operation::new(
+            (Get, routes::API_KEY),
+            "getApiKey",
+            "apikeys:read",
+            "Shows an API key.",
+            handled!(keys::show),
+        )
+        .gives::<keys::ApiKey>(200),
+        Operation::new(
+            (Delete, routes::API_KEY),
+            "revokeApiKey",
+            "apikeys:write",
+            "Revokes an API key.",
+            handled!(keys::revoke),
+        )
+        .gives_nothing(),
+        Operation::new(
+            (Post, routes::API_KEY_ROTATE),
+            "rotateApiKey",
+            "apikeys:write",
+            "Gives an API key another secret, shown in this answer alone; the former may be good for some time yet.",
+            handled!(keys::rotate),
+        )
+        .takes::<keys::Rotation>()
+        .gives::<keys::ApiKey>(200),
         Operation::new(
             (Get, routes::API_ACCOUNTS),
             "listAccounts",

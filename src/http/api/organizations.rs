@@ -94,9 +94,7 @@ pub async fn list(call: Call) -> Answer {
     }
     let after = asked.after_rank();
     let page = call.app.organizations.page(ORGANIZATIONS, "", after, asked.limit).await?;
-    let is_full = page.len() == asked.limit as usize;
-    let last =
-        page.last().filter(|_| is_full).map(|(rank, one)| vec![rank.clone(), one.id.clone()]);
+    let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.known());
     Ok(asked.answer(known.map(Organization::from).collect(), last))
 }

@@ -1,7 +1,10 @@
 //! Pages of lists: `cursor` and `limit`.
 
 use super::call::{Call, wrong_parameter};
-use crate::http::answer::{error::Problem, private_json};
+use crate::{
+    actors::Entry,
+    http::answer::{error::Problem, private_json},
+};
 use axum::response::Response;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
@@ -64,6 +67,13 @@ impl Asked {
             [rank, id] => (rank, id),
             _ => ("", ""),
         }
+    }
+
+    /// Returns what the last entry of a full page is ordered by: others may follow it.
+    pub fn last<M>(&self, page: &[(String, Entry<M>)]) -> Option<Vec<String>> {
+        let is_full = page.len() == self.limit as usize;
+        let last = page.last().filter(|_| is_full);
+        last.map(|(rank, entry)| vec![rank.clone(), entry.id.clone()])
     }
 
     /// Answers with a page; `last` is what its last entry is ordered by, if others may follow.
