@@ -24,16 +24,17 @@ pub async fn get(State(app): State<App>) -> Response {
 
 /// Makes the document of an installation.
 fn document(issuer: &str) -> Value {
-    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let mut schemas = Map::new();
     schemas.insert("Problem".to_owned(), problem());
     for operation in OPERATIONS {
         let described = describe(operation, &mut schemas);
-        let methods = paths.entry(operation.path).or_default();
+        let methods = paths.entry(operation.path.to_owned()).or_default();
         methods.insert(operation.verb.name().to_ascii_lowercase(), described);
     }
     for (path, methods) in described::others() {
-        paths.entry(path).or_default().extend(methods);
+        // A parameter that takes the rest of a path is one like others to the document.
+        paths.entry(path.replace("{*", "{")).or_default().extend(methods);
     }
     json!({
         "openapi": "3.1.0",

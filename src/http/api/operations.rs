@@ -88,6 +88,11 @@ fn described<T: ToSchema + PartialSchema>() -> Schemas {
     Schemas { name: T::name().into_owned(), schema: T::schema(), others }
 }
 
+/// A page has the name of what it lists: a schema has one name, whatever it is of.
+fn described_page<T: ToSchema + PartialSchema>() -> Schemas {
+    Schemas { name: format!("PageOf{}", T::name()), ..described::<Page<T>>() }
+}
+
 impl Operation {
     const fn new(
         (verb, path): (Verb, &'static str),
@@ -133,7 +138,7 @@ impl Operation {
         mut self,
         parameters: &'static [(&'static str, &'static str)],
     ) -> Self {
-        self.gives = Some(described::<Page<T>>);
+        self.gives = Some(described_page::<T>);
         self.is_list = true;
         self.parameters = parameters;
         self
