@@ -82,6 +82,7 @@ mod playground;
 mod races;
 mod recovery;
 mod recovery_codes;
+mod recovery_on_the_way;
 mod refusals;
 mod registered;
 mod registration;

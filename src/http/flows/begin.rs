@@ -62,7 +62,8 @@ pub struct Wish {
     #[serde(default)]
     pub user_code: Option<String>,
     /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
-    /// person who has no account makes one, and one who is signed in signs in as another.
+    /// person who has no account makes one, one who is signed in signs in as another, and one who has
+    /// forgotten their password gets a new one first.
     #[serde(default)]
     pub flow: Option<String>,
 }
@@ -96,9 +97,9 @@ pub async fn begin(
     if kind == SIGN_UP && !app.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
-    let presented = presented(app, &kind, token.as_deref()).await?;
-    let goes_on = [SIGN_IN, SIGN_UP].contains(&&*kind);
+    let goes_on = [SIGN_IN, SIGN_UP, RECOVERY].contains(&&*kind);
     let former = flow.filter(|_| goes_on).map(|id| former(app, &id, &source)).transpose()?;
+    let presented = presented(app, &kind, token.as_deref()).await?;
     let user_code = user_code.filter(|_| goal.takes_user_code());
     let user_code = user_code.map(|code| user_codes::sealed(app, &code));
     let signed_in = if goal.is_in_session() {
@@ -154,7 +155,8 @@ fn former(app: &App, id: &str, source: &RequestSource) -> Result<Former, Problem
     if app.clock.now() >= seed.expires_at {
         return Err(EXPIRED);
     }
-    Ok(Former { request: seed.request, expires_at: seed.expires_at })
+    let Seed { request, later, expires_at, .. } = seed;
+    Ok(Former { request: request.or(later), expires_at })
 }
 
 /// Finds what a token stands for that a flow begins with.
@@ -207,15 +209,18 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         Some(_) => Stage::Credential,
     };
     let kind = goal.kind().to_owned();
-    let (request, expires_at) = match former {
+    let (asked, expires_at) = match former {
         Some(Former { request: Some(request), expires_at }) => (Some(request), expires_at),
         _ => (None, expiry(app)),
     };
+    // No session begins with a recovery, and no client is answered.
+    let (request, later) = if kind == RECOVERY { (None, asked) } else { (asked, None) };
     let seed = Seed {
         kind,
         channel,
         expires_at,
         request,
+        later,
         stage,
         signed_in,
         invited,

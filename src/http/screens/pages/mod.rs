@@ -104,13 +104,10 @@ impl<'a> FlowPage<'a> {
         self.document.invitation.as_ref().map(|invitation| &*invitation.organization.name)
     }
 
-    /// The address at which what a client asks for goes on in a new flow: as another person, or one who
-    /// makes an account first.
+    /// The address at which what a client asks for goes on in a new flow: as another person, one who makes
+    /// an account first, or one who recovers theirs.
     pub fn anew(&self, path: &str) -> String {
-        match self.document.client {
-            Some(_) => format!("{path}?from={}", self.document.id),
-            None => path.to_owned(),
-        }
+        anew(self.document, path)
     }
 
     /// The address at which another person signs in, and goes on to the client.
@@ -194,8 +191,16 @@ pub fn ends_at_account(document: &Document) -> bool {
 /// Where a person goes on when a flow is over, and no client waits.
 fn after(document: &Document) -> String {
     match document.state {
-        "done" if document.kind == "recovery" => routes::SIGN_IN.to_owned(),
+        "done" if document.kind == "recovery" => anew(document, routes::SIGN_IN),
         "done" => routes::ACCOUNT.to_owned(),
         state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
+    }
+}
+
+/// The address at which what a client asks for in this flow goes on in a new one, if one does.
+fn anew(document: &Document, path: &str) -> String {
+    match document.client {
+        Some(_) => format!("{path}?from={}", document.id),
+        None => path.to_owned(),
     }
 }
