@@ -30,6 +30,15 @@ async fn without_scripts_a_person_signs_in_and_consents() {
     browser.press("button[value=allow]").await;
     visitor.sees("Your notes").await;
     assert_eq!(ledger.person()["org"], "acme");
+    // A client that takes its answer by a form gets it by a button.
+    let posted = [("response_mode", "form_post")];
+    browser.open(&ledger.request("openid profile invoices:read", &posted)).await;
+    visitor.sees("Taking you back").await;
+    visitor.picture("form-post", Light).await;
+    browser.press("main form .primary").await;
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.times(), 2);
+    assert_eq!(ledger.person()["org"], "acme");
     visitor.leave().await;
 }
 
