@@ -54,6 +54,7 @@ mod keys;
 mod links;
 mod logout;
 mod logout_attacks;
+mod mail_origins;
 mod mailbox;
 mod mails;
 mod managed;
