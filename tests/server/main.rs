@@ -93,6 +93,7 @@ mod required_assurance;
 mod rotation;
 mod screens_account;
 mod screens_consent;
+mod screens_kept;
 mod screens_off;
 mod screens_sign_in;
 mod screens_trouble;

@@ -13,7 +13,7 @@ use crate::{
         authorization::{Choice, ConsentQuestion, RequestedGrant, ShownDetail},
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
-        flow::{Channel, Flow, Open, Seed, Stage},
+        flow::{Applicant, Channel, Flow, Open, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -59,6 +59,9 @@ pub struct Document {
     /// a program knows what it has said, and documents of known and unknown people are the same.
     #[serde(skip)]
     pub identifier: Option<String>,
+    /// What a person who makes an account has said of themselves. For pages alone.
+    #[serde(skip)]
+    pub applicant: Option<Box<Applicant>>,
     /// The slug of the organization whose page this is (adr/0076). For pages alone.
     #[serde(skip)]
     pub belongs_to: Option<String>,
@@ -276,6 +279,10 @@ impl Document {
             proof_of_work,
             belongs_to,
             identifier: identifier(app, seed, flow, shows_codes).await,
+            applicant: match flow {
+                Flow::Open(open) => open.applicant.clone(),
+                Flow::Over(_) | Flow::Unborn => None,
+            },
             login_hint: awaited.and_then(|request| request.login_hint.clone()),
             ui_locales: awaited.and_then(|request| request.ui_locales.clone()),
             result: outcome.or(failed),
@@ -317,6 +324,7 @@ impl Document {
             requested_from: None,
             proof_of_work: None,
             identifier: None,
+            applicant: None,
             login_hint: None,
             ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),

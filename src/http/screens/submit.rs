@@ -12,6 +12,7 @@ use super::{
     shell::Shell,
     stopping,
     trouble::{self, Caller},
+    typed::Typed,
 };
 use crate::{
     domain::Context,
@@ -85,7 +86,7 @@ pub async fn post(
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, preferences, taken, &form).await,
-        Err(refused) => refuse(screen, &form, &refused),
+        Err(refused) => refuse(&app, screen, &form, &refused),
     }
 }
 
@@ -187,7 +188,7 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
 }
 
 /// Leads back to the page of the form, which says what was wrong.
-fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
+fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
     let Refused { step, problem } = refused;
     // The button of a page that was open for long: the person is asked anew.
     let late = ["flow_expired", "session_over"].contains(&problem.code);
@@ -195,12 +196,14 @@ fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
         return to(routes::SIGN_OUT, &[]);
     }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
+    let typed = Typed::of(form).and_then(|typed| typed.seal(app, form.get("flow")?));
     let given = [
         // What is no id of ours leads to a new flow.
         ("flow", form.get("flow").filter(|id| id.len() <= LONGEST)),
         ("step", *step),
         ("problem", Some(problem.code)),
         ("wait", wait.as_deref()),
+        ("typed", typed.as_deref()),
     ];
     let given: Vec<(&str, &str)> =
         given.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();

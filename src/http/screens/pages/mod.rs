@@ -18,7 +18,7 @@ mod totp_enrolment;
 mod upgrade;
 mod verify_email;
 
-use super::{path_of, shell::Shell};
+use super::{path_of, shell::Shell, typed::Typed};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
@@ -42,6 +42,8 @@ pub struct FlowPage<'a> {
     token: Option<String>,
     /// The code of a device that a link brought, as it came.
     user_code: Option<String>,
+    /// What was typed into a form that was refused.
+    typed: Option<Typed>,
 }
 
 impl<'a> FlowPage<'a> {
@@ -51,6 +53,7 @@ impl<'a> FlowPage<'a> {
         query: &Form,
         returning: Option<Returning>,
     ) -> Self {
+        let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
         let refused = Refused::of(page, query);
         let way = query.get("way").map(str::to_owned);
         Self {
@@ -62,6 +65,7 @@ impl<'a> FlowPage<'a> {
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
             returning,
+            typed,
             // Without a flow it is what the flow has begun with.
             token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
             user_code: query.get("user_code").map(str::to_owned),
@@ -131,7 +135,8 @@ pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, Strin
     let token = query.get("token").filter(|_| query.get("flow").is_some());
     let code = query.get("user_code").map(|code| ("user_code", code.to_owned()));
     let token = token.map(|token| ("token", token.to_owned()));
-    flow.into_iter().chain(way).chain(token).chain(code).collect()
+    let typed = query.get("typed").map(|typed| ("typed", typed.to_owned()));
+    flow.into_iter().chain(way).chain(token).chain(code).chain(typed).collect()
 }
 
 /// Draws the page that a flow has come to.
