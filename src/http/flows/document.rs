@@ -10,7 +10,7 @@ use crate::{
     domain::{
         Timestamp,
         assurance::{Level, amr},
-        authorization::{Choice, ConsentQuestion, RequestedGrant, ShownDetail},
+        authorization::{Choice, ConsentQuestion, Denial, RequestedGrant, ShownDetail},
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
         flow::{Applicant, Channel, Flow, Open, Seed, Stage},
@@ -59,6 +59,9 @@ pub struct Document {
     /// a program knows what it has said, and documents of known and unknown people are the same.
     #[serde(skip)]
     pub identifier: Option<String>,
+    /// It failed because another person signed in than the one it is for. For pages alone.
+    #[serde(skip)]
+    pub is_for_another: bool,
     /// What a person who makes an account has said of themselves. For pages alone.
     #[serde(skip)]
     pub applicant: Option<Box<Applicant>>,
@@ -279,6 +282,7 @@ impl Document {
             proof_of_work,
             belongs_to,
             identifier: identifier(app, seed, flow, shows_codes).await,
+            is_for_another: matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)),
             applicant: match flow {
                 Flow::Open(open) => open.applicant.clone(),
                 Flow::Over(_) | Flow::Unborn => None,
@@ -324,6 +328,7 @@ impl Document {
             requested_from: None,
             proof_of_work: None,
             identifier: None,
+            is_for_another: false,
             applicant: None,
             login_hint: None,
             ui_locales: None,

@@ -175,6 +175,8 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     let said_no = form.get("decision") == Some("deny");
     let page = if let Some(page) = pages::shown_once(&shell, &document, said_no) {
         page
+    } else if let Some(page) = to_invitation(form).filter(|_| document.kind == "sign_out") {
+        page
     } else if pages::ends_at_account(&document) {
         to(routes::ACCOUNT, &[])
     } else {
@@ -187,9 +189,19 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     with_cookies(page, cookies)
 }
 
+/// Leads on to the invitation for which a person signs out.
+fn to_invitation(form: &Form) -> Option<Response> {
+    let flow = form.get("invitation").filter(|id| id.len() <= LONGEST)?;
+    Some(to(routes::SIGN_UP, &[("invitation", flow)]))
+}
+
 /// Leads back to the page of the form, which says what was wrong.
 fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
     let Refused { step, problem } = refused;
+    // A session that could not be ended keeps no person from accepting.
+    if let Some(page) = to_invitation(form).filter(|_| screen.path == routes::SIGN_OUT) {
+        return page;
+    }
     // The button of a page that was open for long: the person is asked anew.
     let late = ["flow_expired", "session_over"].contains(&problem.code);
     if late && screen.path == routes::SIGN_OUT {

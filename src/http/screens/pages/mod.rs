@@ -8,6 +8,7 @@ mod device;
 mod enrol;
 mod link;
 mod organization;
+mod other_person;
 mod over;
 mod profile;
 mod refused;
@@ -36,7 +37,7 @@ pub struct FlowPage<'a> {
     /// What was wrong with the form that was sent last.
     pub refused: Option<Refused>,
     /// Who signed in here last, as this browser says.
-    pub returning: Option<Returning>,
+    pub returning: Option<&'a Returning>,
     /// By which of several ways the person wants to go on.
     way: Option<String>,
     token: Option<String>,
@@ -44,6 +45,17 @@ pub struct FlowPage<'a> {
     user_code: Option<String>,
     /// What was typed into a form that was refused.
     typed: Option<Typed>,
+    /// The flow by which the person can sign out first.
+    sign_out: Option<&'a str>,
+}
+
+/// What a page shows beside the document of its flow.
+#[derive(Default)]
+pub struct Beside {
+    /// Who signed in here last, as this browser says.
+    pub returning: Option<Returning>,
+    /// The flow by which a person can sign out who is signed in as another than the flow is for.
+    pub sign_out: Option<String>,
 }
 
 impl<'a> FlowPage<'a> {
@@ -51,7 +63,7 @@ impl<'a> FlowPage<'a> {
         page: &Shell<'_>,
         document: &'a Document,
         query: &Form,
-        returning: Option<Returning>,
+        Beside { returning, sign_out }: &'a Beside,
     ) -> Self {
         let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
         let refused = Refused::of(page, query);
@@ -64,8 +76,9 @@ impl<'a> FlowPage<'a> {
                 .map(|client| ClientShown::of(client, page.locale).with_logo(page.app, client)),
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
-            returning,
+            returning: returning.as_ref(),
             typed,
+            sign_out: sign_out.as_deref(),
             // Without a flow it is what the flow has begun with.
             token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
             user_code: query.get("user_code").map(str::to_owned),
@@ -144,9 +157,9 @@ pub async fn draw(
     page: &Shell<'_>,
     document: &Document,
     query: &Form,
-    returning: Option<Returning>,
+    beside: &Beside,
 ) -> Response {
-    let flow = FlowPage::new(page, document, query, returning);
+    let flow = FlowPage::new(page, document, query, beside);
     let enrols = ["new_password", "passkey/create", "totp/options", "skip"];
     if flow.token.is_some() && flow.offers("magic_link") {
         return link::draw(page, &flow);
@@ -174,6 +187,7 @@ pub async fn draw(
         "consent" => consent::draw(page, &flow),
         "confirm" if document.kind == "device" => device::draw(page, &flow),
         "confirm" => sign_out::draw(page, &flow),
+        "failed" if is_for_another(document) => other_person::draw(page, &flow),
         _ => over::draw(page, &flow),
     }
 }
@@ -185,6 +199,11 @@ pub fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Optio
         return Some(over::recovery_codes(page, document, result));
     }
     result.redirect_to.as_ref().map(|to| over::move_on(page, document, to, said_no))
+}
+
+/// Tells whether another person has signed in than the one who is invited.
+pub fn is_for_another(document: &Document) -> bool {
+    document.is_for_another && document.invitation.is_some()
 }
 
 /// Tells whether the person goes on to their account: they are signed in, and no client waits.
