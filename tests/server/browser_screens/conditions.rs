@@ -9,7 +9,10 @@ use super::{
         Visitor,
     },
 };
-use crate::person::{PASSWORD, text};
+use crate::{
+    person::{PASSWORD, text},
+    playground::CLIENT as PLAYGROUND,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -78,6 +81,10 @@ async fn pages_of_a_development_server_are_judged_as_the_others() {
     visitor.open("/mailbox").await;
     visitor.sees("Mailbox").await;
     visitor.look("mailbox", &[]).await;
+    visitor.server.apply(PLAYGROUND).await;
+    visitor.open("/playground").await;
+    visitor.sees("Playground").await;
+    visitor.look("playground", &[]).await;
     visitor.open("/there-is-no-such-page").await;
     visitor.sees("There is no such page").await;
     visitor.look("missing", &[Light]).await;
