@@ -3,6 +3,32 @@
 
 footer = This e-mail was sent by { $host }. Answers to it are not read.
 
+## Below the note: who asked, from where and when.
+fact-time = Time
+fact-by = By
+fact-application = Application
+fact-device = Device
+fact-network = Network
+by-operator = an operator of { $host }
+by-self-registered = one that registered itself
+device-on = { $browser } on { $system }
+date-time = { $day } { $month ->
+    [1] January
+    [2] February
+    [3] March
+    [4] April
+    [5] May
+    [6] June
+    [7] July
+    [8] August
+    [9] September
+    [10] October
+    [11] November
+   *[12] December
+} { $year }, { $time } UTC
+
+## The mails.
+
 sign-in-code =
     .subject = Your sign-in code for { $host }
     .lead = Enter this code to sign in at { $host }:

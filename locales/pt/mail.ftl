@@ -3,6 +3,32 @@
 
 footer = Este e-mail foi enviado por { $host }. As respostas não são lidas.
 
+## Por baixo da nota: quem pediu, de onde e quando.
+fact-time = Hora
+fact-by = Por
+fact-application = Aplicação
+fact-device = Dispositivo
+fact-network = Rede
+by-operator = um operador de { $host }
+by-self-registered = uma que se inscreveu sozinha
+device-on = { $browser } em { $system }
+date-time = { $day } de { $month ->
+    [1] janeiro
+    [2] fevereiro
+    [3] março
+    [4] abril
+    [5] maio
+    [6] junho
+    [7] julho
+    [8] agosto
+    [9] setembro
+    [10] outubro
+    [11] novembro
+   *[12] dezembro
+} de { $year }, { $time } UTC
+
+## Os e-mails.
+
 sign-in-code =
     .subject = O seu código para entrar em { $host }
     .lead = Escreva este código para entrar em { $host }:

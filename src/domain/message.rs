@@ -7,6 +7,10 @@
 //! for a known address, [`MailContent::Nothing`] or [`SmsContent::Decoy`] for an unknown one. Both
 //! rows have the same size, and the courier drops the second one.
 
+mod asked;
+
+pub use asked::{Asked, Asker};
+
 use super::{Dispatch, Locale, Secret, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, time::Duration};
@@ -30,6 +34,9 @@ pub struct Mail {
     pub to: String,
     pub locale: Locale,
     pub content: MailContent,
+    /// Who asked for it, and from where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<Asked>>,
 }
 
 /// What a mail says.
@@ -117,6 +124,11 @@ pub enum SmsContent {
 }
 
 impl Mail {
+    /// Says who asked for it, and from where.
+    pub fn asked(self, asked: Asked) -> Self {
+        Self { asked: Some(Box::new(asked)), ..self }
+    }
+
     /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
     pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
         Dispatch { topic: MAIL, payload: payload(self), expires_at }
@@ -212,7 +224,8 @@ mod tests {
     use super::*;
 
     fn mail(to: &str, content: MailContent) -> Mail {
-        Mail { to: to.to_owned(), locale: Locale::Portuguese, content }
+        let (to, locale) = (to.to_owned(), Locale::Portuguese);
+        Mail { to, locale, content, asked: None }
     }
 
     #[test]
@@ -220,6 +233,9 @@ mod tests {
         let sent = mail("ana@acme.test", MailContent::SignInCode { code: "123456".to_owned() });
         let dispatch = sent.dispatch(Timestamp::from_millis(7));
         assert_eq!((dispatch.topic, dispatch.expires_at), (MAIL, Timestamp::from_millis(7)));
+        assert_eq!(Mail::read(&dispatch.payload), Some(sent.clone()));
+        let sent = sent.asked(Asked::by_operator(Timestamp::from_millis(7)));
+        let dispatch = sent.dispatch(Timestamp::FOREVER);
         assert_eq!(Mail::read(&dispatch.payload), Some(sent));
         assert_eq!(Mail::read(&Secret::new("{}")), None);
         let content = SmsContent::SignInCode { code: "123456".to_owned() };

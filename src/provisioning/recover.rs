@@ -6,7 +6,7 @@ use crate::{
     domain::{
         Locale, Timestamp,
         account::{Account, Command, EMAIL_ADDRESSES, normalise_email},
-        message::{Mail, MailContent},
+        message::{Asked, Mail, MailContent},
     },
     store::{CommitError, ReadError},
     system::Workbench,
@@ -81,7 +81,8 @@ pub async fn recover(
                 let to = known.email.clone();
                 let locale = known.locale().unwrap_or(locale);
                 let content = MailContent::RecoveryIssued { stop: (asked.stop)(&stop.text) };
-                let mail = Box::new(Mail { to, locale, content });
+                let asked = Some(Box::new(Asked::by_operator(workbench.clock().now())));
+                let mail = Box::new(Mail { to, locale, content, asked });
                 Command::Telling { command: Box::new(issue), mail }
             }
         };

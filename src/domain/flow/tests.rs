@@ -39,6 +39,7 @@ fn seed(request: Option<Request>) -> Seed {
         channel,
         expires_at: LATER,
         request,
+        later: None,
         stage,
         signed_in: None,
         invited: None,

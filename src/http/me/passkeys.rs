@@ -140,7 +140,8 @@ async fn change(
     // A person who did not do it learns of it at once.
     let command = match command {
         Command::RemovePasskey { .. } => {
-            telling(app, &known, MailContent::PasskeyRemoved { name }, command)
+            let content = MailContent::PasskeyRemoved { name };
+            telling(app, &caller.context, &known, content, command)
         }
         other => other,
     };

@@ -58,7 +58,7 @@ pub async fn make_recovery_codes(
     app.pace.take(Purpose::Credential, address, app.clock.now())?;
     let NewRecoveryCodes { shown, hashed } = NewRecoveryCodes::make(&app).await?;
     let command = Command::SetRecoveryCodes(hashed);
-    let command = telling(&app, &known, MailContent::RecoveryCodesMade, command);
+    let command = telling(&app, &caller.context, &known, MailContent::RecoveryCodesMade, command);
     change(&app, &caller, command).await?;
     Ok(private_json(&NewSet { recovery_codes: shown }))
 }
@@ -74,7 +74,8 @@ pub async fn remove_totp(
     if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
         return Ok(refused);
     }
-    let command = telling(&app, &known, MailContent::TotpRemoved, Command::RemoveTotp);
+    let command =
+        telling(&app, &caller.context, &known, MailContent::TotpRemoved, Command::RemoveTotp);
     change(&app, &caller, command).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

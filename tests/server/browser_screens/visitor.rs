@@ -169,13 +169,18 @@ impl Visitor {
         let step = title.split(" · ").next().unwrap();
         assert!(!step.is_empty() && title.contains(" · "), "{name}: {title}");
         assert!(["en", "pt"].contains(&&**lang), "{name}: {lang}");
+        self.judge_shown(name).await;
+        facts
+    }
+
+    /// Judges what can be seen of a page, however it was loaded.
+    pub async fn judge_shown(&self, name: &str) {
         for look in [Look::NarrowDark, Look::Light] {
             self.show_as(look).await;
             self.judge_accessibility(name, look).await;
             let out = self.browser.evaluate(OVERFLOW).await;
             assert_eq!(out, json!([]), "{name}, {look:?}: it does not fit");
         }
-        facts
     }
 
     async fn judge_accessibility(&self, name: &str, look: Look) {

@@ -11,16 +11,18 @@ use crate::{
     domain::{
         Dispatch, Fingerprint, Locale, Timestamp, account,
         flow::{Held, HeldContent, Open, Proved, Role, Step as Command},
-        message::{Mail, Sms, SmsContent},
+        message::{Asked, Asker, Mail, Sms, SmsContent},
     },
     http::{
         answer::error::Problem,
         flows::{
+            Opened,
             ending::{self, Asking, Said},
             problems::INVALID_CREDENTIALS,
         },
         limits::{attempts::Attempt, purpose::Purpose},
     },
+    wording::quotable,
 };
 use std::time::Duration;
 
@@ -100,9 +102,26 @@ impl StepRequest<'_> {
             to: recipient.email.clone(),
             locale: self.language(&recipient),
             content: recipient.content(sent(text)),
+            asked: Some(Box::new(self.asked().await)),
         };
         let dispatch = mail.dispatch(content.expires_at);
         self.hold(sending.by, content, Some(dispatch)).await
+    }
+
+    /// Says who asks for a message, and from where.
+    async fn asked(&self) -> Asked {
+        let Opened { seed, context, .. } = self.opened;
+        let asked = Asked::by_request(context, self.app.clock.now());
+        let Some(request) = seed.asked() else { return asked };
+        // Without its name the mail is worth as much.
+        let seen = self.app.clients.look(&request.wanted.client_id).await.ok();
+        let known = seen.as_ref().and_then(|seen| seen.machine.known());
+        let by = known.map(|known| match &known.metadata.client_name {
+            _ if known.is_self_registered() => Asker::SelfRegistered,
+            Some(name) => Asker::Application(quotable(name)),
+            None => Asker::Application(quotable(&request.wanted.client_id)),
+        });
+        Asked { by, ..asked }
     }
 
     /// Sends a code by SMS and shows the flow.
