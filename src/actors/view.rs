@@ -112,7 +112,18 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
     ) -> Result<Vec<Entry<M>>, HydrateError> {
-        let page = self.services.store.list(list, owner, ("", ""), PAGE).await?;
+        self.page(list, owner, ("", "")).await
+    }
+
+    /// Returns a page of a list as it is now, after the entry with this rank and id (empty: from its
+    /// start), a hundred entries at most; and keeps nothing of it.
+    pub async fn page(
+        &self,
+        list: &'static str,
+        owner: &str,
+        after: (&str, &str),
+    ) -> Result<Vec<Entry<M>>, HydrateError> {
+        let page = self.services.store.list(list, owner, after, PAGE).await?;
         page.into_iter().map(entry).collect()
     }
 

@@ -21,7 +21,7 @@ use super::{
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    routing::{MethodRouter, delete, get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use tower::ServiceBuilder;
 
@@ -47,7 +47,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 26] = {
+const ROUTES: [Route; 37] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -75,12 +75,43 @@ const ROUTES: [Route; 26] = {
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
-        route(routes::ME, || get(me::overview), OurPages, Problem),
-        route(routes::MY_SESSIONS, || get(me::sessions), OurPages, Problem),
+        route(
+            routes::ME,
+            || get(me::overview).patch(me::describe).delete(me::delete_account),
+            OurPages,
+            Problem,
+        ),
+        route(
+            routes::MY_SESSIONS,
+            || get(me::sessions).delete(me::end_sessions),
+            OurPages,
+            Problem,
+        ),
         route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
         route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
         route(routes::MY_RECOVERY_CODES, || post(me::make_recovery_codes), OurPages, Problem),
         route(routes::MY_TOTP, || delete(me::remove_totp), OurPages, Problem),
+        route(
+            routes::MY_PASSWORD,
+            || put(me::set_password).delete(me::remove_password),
+            OurPages,
+            Problem,
+        ),
+        route(routes::MY_EMAIL, || post(me::propose_email), OurPages, Problem),
+        route(routes::MY_EMAIL_CONFIRMED, || post(me::confirm_email), OurPages, Problem),
+        route(
+            routes::MY_PHONE,
+            || post(me::propose_phone).delete(me::remove_phone),
+            OurPages,
+            Problem,
+        ),
+        route(routes::MY_PHONE_CONFIRMED, || post(me::confirm_phone), OurPages, Problem),
+        route(routes::MY_CONSENTS, || get(me::consents), OurPages, Problem),
+        route(routes::MY_CONSENT, || delete(me::withdraw_consent), OurPages, Problem),
+        route(routes::MY_ORGANIZATIONS, || get(me::organizations), OurPages, Problem),
+        route(routes::MY_ORGANIZATION, || delete(me::leave_organization), OurPages, Problem),
+        route(routes::MY_HISTORY, || get(me::history), OurPages, Problem),
+        route(routes::MY_EXPORT, || get(me::export), OurPages, Problem),
         route(
             routes::MY_PASSKEY,
             || delete(me::remove_passkey).patch(me::rename_passkey),

@@ -28,6 +28,7 @@ mod planner;
 mod progress;
 mod recover;
 mod resources;
+mod suspend;
 mod table;
 mod unlock;
 
@@ -39,6 +40,7 @@ pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
+pub use suspend::{SuspendError, Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

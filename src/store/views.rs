@@ -8,6 +8,7 @@ use super::{
 };
 use crate::domain::Timestamp;
 
+pub use super::log::history::{HistoryPlace, HistoryRow};
 pub use super::vitals::StoreReport;
 
 /// A read that did not succeed; asking again later may.
@@ -40,6 +41,16 @@ impl FreshReads {
     /// See [`Store::count`].
     pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
         self.0.count(list, owner, most).await
+    }
+
+    /// See [`Store::history`].
+    pub async fn history(
+        &self,
+        account: &str,
+        before: &HistoryPlace,
+        most: u32,
+    ) -> Result<Vec<HistoryRow>, ReadError> {
+        self.0.history(account, before, most).await
     }
 
     /// See [`Store::version`].
@@ -110,7 +121,7 @@ impl Store {
     }
 
     /// Fetches for a caller, and counts it; what workers read by themselves is not counted.
-    async fn read(
+    pub(super) async fn read(
         &self,
         sql: &'static str,
         values: &[Value<'_>],

@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod account_states;
 mod attestation;
 mod authenticator;
 mod authorization;
@@ -58,6 +59,8 @@ mod mailbox;
 mod mails;
 mod managed;
 mod me;
+mod me_account;
+mod me_connected;
 mod me_passkeys;
 mod metadata;
 mod moving;

@@ -48,7 +48,8 @@ fn seed(request: Option<Request>) -> Seed {
 }
 
 fn person() -> Person {
-    Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
+    let evidence = Evidence::of(Worth::PASSWORD.given(NOW));
+    Person { account: "ana".to_owned(), epoch: 0, evidence }
 }
 
 fn place(slug: &str) -> MembershipChoice {
@@ -93,6 +94,7 @@ fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
         types: Vec::new(),
         memberships,
         consent,
+        consent_epoch: 0,
         hears_of_logout,
         requirements,
     }
@@ -115,7 +117,7 @@ fn fresh() -> Fresh {
 }
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
-    let account = AccountSeen { version: 3, epoch: 0 };
+    let account = AccountSeen { version: 3, epoch: 0, deleting: false };
     let (methods, notices) = (Vec::new(), Vec::new());
     Box::new(Material { facts, fresh: fresh(), account, methods, notices })
 }

@@ -7,6 +7,7 @@ use crate::{
         Requirement,
         assurance::Acr,
         client::{Client, KnownClient},
+        consent::Parties,
         grant::{Grant, Held, Limits},
         membership::Membership,
         organization::Organization,
@@ -35,7 +36,7 @@ pub async fn gather(
     let types = target::types(known, client, &grant.details);
     let (ceiling, required) = (client.ceiling(), Acr::Aal1);
     let mut limited = Limited {
-        limits: Limits { ceiling, held: None, offered, types, required },
+        limits: Limits { ceiling, held: None, offered, types, required, over: false },
         roles: Vec::new(),
         requirements: Vec::new(),
     };
@@ -43,6 +44,7 @@ pub async fn gather(
     if client.is_self_registered() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
+    limited.limits.over = !is_honoured(app, grant, anew).await?;
     let Some(of) = &grant.membership else { return Ok(limited) };
     let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
@@ -66,4 +68,17 @@ pub async fn gather(
         ]);
     }
     Ok(limited)
+}
+
+/// Tells whether the account and the consent are in the epoch that it was granted in.
+async fn is_honoured(app: &App, grant: &Grant, anew: bool) -> Result<bool, HydrateError> {
+    let account = app.accounts.look_if(anew, &grant.account).await?;
+    let Some(known) = account.machine.known() else { return Ok(false) };
+    let parties = Parties {
+        account: grant.account.clone(),
+        client_id: grant.client_id.clone(),
+        organization: grant.organization().map(str::to_owned),
+    };
+    let consent = app.consent_views.look_if(anew, &parties.id()).await?;
+    Ok(grant.epoch == known.epoch.saturating_add(consent.machine.epoch()))
 }

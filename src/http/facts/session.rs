@@ -60,6 +60,12 @@ pub async fn find(
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
+    // It rests on its account, which may be suspended or about to be deleted, or in another epoch.
+    let account = app.accounts.look_if(anew, &person.account).await?;
+    let honours = account.machine.known().map(|known| known.honours(person.epoch, now));
+    if honours != Some(true) {
+        return Ok(None);
+    }
     Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
 }
 
