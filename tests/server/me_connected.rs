@@ -175,7 +175,7 @@ async fn a_person_reads_the_history_of_their_own_account_newest_first_and_by_pag
     server.step(&flow, "identifier", json!({ "identifier": ANA })).await;
     server.step(&flow, "password", json!({ "password": "wrong" })).await;
     server.sign_in("bruno@acme.test").await;
-    server.clock.advance(std::time::Duration::from_secs(1));
+    server.clock.advance(std::time::Duration::from_mins(5));
     let set = json!({ "password": PASSWORD, "keep_sessions": true });
     let path = (session.as_str(), "/me/password");
     crate::me_account::send(&server, Method::PUT, path, &set).await;

@@ -44,7 +44,9 @@ pub async fn gather(
     if client.is_self_registered() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
-    limited.limits.over = !is_honoured(app, grant, anew).await?;
+    // What was granted a moment after everything had ended is no older than what is looked at.
+    let honoured = is_honoured(app, grant, anew).await?;
+    limited.limits.over = !honoured && (anew || !is_honoured(app, grant, true).await?);
     let Some(of) = &grant.membership else { return Ok(limited) };
     let membership = app.memberships.look_if(anew, &of.id).await?;
     let home = app.organizations.look_if(anew, &of.organization).await?;
