@@ -27,7 +27,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Suspend an account: nobody signs in to it, and everything that rests on it ends
+    /// Suspend an account: no person signs in to it, and everything that rests on it ends
     Suspend(Suspension),
     /// Enable a suspended account again; what was issued before stays ended
     Enable(Suspension),

@@ -102,15 +102,12 @@ impl Profile {
 
     /// Sets a number that was proved, or takes it away.
     pub(super) fn set_phone(&mut self, number: Option<&str>) {
-        match number {
-            Some(number) => {
-                self.0.insert(PHONE_NUMBER.to_owned(), number.into());
-                self.0.insert(PHONE_NUMBER_VERIFIED.to_owned(), true.into());
-            }
-            None => {
-                self.0.remove(PHONE_NUMBER);
-                self.0.remove(PHONE_NUMBER_VERIFIED);
-            }
+        if let Some(number) = number {
+            self.0.insert(PHONE_NUMBER.to_owned(), number.into());
+            self.0.insert(PHONE_NUMBER_VERIFIED.to_owned(), true.into());
+        } else {
+            self.0.remove(PHONE_NUMBER);
+            self.0.remove(PHONE_NUMBER_VERIFIED);
         }
     }
 

@@ -34,7 +34,7 @@ const TRIES: usize = 4;
 #[derive(Serialize)]
 pub struct Connected {
     id: String,
-    client: Client,
+    client: Party,
     /// The slug of the organization that the client acts in.
     #[serde(skip_serializing_if = "Option::is_none")]
     organization: Option<String>,
@@ -52,7 +52,7 @@ pub struct Connected {
 }
 
 #[derive(Serialize)]
-struct Client {
+struct Party {
     client_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_name: Option<String>,
@@ -90,7 +90,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
     for ((client_id, organization), held) in gather(app, known).await? {
         let seen = app.clients.look(&client_id).await?;
         let metadata = seen.machine.known().map(|client| &client.metadata);
-        let client = Client {
+        let client = Party {
             client_name: metadata.and_then(|one| one.client_name.clone()),
             client_uri: metadata.and_then(|one| one.client_uri.clone()),
             logo_uri: metadata.and_then(|one| one.logo_uri.clone()),
