@@ -85,6 +85,23 @@ pub enum MailContent {
         stop: String,
     },
     PasswordChanged,
+    PasswordRemoved,
+    /// To the address that a person wants to use instead.
+    EmailChangeCode {
+        code: String,
+    },
+    /// The same was asked for with an address that another account has.
+    EmailChangeKnown,
+    /// To the address that is still used.
+    EmailChangeRequested,
+    /// To the address that was used until now.
+    EmailChanged,
+    PhoneChanged,
+    PhoneRemoved,
+    /// The account is erased on this day, unless the person signs in.
+    DeletionRequested {
+        until: String,
+    },
     PasskeyAdded {
         name: String,
     },
@@ -115,6 +132,10 @@ pub struct Sms {
 #[serde(rename_all = "snake_case")]
 pub enum SmsContent {
     SignInCode {
+        code: String,
+    },
+    /// To a number that a person wants to use.
+    VerifyPhoneCode {
         code: String,
     },
     /// An operator tries whether SMS arrive.
@@ -169,6 +190,14 @@ impl MailContent {
             Self::RecoveryStarted { .. } => "recovery-started",
             Self::RecoveryIssued { .. } => "recovery-issued",
             Self::PasswordChanged => "password-changed",
+            Self::PasswordRemoved => "password-removed",
+            Self::EmailChangeCode { .. } => "email-change-code",
+            Self::EmailChangeKnown => "email-change-known",
+            Self::EmailChangeRequested => "email-change-requested",
+            Self::EmailChanged => "email-changed",
+            Self::PhoneChanged => "phone-changed",
+            Self::PhoneRemoved => "phone-removed",
+            Self::DeletionRequested { .. } => "deletion-requested",
             Self::PasskeyAdded { .. } => "passkey-added",
             Self::PasskeyRemoved { .. } => "passkey-removed",
             Self::TotpEnrolled => "totp-enrolled",
@@ -187,6 +216,7 @@ impl SmsContent {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::SignInCode { .. } => "sign-in-code",
+            Self::VerifyPhoneCode { .. } => "verify-phone-code",
             Self::Test => "test",
             Self::Decoy => "decoy",
         }

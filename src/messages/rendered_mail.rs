@@ -67,7 +67,8 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         C::SignInCode { code }
         | C::VerifyEmailCode { code }
         | C::SignUpCode { code }
-        | C::RecoveryCode { code } => Highlight::Code(code),
+        | C::RecoveryCode { code }
+        | C::EmailChangeCode { code } => Highlight::Code(code),
         C::SignInLink { link }
         | C::VerifyEmailLink { link }
         | C::SignUpLink { link }
@@ -77,6 +78,13 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::RecoveryIssued { stop: link } => Highlight::Link(link),
         C::SignUpKnown
         | C::PasswordChanged
+        | C::PasswordRemoved
+        | C::EmailChangeKnown
+        | C::EmailChangeRequested
+        | C::EmailChanged
+        | C::PhoneChanged
+        | C::PhoneRemoved
+        | C::DeletionRequested { .. }
         | C::PasskeyAdded { .. }
         | C::PasskeyRemoved { .. }
         | C::TotpEnrolled
@@ -99,6 +107,7 @@ fn arguments_of(content: &MailContent) -> FluentArgs<'static> {
         MailContent::PasskeyAdded { name } | MailContent::PasskeyRemoved { name } => {
             arguments.set("name", quotable(name));
         }
+        MailContent::DeletionRequested { until } => arguments.set("until", quotable(until)),
         _ => {}
     }
     arguments

@@ -5,7 +5,7 @@ use crate::{
     crypto::{OpaqueKind, id_of_uuid},
     domain::{
         Locale, Timestamp,
-        account::{Account, Command, EMAIL_ADDRESSES, normalise_email},
+        account::{Account, Command, EMAIL_ADDRESSES, Refusal, normalise_email},
         message::{Asked, Mail, MailContent},
     },
     store::{CommitError, ReadError},
@@ -47,6 +47,8 @@ impl fmt::Debug for RecoveryIssued {
 pub enum RecoverError {
     #[error("there is no account with this address")]
     NoSuchAccount,
+    #[error("the account is suspended: enable it first")]
+    Suspended,
     #[error("the account cannot be read")]
     Entities(#[from] HydrateError),
     #[error("the address cannot be looked up")]
@@ -87,7 +89,10 @@ pub async fn recover(
             }
         };
         let decided = commit.decide::<Account>(&account, &issue).await?;
-        decided.map_err(|_| RecoverError::NoSuchAccount)?;
+        decided.map_err(|refusal| match refusal {
+            Refusal::Suspended => RecoverError::Suspended,
+            _ => RecoverError::NoSuchAccount,
+        })?;
         // As the account keeps it.
         let kept = commit.look::<Account>(&account).await?.known();
         let kept = kept.and_then(|known| known.recovery_link).ok_or(RecoverError::NoSuchAccount)?;

@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod account_states;
 mod api;
 mod api_caller;
 mod api_keys;
@@ -64,6 +65,8 @@ mod mailbox;
 mod mails;
 mod managed;
 mod me;
+mod me_account;
+mod me_connected;
 mod me_passkeys;
 mod metadata;
 mod moving;

@@ -1,7 +1,7 @@
 //! An account through its life, and what a file may not do to one.
 
 use super::*;
-use crate::domain::assurance::Method;
+use crate::domain::{assurance::Method, message::Mail};
 use serde_json::json;
 use std::time::Duration;
 

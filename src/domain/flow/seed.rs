@@ -143,6 +143,7 @@ impl Seed {
         let link = self.operator_link.as_ref();
         let proved = link.map(|link| Person {
             account: link.account.clone(),
+            epoch: link.epoch,
             evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));

@@ -3,16 +3,9 @@
 //! Both need two factors that were proved lately: a session that was left open must neither show codes
 //! to another person nor take a factor away.
 
-use super::{
-    caller::{Caller, SignedIn},
-    step_up,
-};
+use super::{caller::SignedIn, change::change, step_up};
 use crate::{
-    actors::Failure,
-    domain::{
-        account::{Command, Refusal},
-        message::MailContent,
-    },
+    domain::{account::Command, message::MailContent},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -78,19 +71,4 @@ pub async fn remove_totp(
         telling(&app, &caller.context, &known, MailContent::TotpRemoved, Command::RemoveTotp);
     change(&app, &caller, command).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), Problem> {
-    let account = caller.account();
-    match app.account_entities.ask(&caller.context, account, command).await {
-        Ok(_) => {}
-        Err(Failure::Refused(Refusal::NoTotp)) => return Err(Problem::NOT_FOUND),
-        Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
-        Err(failure) => {
-            tracing::info!(why = %failure, "a second factor could not be changed");
-            return Err(Problem::UNAVAILABLE);
-        }
-    }
-    app.accounts.forget(account).await;
-    Ok(())
 }
