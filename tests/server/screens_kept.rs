@@ -117,7 +117,7 @@ async fn an_invitation_goes_on_in_its_own_browser_and_while_it_is_good() {
     let again = format!("/sign-up?invitation={}", visitor.flow());
     let other = Visitor::open(&server, "en", &again).await;
     assert_eq!(other.answer.status, 403, "{}", other.html());
-    for bad in ["flw_x", "%3Cscript%3E", ""] {
+    for bad in ["flw_x", "%3Cscript%3E"] {
         let page = visitor.tab(&format!("/sign-up?invitation={bad}")).await;
         assert!(page.answer.status.is_client_error(), "{bad}: {}", page.html());
     }
