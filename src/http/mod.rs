@@ -14,6 +14,7 @@
 //! | `layers` | what stands around every endpoint |
 //! | `screens` | hosted pages, drawn from the documents of flows |
 //! | `mailbox`, `playground` | pages of a development server |
+//! | [`api`] | the management API: a table of operations and one guard |
 //! | `oauth`, `flows`, `me`, [`operator`], `related_origins` | the endpoints, one file each |
 
 pub mod answer;

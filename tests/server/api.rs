@@ -3,6 +3,7 @@
 use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING},
     person::{claims, text},
+    shared::eventually,
     support::{TestOptions, TestServer, form},
 };
 use hyper::Method;
@@ -350,6 +351,15 @@ async fn a_suspended_organization_takes_no_call_and_is_enabled_from_outside_alon
     let enabled = olga.call(Method::PATCH, ACME, Some(&json!({ "enabled": true })), &any).await;
     assert_eq!(enabled.json()["enabled"], true, "{enabled:?}");
     rita.get(ACME).await.problem(401, "invalid_token");
+    // What was issued before stays ended; what is issued now is good, in the next epoch too.
+    in_acme.get(ACME).await.problem(401, "invalid_token");
+    eventually("a token of the next epoch", async || {
+        let again = Api::asked(&server, "olga@operator.test", scope, "acme").await;
+        let Some(mut again) = again else { return false };
+        again.reason = Some("paid");
+        again.get(ACME).await.status == 200
+    })
+    .await;
     server.stop().await;
 }
 

@@ -1,6 +1,10 @@
 //! A caller of the management API.
 
-use crate::{http::Answer, person::text, support::TestServer};
+use crate::{
+    http::Answer,
+    person::{parameter, redirect, text},
+    support::TestServer,
+};
 use hyper::Method;
 use porteiro::{
     clock::SystemClock,
@@ -86,12 +90,23 @@ impl<'a> Api<'a> {
         scope: &str,
         organization: &str,
     ) -> Self {
+        Self::asked(server, email, scope, organization).await.expect("a code")
+    }
+
+    /// The same, where it may be refused.
+    pub async fn asked(
+        server: &'a TestServer,
+        email: &str,
+        scope: &str,
+        organization: &str,
+    ) -> Option<Self> {
         let session = server.sign_in(email).await;
         let asked = [("scope", scope), ("organization", organization)];
         let answer = server.authorize_in(&session, "web", &asked).await;
-        let code = crate::person::parameter(&crate::person::redirect(&answer), "code").unwrap();
+        let code = parameter(&redirect(&answer), "code")?;
         let tokens = server.redeem("web", &code).await.json();
-        Self { server, token: text(&tokens["access_token"]).to_owned(), reason: None }
+        let token = tokens["access_token"].as_str()?.to_owned();
+        Some(Self { server, token, reason: None })
     }
 
     pub async fn call(

@@ -282,7 +282,7 @@ impl Read<'_> {
                 let permissions = home.confers(&member.roles);
                 Some(Held { organization: home.slug.clone(), permissions })
             }
-            (None, Some(home)) if basis.roles.is_empty() && home.epoch == basis.epoch => {
+            (None, Some(home)) if basis.roles.is_empty() => {
                 let version = self.version(Account::KIND, person.account);
                 let account = app.accounts.at_version(person.account, version).await?;
                 if !account.machine.known().is_some_and(|known| known.administers) {
@@ -306,7 +306,11 @@ impl Read<'_> {
         let version = self.version(Account::KIND, person.account);
         let account = app.accounts.at_version(person.account, version).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
-        let of_member = member.zip(home).map_or(0, |(member, home)| member.epoch_at(home));
+        let of_member = match (member, home) {
+            (Some(member), Some(home)) => member.epoch_at(home),
+            (None, Some(home)) => home.epoch,
+            (_, None) => 0,
+        };
         let epochs = [of_member, known.epoch, self.consent_epoch().await?];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
