@@ -36,7 +36,7 @@ enum NotErased {
 
 /// Erases what is due, a few at a time.
 pub(super) async fn erase_due(services: &Arc<Services>, now: Timestamp) {
-    let due = match services.store.list(DELETIONS, "", ("", ""), BATCH).await {
+    let due = match services.store.list_for_worker(DELETIONS, "", ("", ""), BATCH).await {
         Ok(due) => due,
         Err(error) => {
             tracing::warn!(%error, "the accounts that are to be erased could not be listed");
@@ -94,6 +94,6 @@ async fn listed(
     list: &str,
     account: &str,
 ) -> Result<Vec<String>, HydrateError> {
-    let page = services.store.list(list, account, ("", ""), MOST).await?;
+    let page = services.store.list_for_worker(list, account, ("", ""), MOST).await?;
     Ok(page.into_iter().map(|entry| entry.id).collect())
 }

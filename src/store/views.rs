@@ -200,6 +200,18 @@ impl Store {
         after: (&str, &str),
         most: u32,
     ) -> Result<Vec<Listed>, ReadError> {
+        self.inner.vitals.read();
+        self.list_for_worker(list, owner, after, most).await
+    }
+
+    /// The same for what works by itself: no caller waits for it, and it is not counted.
+    pub async fn list_for_worker(
+        &self,
+        list: &str,
+        owner: &str,
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<Listed>, ReadError> {
         let values = [
             Value::Text(list),
             Value::Text(owner),
@@ -207,7 +219,7 @@ impl Store {
             Value::Text(after.1),
             Value::Int(most.into()),
         ];
-        let rows = self.read(sql::LIST, &values).await?;
+        let rows = self.fetch(sql::LIST, &values).await?;
         let read = |row: &value::Row| {
             Ok(Listed {
                 rank: row.text(0)?,
