@@ -25,6 +25,7 @@ pub use passkeys::{
 };
 pub use second_factor::{make_recovery_codes, remove_totp};
 pub use sessions::{delete as end_session, list as sessions};
+pub use step_up::{begin as begin_step_up, is_fresh};
 
 use super::{
     answer::{error::Problem, private_json},
