@@ -46,7 +46,7 @@ pub async fn take(
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let app = page.app;
-    let mut caller = match Caller::of(app, context, &Method::POST, headers).await {
+    let caller = match Caller::of(app, context, &Method::POST, headers).await {
         // The page is a sign-in then.
         Err(problem) if problem.code == "session_required" => {
             return Ok(to(routes::ORGANIZATION, &[]));
@@ -65,7 +65,6 @@ pub async fn take(
     let known = caller.known(app).await?;
     // The guard refuses a person without the permission, fresh or not.
     if member.may(step) && !is_fresh(app, &caller, &known) {
-        caller.source = caller.source.of_page();
         return prove(app, caller).await;
     }
     let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);
