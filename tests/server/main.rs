@@ -98,6 +98,7 @@ mod rotation;
 mod screens_account;
 mod screens_consent;
 mod screens_off;
+mod screens_organization;
 mod screens_sign_in;
 mod screens_trouble;
 mod sector_host;
