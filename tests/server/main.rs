@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod account_states;
 mod api;
 mod api_caller;
 mod api_keys;
@@ -59,10 +60,13 @@ mod keys;
 mod links;
 mod logout;
 mod logout_attacks;
+mod mail_origins;
 mod mailbox;
 mod mails;
 mod managed;
 mod me;
+mod me_account;
+mod me_connected;
 mod me_passkeys;
 mod metadata;
 mod moving;
@@ -88,6 +92,7 @@ mod playground;
 mod races;
 mod recovery;
 mod recovery_codes;
+mod recovery_on_the_way;
 mod refusals;
 mod registered;
 mod registration;
@@ -97,6 +102,7 @@ mod required_assurance;
 mod rotation;
 mod screens_account;
 mod screens_consent;
+mod screens_kept;
 mod screens_off;
 mod screens_organization;
 mod screens_sign_in;

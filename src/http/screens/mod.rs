@@ -20,6 +20,7 @@
 //! | [`organization`] | `/organization`: what a member sees and changes of their organization |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
+//! | [`typed`] | what a person typed into a form that was refused |
 //! | [`dress`] | answers of other endpoints to a browser, in the same look |
 
 mod account;
@@ -36,6 +37,7 @@ mod show;
 mod stopping;
 mod submit;
 mod trouble;
+mod typed;
 mod words;
 
 pub use dress::Browser;
