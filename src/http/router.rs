@@ -176,7 +176,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 11] = {
+const PAGES: [Route; 12] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -188,6 +188,7 @@ const PAGES: [Route; 11] = {
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
         route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
+        route(routes::ORGANIZATION, || drawn(screens::ORGANIZATION), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
         route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
         route(routes::CLIENT_ASSETS, || get(screens::brand::get_of_client), NoPage, Problem),

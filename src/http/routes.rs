@@ -38,6 +38,7 @@ pub const CONSENT: &str = "/consent";
 pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
 pub const ACCOUNT: &str = "/account";
+pub const ORGANIZATION: &str = "/organization";
 pub const ASSETS: &str = "/assets/{file}";
 /// The style sheet and the logo of an organization.
 pub const BRAND_ASSETS: &str = "/assets/brand/{file}";

@@ -104,6 +104,7 @@ mod screens_account;
 mod screens_consent;
 mod screens_kept;
 mod screens_off;
+mod screens_organization;
 mod screens_sign_in;
 mod screens_trouble;
 mod sector_host;

@@ -6,6 +6,7 @@ use super::{
     operations::Operation,
 };
 use crate::{
+    actors::Hydrated,
     domain::{authority::ADMINISTER, organization, trail::Note},
     http::{
         answer::{error::Problem, private_json},
@@ -26,6 +27,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+type Home = Hydrated<organization::Organization>;
+type Params = [(String, String)];
+
 /// What a handler answers.
 pub type Answer = Result<Response, Problem>;
 
@@ -38,13 +42,13 @@ pub struct Call {
     pub app: App,
     pub caller: Caller,
     /// Of the caller, as it was a moment ago.
-    pub home: Arc<crate::actors::Hydrated<organization::Organization>>,
+    pub home: Arc<Home>,
     pub headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
     body: Map<String, Value>,
-    /// Kept until the call is answered.
-    _permit: WorkPermit,
+    /// Kept until the call is answered; a page of ours holds its own.
+    _permit: Option<WorkPermit>,
 }
 
 /// A refusal, and how the caller may do better (RFC 6750 §3).
@@ -103,14 +107,7 @@ async fn admit(
         let _permit = app.request_permits.work().map_err(Problem::from)?;
         Caller::of(&app, context, &head.headers).await?
     };
-    let home = app.organizations.look(&caller.organization).await.map_err(Problem::from)?;
-    let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
-    if let Err(denied) = judge(operation, &caller, known, &params) {
-        let Denied { problem: Problem { code, .. }, .. } = denied;
-        let note = Note::Refused { operation: operation.name, code };
-        note_in(&app, &caller, &caller.organization, note).await?;
-        return Err(denied);
-    }
+    let home = admitted(operation, &app, &caller, &params).await?;
     let query = read_query(operation, head.uri.query().unwrap_or_default())?;
     if caller.is_administrator() {
         let reason = reason(&head.headers)?;
@@ -126,7 +123,54 @@ async fn admit(
         (Map::new(), app.request_permits.work().map_err(Problem::from)?)
     };
     let headers = head.headers;
-    Ok(Call { app, caller, home, headers, params, query, body, _permit: permit })
+    Ok(Call { app, caller, home, headers, params, query, body, _permit: Some(permit) })
+}
+
+/// Returns the organization of a caller who may do this; a refusal is noted in its trail.
+async fn admitted(
+    operation: &Operation,
+    app: &App,
+    caller: &Caller,
+    params: &Params,
+) -> Result<Arc<Home>, Denied> {
+    let home = app.organizations.look(&caller.organization).await.map_err(Problem::from)?;
+    let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
+    if let Err(denied) = judge(operation, caller, known, params) {
+        let Denied { problem: Problem { code, .. }, .. } = denied;
+        let note = Note::Refused { operation: operation.name, code };
+        note_in(app, caller, &caller.organization, note).await?;
+        return Err(denied);
+    }
+    Ok(home)
+}
+
+/// What a page of ours asks of an operation.
+#[derive(Default)]
+pub struct Asked {
+    pub params: Vec<(String, String)>,
+    /// As it stands in an address.
+    pub query: String,
+    pub body: Map<String, Value>,
+    /// The version that was shown.
+    pub if_match: Option<String>,
+}
+
+/// Answers a page of ours, which holds a work permit, as a program would be answered.
+pub async fn serve_page(
+    operation: &'static Operation,
+    app: App,
+    caller: Caller,
+    asked: Asked,
+) -> Answer {
+    let Asked { params, query, body, if_match } = asked;
+    let home = admitted(operation, &app, &caller, &params).await.map_err(|one| one.problem)?;
+    let query = read_query(operation, &query)?;
+    let mut headers = HeaderMap::new();
+    if let Some(tag) = if_match.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+        headers.insert(header::IF_MATCH, tag);
+    }
+    let call = Call { app, caller, home, headers, params, query, body, _permit: None };
+    (operation.handle)(call).await
 }
 
 /// Judges whether the caller may do this at all.

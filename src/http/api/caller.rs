@@ -12,7 +12,7 @@ use crate::{
         assurance::Level,
         authority::{ADMINISTER, Permissions, Scopes},
         client::Client,
-        membership::Membership,
+        membership::{self, Membership},
         organization::{self, Organization},
     },
     http::{
@@ -27,12 +27,13 @@ use crate::{
 };
 use axum::http::{HeaderMap, StatusCode};
 
-/// A caller whose token is good for our own API.
+/// A caller whose token, key or session is good for our own API.
+#[derive(Clone)]
 pub struct Caller {
     /// The slug of the one organization it speaks for.
     pub organization: String,
     pub holder: Holder,
-    /// What the token, or the key, may be used for.
+    /// What the token, the key or the session may be used for.
     powers: Powers,
     /// What is left of what the person had proved.
     level: Option<Level>,
@@ -41,10 +42,11 @@ pub struct Caller {
 }
 
 /// What a call may do.
+#[derive(Clone)]
 enum Powers {
     /// Of a token, which has been narrowed.
     Scopes(Scopes),
-    /// Of an API key.
+    /// Of an API key, or of a member in a session.
     Permissions(Permissions),
 }
 
@@ -143,7 +145,31 @@ impl Caller {
         Some(Self { organization, holder, powers, level, context })
     }
 
-    /// Tells whether the token, or the key, may be used for this.
+    /// Makes a caller of a person in a live session, by what their membership confers now; `level` is
+    /// what they have proved in the session. A membership that was ended makes none.
+    pub fn by_session(
+        context: Context,
+        member: &membership::Known,
+        home: &organization::Known,
+        level: Option<Level>,
+    ) -> Result<Self, Problem> {
+        if !member.enabled || member.organization != home.slug {
+            return Err(Problem::NOT_FOUND);
+        }
+        if !home.enabled {
+            return Err(SUSPENDED);
+        }
+        let (account, membership) = (member.account.clone(), member.id.clone());
+        Ok(Self {
+            organization: home.slug.clone(),
+            context: context.by(Actor::Person(account.clone())),
+            holder: Holder::Member { account, membership },
+            powers: Powers::Permissions(home.confers(&member.roles)),
+            level,
+        })
+    }
+
+    /// Tells whether the token, the key or the session may be used for this.
     pub fn may(&self, permission: &str) -> bool {
         match &self.powers {
             Powers::Scopes(scopes) => scopes.contains(permission),

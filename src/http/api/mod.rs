@@ -2,7 +2,8 @@
 //!
 //! Each operation says which permission it needs; the guard ([`call`]) lets a caller in whose token or key
 //! has it in the organization of the path, and no handler is reached without it. The router and the
-//! OpenAPI document are made of the same table ([`operations`]), so that neither can forget one.
+//! OpenAPI document are made of the same table ([`operations`]), so that neither can forget one. Pages of
+//! ours call the same operations for a person in a session ([`in_session`]).
 //!
 //! | refused | answer |
 //! |---|---|
@@ -20,6 +21,7 @@ mod caller;
 mod change;
 mod clients;
 mod described;
+mod in_session;
 mod invitations;
 mod keys;
 mod members;
@@ -30,6 +32,8 @@ mod page;
 mod roles;
 mod words;
 
+pub use call::Asked;
+pub use in_session::{Belonging, MemberInSession};
 pub use openapi::get as openapi;
 pub use operations::{OPERATIONS, Operation, Verb};
 

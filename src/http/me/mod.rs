@@ -49,6 +49,7 @@ pub use password::{delete as remove_password, put as set_password};
 pub use profile::patch as describe;
 pub use second_factor::{make_recovery_codes, remove_totp};
 pub use sessions::{delete as end_session, delete_all as end_sessions, list as sessions};
+pub use step_up::{begin as begin_step_up, is_fresh};
 
 use super::{
     answer::{error::Problem, private_json},

@@ -12,10 +12,13 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::cookies::with_cookie,
-        flows::{self, StepUp},
+        flows::{self, Document, StepUp},
     },
 };
-use axum::{http::StatusCode, response::Response};
+use axum::{
+    http::{HeaderValue, StatusCode},
+    response::Response,
+};
 
 const STEP_UP_REQUIRED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
@@ -29,15 +32,29 @@ pub async fn demand(
     caller: &mut Caller,
     account: &Known,
 ) -> Result<Option<Response>, Problem> {
-    let (methods, now) = (account.credentials.methods(), app.clock.now());
-    let asked = InSession { person: &caller.present.person, methods: &methods, now };
-    if asked.is_fresh() {
+    if is_fresh(app, caller, account) {
         return Ok(None);
     }
+    let (document, cookie) = begin(app, caller, account).await?;
+    let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
+    Ok(Some(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie)))
+}
+
+/// Tells whether the person has proved enough a moment ago.
+pub fn is_fresh(app: &App, caller: &Caller, account: &Known) -> bool {
+    let (methods, now) = (account.credentials.methods(), app.clock.now());
+    InSession { person: &caller.present.person, methods: &methods, now }.is_fresh()
+}
+
+/// Begins a flow in which the person proves it; returns the cookie that a browser needs for it as well.
+pub async fn begin(
+    app: &App,
+    caller: &mut Caller,
+    account: &Known,
+) -> Result<(Document, Option<HeaderValue>), Problem> {
+    let now = app.clock.now();
     let acr = if account.credentials.reach_aal2() { Acr::Aal2 } else { Acr::Aal1 };
     let wanted = Wanted { acr, since: Some(now - FRESH_FOR) };
     let asked = StepUp { present: &caller.present, account, wanted };
-    let (document, cookie) = flows::step_up(app, &mut caller.source, asked).await?;
-    let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
-    Ok(Some(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie)))
+    flows::step_up(app, &mut caller.source, asked).await
 }

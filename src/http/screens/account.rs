@@ -8,6 +8,7 @@ use crate::{
     domain::Context,
     http::{
         answer::error::Problem,
+        api::Belonging,
         app::App,
         extract::{cookies::with_cookies, form::Form, request_source::RequestSource},
         flows::{
@@ -44,6 +45,8 @@ struct AccountPage<'a> {
     /// Whether mail can be sent.
     offers_mail: bool,
     codes_left: u32,
+    /// Whether the person belongs to an organization.
+    belongs: bool,
     /// The flow by which the button signs out; a link leads to one where none could begin.
     sign_out: Option<String>,
 }
@@ -57,6 +60,7 @@ pub async fn draw(
     let app = page.app;
     let caller = Caller::of(app, context, &Method::GET, headers).await?;
     let known = caller.known(app).await?;
+    let belongs = !Belonging::of_account(app, caller.account()).await?.is_empty();
     let passkeys = passkeys_of(&known);
     let name = Some(quotable(&known.profile.full_name())).filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| known.email.clone());
@@ -79,6 +83,7 @@ pub async fn draw(
         offers_passkeys,
         offers_mail: mail,
         codes_left,
+        belongs,
         sign_out,
     };
     let drawn = page.respond(StatusCode::OK, &drawn);

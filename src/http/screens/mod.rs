@@ -17,6 +17,7 @@
 //! | [`brand`] | what is an organization's: colours, logo, name |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
 //! | [`account`] | `/account`: what a person sees of their own account |
+//! | [`organization`] | `/organization`: what a member sees and changes of their organization |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
 //! | [`typed`] | what a person typed into a form that was refused |
@@ -28,6 +29,7 @@ pub mod brand;
 mod dress;
 mod fields;
 mod offer;
+mod organization;
 mod pages;
 pub mod preferences;
 pub mod shell;
@@ -64,6 +66,9 @@ pub const SCREENS: [Screen; 7] = [
 
 /// The screen of a person's own account, on which credentials are added as well.
 pub const ACCOUNT: Screen = screen(routes::ACCOUNT, "sign_in");
+
+/// The screen on which members look after their organization.
+pub const ORGANIZATION: Screen = screen(routes::ORGANIZATION, "sign_in");
 
 const fn screen(path: &'static str, begins: &'static str) -> Screen {
     Screen { path, begins }

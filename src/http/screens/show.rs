@@ -1,7 +1,7 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    ACCOUNT, Screen, account, brand,
+    ACCOUNT, ORGANIZATION, Screen, account, brand, organization,
     pages::{self, Beside, Returning},
     preferences::Preferences,
     shell::Shell,
@@ -59,6 +59,15 @@ pub async fn get(
                 match account::draw(&shell, (context.clone(), address), &headers).await {
                     Ok(page) => return page,
                     // The page is a sign-in then, which ends here.
+                    Err(problem) if problem.code == "session_required" => {}
+                    Err(problem) => return in_trouble(&shell, &problem),
+                }
+            }
+            if screen == ORGANIZATION && query.get("flow").is_none() {
+                let parameters = organization::parameters(&query);
+                let shell = Shell::new(&app, preferences, None).at(parameters);
+                match organization::draw(&shell, context.clone(), &headers, &query).await {
+                    Ok(page) => return page,
                     Err(problem) if problem.code == "session_required" => {}
                     Err(problem) => return in_trouble(&shell, &problem),
                 }

@@ -7,7 +7,7 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    ACCOUNT, Screen, account, brand, fields, offer, pages, path_of,
+    ACCOUNT, ORGANIZATION, Screen, account, brand, fields, offer, organization, pages, path_of,
     preferences::Preferences,
     shell::Shell,
     stopping,
@@ -82,6 +82,11 @@ pub async fn post(
             .begin(&form, headers)
             .await
             .unwrap_or_else(|problem| in_trouble(&problem));
+    }
+    if screen == ORGANIZATION && form.get("flow").is_none() {
+        let shell = Shell::new(&app, preferences, None);
+        let taken = organization::take(&shell, context, &form, headers).await;
+        return taken.unwrap_or_else(|problem| in_trouble(&problem));
     }
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {

@@ -1,0 +1,97 @@
+//! Operations of the management API that a page of ours calls for a person in a session (adr/0082).
+//!
+//! The person acts as a member of one organization: with what the membership confers now, and with what
+//! was proved in the session. The guard is the same as for programs, and so is the trail.
+
+use super::{
+    call::{Asked, serve_page},
+    caller::Caller,
+    operations::{OPERATIONS, Operation},
+};
+use crate::{
+    domain::{
+        Context,
+        membership::{self, MEMBERSHIPS},
+        organization,
+    },
+    http::{answer::error::Problem, app::App, facts::session::Present},
+};
+use axum::{body::to_bytes, http::header};
+use serde_json::{Map, Value};
+
+/// An organization that a person belongs to, and their membership, which was not ended.
+pub struct Belonging {
+    pub organization: organization::Known,
+    membership: membership::Known,
+}
+
+impl Belonging {
+    /// Lists the organizations that an account belongs to now, suspended ones among them.
+    pub async fn of_account(app: &App, account: &str) -> Result<Vec<Self>, Problem> {
+        let mut found = Vec::new();
+        for entry in &*app.memberships.list_if(true, MEMBERSHIPS, account).await? {
+            let Some(membership) = entry.machine.known().filter(|known| known.enabled) else {
+                continue;
+            };
+            let home = app.organizations.look_anew(&membership.organization).await?;
+            let Some(organization) = home.machine.known().cloned() else { continue };
+            found.push(Self { organization, membership: membership.clone() });
+        }
+        Ok(found)
+    }
+}
+
+/// A person in a session, as a member of one organization.
+pub struct MemberInSession {
+    app: App,
+    caller: Caller,
+}
+
+/// What an operation answered.
+pub struct Answered {
+    pub body: Value,
+    /// The version of what is shown.
+    pub tag: Option<String>,
+}
+
+impl MemberInSession {
+    /// Makes the person of a session act for an organization; a suspended one is refused.
+    pub fn of(
+        app: &App,
+        context: Context,
+        present: &Present,
+        belonging: &Belonging,
+    ) -> Result<Self, Problem> {
+        let Belonging { organization, membership } = belonging;
+        let level = present.person.evidence.level(app.clock.now());
+        let caller = Caller::by_session(context, membership, organization, level)?;
+        Ok(Self { app: app.clone(), caller })
+    }
+
+    /// Tells whether the person holds what an operation needs.
+    pub fn may(&self, operation: &str) -> bool {
+        find(operation).is_ok_and(|operation| self.caller.may(operation.needs))
+    }
+
+    /// Calls an operation by its name, in the organization.
+    pub async fn call(&self, operation: &str, mut asked: Asked) -> Result<Answered, Problem> {
+        let operation = find(operation)?;
+        asked.params.push(("organization".to_owned(), self.caller.organization.clone()));
+        let caller = self.caller.clone();
+        let response = serve_page(operation, self.app.clone(), caller, asked).await?;
+        let (head, body) = response.into_parts();
+        let tag = head.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = tag.map(str::to_owned);
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| Problem::UNAVAILABLE)?;
+        let body = if bytes.is_empty() {
+            Value::Object(Map::new())
+        } else {
+            serde_json::from_slice(&bytes).map_err(|_| Problem::UNAVAILABLE)?
+        };
+        Ok(Answered { body, tag })
+    }
+}
+
+fn find(name: &str) -> Result<&'static Operation, Problem> {
+    OPERATIONS.iter().find(|operation| operation.name == name).ok_or(Problem::NOT_FOUND)
+}

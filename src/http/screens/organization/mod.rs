@@ -1,0 +1,278 @@
+//! `/organization`: what a member sees and changes of their organization, section by section.
+//!
+//! No rule is here: each section is an operation of the management API, which the person calls as a
+//! member in a session (adr/0082). What the operation answers is drawn, and what it refuses is said.
+
+mod forms;
+mod said;
+mod shown;
+
+pub use forms::take;
+
+use super::shell::Shell;
+use crate::{
+    domain::Context,
+    http::{
+        answer::error::Problem,
+        api::{Belonging, MemberInSession},
+        extract::form::Form,
+        me::{Caller, is_fresh},
+        routes,
+    },
+    wording::quotable,
+};
+use askama::Template;
+use axum::{
+    http::{HeaderMap, Method, StatusCode},
+    response::Response,
+};
+use shown::{Asked, Loaded, Shown};
+use url::form_urlencoded;
+
+/// A part of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Members,
+    Invitations,
+    Roles,
+    Keys,
+    Clients,
+    Trail,
+}
+
+impl Section {
+    const ALL: [Self; 6] =
+        [Self::Members, Self::Invitations, Self::Roles, Self::Keys, Self::Clients, Self::Trail];
+
+    /// Its name in an address.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Members => "members",
+            Self::Invitations => "invitations",
+            Self::Roles => "roles",
+            Self::Keys => "keys",
+            Self::Clients => "clients",
+            Self::Trail => "trail",
+        }
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.name() == name)
+    }
+
+    /// The sentence that it is called by, and its icon.
+    const fn label(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Members => ("org-members", "user"),
+            Self::Invitations => ("org-invitations", "mail"),
+            Self::Roles => ("org-roles", "shield"),
+            Self::Keys => ("org-keys", "key"),
+            Self::Clients => ("org-clients", "apps"),
+            Self::Trail => ("org-trail", "list"),
+        }
+    }
+
+    /// The operation that it shows.
+    const fn lists(self) -> &'static str {
+        match self {
+            Self::Members => "listMembers",
+            Self::Invitations => "listInvitations",
+            Self::Roles => "listRoles",
+            Self::Keys => "listApiKeys",
+            Self::Clients => "listClients",
+            Self::Trail => "listAuditTrail",
+        }
+    }
+
+    /// The operation whose permission its forms need.
+    const fn changes(self) -> Option<&'static str> {
+        match self {
+            Self::Members => Some("changeMember"),
+            Self::Invitations => Some("createInvitation"),
+            Self::Roles => Some("putRole"),
+            Self::Keys => Some("createApiKey"),
+            Self::Clients | Self::Trail => None,
+        }
+    }
+}
+
+/// The parameters by which a page of a section can be asked for again.
+const PARAMETERS: [&str; 8] =
+    ["organization", "section", "id", "cursor", "email", "event", "since", "until"];
+
+/// Lists the parameters by which the page can be asked for again.
+pub fn parameters(query: &Form) -> Vec<(&'static str, String)> {
+    let given = |name: &'static str| Some((name, query.get(name)?.to_owned()));
+    PARAMETERS.into_iter().filter_map(given).collect()
+}
+
+/// Returns the address of a page here.
+fn href(pairs: &[(&str, &str)]) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    format!("{}?{query}", routes::ORGANIZATION)
+}
+
+/// An organization as a person is told of it.
+struct Named {
+    name: String,
+    href: String,
+    enabled: bool,
+}
+
+impl Named {
+    fn of(Belonging { organization, .. }: &Belonging) -> Self {
+        let name = quotable(&organization.name);
+        Self {
+            name: if name.is_empty() { organization.slug.clone() } else { name },
+            href: href(&[("organization", &organization.slug)]),
+            enabled: organization.enabled,
+        }
+    }
+}
+
+/// Which organization: several, none, or one that is suspended.
+#[derive(Template)]
+#[template(path = "organization_choice.html")]
+struct ChoicePage<'a> {
+    page: &'a Shell<'a>,
+    title: String,
+    text: Option<String>,
+    choices: Vec<Named>,
+}
+
+/// A section in the navigation.
+struct Tab {
+    label: String,
+    icon: &'static str,
+    href: String,
+    is_current: bool,
+}
+
+#[derive(Template)]
+#[template(path = "organization_page.html")]
+struct OrganizationPage<'a> {
+    page: &'a Shell<'a>,
+    name: String,
+    slug: &'a str,
+    /// The name of the section; none where nothing is held.
+    section: &'static str,
+    title: String,
+    /// Whether the person belongs to others as well.
+    several: bool,
+    tabs: Vec<Tab>,
+    done: bool,
+    alert: Option<String>,
+    /// Why the person is asked to prove once more who they are.
+    proof: Option<String>,
+    /// Whether the forms are there.
+    may_change: bool,
+    shown: Shown,
+    /// The section without what was asked for in it.
+    all: String,
+    is_part: bool,
+    next: Option<String>,
+}
+
+/// Draws the page, if the request comes with a session.
+pub async fn draw(
+    page: &Shell<'_>,
+    context: Context,
+    headers: &HeaderMap,
+    query: &Form,
+) -> Result<Response, Problem> {
+    let app = page.app;
+    let caller = Caller::of(app, context, &Method::GET, headers).await?;
+    let belongings = Belonging::of_account(app, caller.account()).await?;
+    let belonging = match (query.get("organization"), &*belongings) {
+        (Some(slug), all) => all.iter().find(|one| one.organization.slug == slug),
+        (None, [only]) => Some(only),
+        (None, _) => return Ok(choose(page, &belongings)),
+    };
+    // The same for one that does not exist.
+    let belonging = belonging.ok_or(Problem::NOT_FOUND)?;
+    let member = MemberInSession::of(app, caller.context.clone(), &caller.present, belonging);
+    let member = match member {
+        Err(problem) if problem.code == "organization_suspended" => {
+            return Ok(suspended(page, belonging));
+        }
+        member => member?,
+    };
+    let held: Vec<Section> =
+        Section::ALL.into_iter().filter(|section| member.may(section.lists())).collect();
+    let asked = query.get("section").and_then(Section::of_name);
+    let slug = &*belonging.organization.slug;
+    let known = caller.known(app).await?;
+    let fresh = is_fresh(app, &caller, &known);
+    let mut drawn = OrganizationPage {
+        page,
+        name: Named::of(belonging).name,
+        slug,
+        section: "",
+        title: page.t("org-title"),
+        several: belongings.len() > 1,
+        tabs: tabs(page, slug, &held, asked.or(held.first().copied())),
+        done: query.get("done").is_some(),
+        alert: said::alert(page, query),
+        proof: None,
+        may_change: false,
+        shown: Shown::Nothing,
+        all: String::new(),
+        is_part: false,
+        next: None,
+    };
+    let Some(section) = asked.or(held.first().copied()) else {
+        return Ok(page.respond(StatusCode::OK, &drawn));
+    };
+    let may_write = section.changes().is_some_and(|operation| member.may(operation));
+    drawn.section = section.name();
+    drawn.title = page.t(section.label().0);
+    drawn.all = href(&[("organization", slug), ("section", section.name())]);
+    drawn.is_part = ["id", "cursor"].iter().any(|name| query.get(name).is_some());
+    drawn.may_change = may_write && fresh;
+    let asked = Asked { member: &member, slug, section, query, changes: drawn.may_change };
+    if section == Section::Trail && query.get("export").is_some() {
+        return asked.export().await;
+    }
+    let status = match asked.load().await {
+        Ok(Loaded { shown, next }) => {
+            (drawn.shown, drawn.next) = (shown, next);
+            drawn.proof = (may_write && !fresh).then(|| page.t("org-prove-text"));
+            StatusCode::OK
+        }
+        Err(problem) if problem.code == "insufficient_user_authentication" => {
+            drawn.proof = Some(page.t("org-weak-text"));
+            drawn.tabs.clear();
+            StatusCode::OK
+        }
+        Err(problem) => {
+            drawn.alert = Some(said::problem(page, &problem));
+            problem.status
+        }
+    };
+    Ok(page.respond(status, &drawn))
+}
+
+fn tabs(page: &Shell<'_>, slug: &str, held: &[Section], current: Option<Section>) -> Vec<Tab> {
+    let tab = |section: &Section| Tab {
+        label: page.t(section.label().0),
+        icon: section.label().1,
+        href: href(&[("organization", slug), ("section", section.name())]),
+        is_current: Some(*section) == current,
+    };
+    held.iter().map(tab).collect()
+}
+
+fn choose(page: &Shell<'_>, belongings: &[Belonging]) -> Response {
+    let text = belongings.is_empty().then(|| page.t("organization-none"));
+    let choices = belongings.iter().map(Named::of).collect();
+    let drawn = ChoicePage { page, title: page.t("org-choose"), text, choices };
+    page.respond(StatusCode::OK, &drawn)
+}
+
+/// Says that an organization is suspended, and offers nothing.
+fn suspended(page: &Shell<'_>, belonging: &Belonging) -> Response {
+    let text = Some(page.with("org-suspended-text", "host", &page.host()));
+    let choices = vec![Named::of(belonging)];
+    let drawn = ChoicePage { page, title: page.t("suspended-title"), text, choices };
+    page.respond(StatusCode::OK, &drawn)
+}

@@ -1,0 +1,328 @@
+//! What a section shows, read from what its operation answers.
+
+use super::{Section, href};
+use crate::{
+    http::{
+        answer::{error::Problem, never_stored},
+        api::{self, MemberInSession},
+        extract::form::Form,
+    },
+    wording::quotable,
+};
+use axum::{
+    http::{HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use url::form_urlencoded;
+
+/// What is drawn of a section.
+pub enum Shown {
+    Nothing,
+    Members { items: Vec<Member>, by_email: bool },
+    Member { one: Member, tag: String, roles: RoleField },
+    Invitations { items: Vec<Invitation>, roles: RoleField },
+    Roles { items: Vec<Role>, tag: String },
+    Role { one: Role, tag: String },
+    Keys(Vec<Key>),
+    Clients(Vec<Client>),
+    Trail { items: Vec<Entry>, filter: Filter, export: String },
+}
+
+#[derive(Deserialize)]
+pub struct Member {
+    pub id: String,
+    pub account: String,
+    pub email: Option<String>,
+    pub roles: Vec<String>,
+    pub enabled: bool,
+    pub created_at: String,
+    #[serde(skip)]
+    pub href: String,
+}
+
+impl Member {
+    /// What the member is called on the page.
+    pub fn name(&self) -> &str {
+        self.email.as_deref().unwrap_or(&self.account)
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Invitation {
+    pub id: String,
+    pub email: String,
+    pub roles: Vec<String>,
+    pub expires_at: String,
+}
+
+#[derive(Deserialize)]
+pub struct Role {
+    pub name: String,
+    pub permissions: Vec<String>,
+    #[serde(skip)]
+    pub href: String,
+}
+
+#[derive(Deserialize)]
+pub struct Key {
+    pub id: String,
+    #[serde(deserialize_with = "quoted")]
+    pub name: String,
+    pub permissions: Vec<String>,
+    pub created_at: String,
+    pub expires_at: Option<String>,
+    pub last_used_at: Option<String>,
+    pub revoked_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Client {
+    pub client_id: String,
+    #[serde(default, deserialize_with = "quoted")]
+    pub client_name: String,
+    pub roles: Vec<String>,
+    pub provisioned: bool,
+}
+
+#[derive(Deserialize)]
+pub struct Entry {
+    pub at: String,
+    pub event: String,
+    pub subject: Subject,
+    pub detail: Value,
+}
+
+#[derive(Deserialize)]
+pub struct Subject {
+    pub kind: String,
+    pub id: String,
+}
+
+/// What the trail is filtered by.
+pub struct Filter {
+    pub event: String,
+    pub since: String,
+    pub until: String,
+}
+
+/// The roles that a form gives: a box for each, or a text where there are too many or they are not seen.
+pub struct RoleField {
+    pub choices: Vec<RoleChoice>,
+    pub text: String,
+}
+
+pub struct RoleChoice {
+    pub name: String,
+    pub held: bool,
+}
+
+/// Reads a text that people have chosen, as it is shown.
+fn quoted<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|text| quotable(&text))
+}
+
+/// A form has so many boxes at most.
+const MOST_BOXES: usize = 50;
+/// The newest entries that a download has at most.
+const MOST_EXPORTED: usize = 10_000;
+
+/// What is shown, and where the next page is.
+pub struct Loaded {
+    pub shown: Shown,
+    pub next: Option<String>,
+}
+
+/// A page of a list, as operations answer it.
+#[derive(Deserialize)]
+struct Listed<T> {
+    items: Vec<T>,
+    next_cursor: Option<String>,
+    #[serde(skip)]
+    tag: String,
+}
+
+/// A section that is asked for.
+pub struct Asked<'a> {
+    pub member: &'a MemberInSession,
+    pub slug: &'a str,
+    pub section: Section,
+    pub query: &'a Form,
+    /// Whether forms are drawn.
+    pub changes: bool,
+}
+
+impl Asked<'_> {
+    /// Reads what the section shows.
+    pub async fn load(&self) -> Result<Loaded, Problem> {
+        let id = self.query.get("id");
+        match (self.section, id) {
+            (Section::Members, Some(id)) => self.one_member(id).await,
+            (Section::Roles, Some(id)) => {
+                let (one, tag) = self.one("getRole", ("role", id)).await?;
+                Ok(Loaded { shown: Shown::Role { one, tag }, next: None })
+            }
+            (Section::Members, None) => {
+                let mut list: Listed<Member> = self.list(&["email"]).await?;
+                for one in &mut list.items {
+                    one.href = self.href_of(&one.id);
+                }
+                let by_email = self.member.may("listAccounts");
+                let shown = Shown::Members { items: list.items, by_email };
+                Ok(self.loaded(shown, list.next_cursor))
+            }
+            (Section::Invitations, _) => {
+                let list: Listed<Invitation> = self.list(&[]).await?;
+                let roles = self.role_field(&[]).await?;
+                let shown = Shown::Invitations { items: list.items, roles };
+                Ok(self.loaded(shown, list.next_cursor))
+            }
+            (Section::Roles, None) => {
+                let mut list: Listed<Role> = self.list(&[]).await?;
+                for one in &mut list.items {
+                    one.href = self.href_of(&one.name);
+                }
+                let shown = Shown::Roles { items: list.items, tag: list.tag };
+                Ok(self.loaded(shown, list.next_cursor))
+            }
+            (Section::Keys, _) => {
+                let list: Listed<Key> = self.list(&[]).await?;
+                Ok(self.loaded(Shown::Keys(list.items), list.next_cursor))
+            }
+            (Section::Clients, _) => {
+                let list: Listed<Client> = self.list(&[]).await?;
+                Ok(self.loaded(Shown::Clients(list.items), list.next_cursor))
+            }
+            (Section::Trail, _) => {
+                let list: Listed<Entry> = self.list(&FILTERS).await?;
+                let shown = |name| self.query.get(name).unwrap_or_default().to_owned();
+                let filter =
+                    Filter { event: shown("event"), since: shown("since"), until: shown("until") };
+                let export = self.href(&[("export", "jsonl")], &FILTERS);
+                let shown = Shown::Trail { items: list.items, filter, export };
+                Ok(self.loaded(shown, list.next_cursor))
+            }
+        }
+    }
+
+    async fn one_member(&self, id: &str) -> Result<Loaded, Problem> {
+        let (one, tag): (Member, String) = self.one("getMember", ("membership", id)).await?;
+        let roles = self.role_field(&one.roles).await?;
+        Ok(Loaded { shown: Shown::Member { one, tag, roles }, next: None })
+    }
+
+    /// Answers with the newest entries of the trail that the filter admits, one JSON object a line.
+    pub async fn export(&self) -> Result<Response, Problem> {
+        let (mut lines, mut count, mut cursor) = (String::new(), 0, None);
+        loop {
+            let mut pairs = self.filters(&FILTERS);
+            pairs.push(("limit".to_owned(), "100".to_owned()));
+            pairs.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor)));
+            let list: Listed<Value> = self.listed("listAuditTrail", &pairs).await?;
+            count += list.items.len();
+            for entry in list.items {
+                lines.push_str(&entry.to_string());
+                lines.push('\n');
+            }
+            cursor = list.next_cursor;
+            if cursor.is_none() || count >= MOST_EXPORTED {
+                break;
+            }
+        }
+        let mut response = lines.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+        let saved = format!("attachment; filename=\"trail-{}.jsonl\"", self.slug);
+        let saved = HeaderValue::try_from(saved).map_err(|_| Problem::NOT_FOUND)?;
+        headers.insert(header::CONTENT_DISPOSITION, saved);
+        never_stored(&mut response);
+        Ok(response)
+    }
+
+    /// The roles that can be given, those held marked.
+    async fn role_field(&self, held: &[String]) -> Result<RoleField, Problem> {
+        let text = held.join(" ");
+        let mut choices = Vec::new();
+        if self.changes && self.member.may("listRoles") {
+            let pairs = [("limit".to_owned(), MOST_BOXES.to_string())];
+            let list: Listed<Role> = self.listed("listRoles", &pairs).await?;
+            let is_all = list.next_cursor.is_none();
+            choices.extend(list.items.into_iter().map(|role| role.name).filter(|_| is_all));
+            // A role that is held, and that the organization has no more, is kept until it is taken.
+            let gone = held.iter().filter(|one| is_all && !choices.contains(one));
+            let gone: Vec<String> = gone.cloned().collect();
+            choices.extend(gone);
+            if choices.len() > MOST_BOXES {
+                choices.clear();
+            }
+        }
+        let choice = |name: String| RoleChoice { held: held.contains(&name), name };
+        Ok(RoleField { choices: choices.into_iter().map(choice).collect(), text })
+    }
+
+    async fn one<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        (name, id): (&str, &str),
+    ) -> Result<(T, String), Problem> {
+        let params = vec![(name.to_owned(), id.to_owned())];
+        let asked = api::Asked { params, ..api::Asked::default() };
+        let answered = self.member.call(operation, asked).await?;
+        let one = serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;
+        Ok((one, answered.tag.unwrap_or_default()))
+    }
+
+    /// Reads the page of the section's list that is asked for, filtered by these parameters.
+    async fn list<T: DeserializeOwned>(&self, filters: &[&str]) -> Result<Listed<T>, Problem> {
+        let mut pairs = self.filters(filters);
+        let cursor = self.query.get("cursor");
+        pairs.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.to_owned())));
+        self.listed(self.section.lists(), &pairs).await
+    }
+
+    async fn listed<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        pairs: &[(String, String)],
+    ) -> Result<Listed<T>, Problem> {
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let asked = api::Asked { query, ..api::Asked::default() };
+        let answered = self.member.call(operation, asked).await?;
+        let list: Listed<T> =
+            serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;
+        Ok(Listed { tag: answered.tag.unwrap_or_default(), ..list })
+    }
+
+    /// The filters that are given, as the operation takes them: a day begins at midnight in UTC.
+    fn filters(&self, names: &[&str]) -> Vec<(String, String)> {
+        let given = names.iter().filter_map(|name| Some((*name, self.query.get(name)?)));
+        let worded = |(name, value): (&str, &str)| {
+            let is_day = ["since", "until"].contains(&name);
+            let value = if is_day { format!("{value}T00:00:00Z") } else { value.to_owned() };
+            (name.to_owned(), value)
+        };
+        given.map(worded).collect()
+    }
+
+    fn loaded(&self, shown: Shown, cursor: Option<String>) -> Loaded {
+        let filters: &[&str] = if self.section == Section::Trail { &FILTERS } else { &[] };
+        let next = cursor.map(|cursor| self.href(&[("cursor", &cursor)], filters));
+        Loaded { shown, next }
+    }
+
+    fn href_of(&self, id: &str) -> String {
+        self.href(&[("id", id)], &[])
+    }
+
+    /// The address of a part of the section; the filters stay as they are.
+    fn href(&self, more: &[(&str, &str)], filters: &[&str]) -> String {
+        let mut pairs = vec![("organization", self.slug), ("section", self.section.name())];
+        pairs.extend(more);
+        pairs.extend(filters.iter().filter_map(|name| Some((*name, self.query.get(name)?))));
+        href(&pairs)
+    }
+}
+
+/// What the trail can be filtered by.
+const FILTERS: [&str; 3] = ["event", "since", "until"];
