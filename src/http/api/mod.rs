@@ -33,6 +33,7 @@ mod roles;
 mod words;
 
 pub use call::Asked;
+pub use change::EXISTS;
 pub use in_session::{Belonging, MemberInSession};
 pub use openapi::get as openapi;
 pub use operations::{OPERATIONS, Operation, Verb};

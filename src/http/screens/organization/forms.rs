@@ -158,13 +158,11 @@ async fn sent(
     Ok(member.call(step, asked).await.map_err(refused)?.body)
 }
 
-const EXISTS: Problem = Problem::new(StatusCode::CONFLICT, "exists", "there is one already");
-
 /// Refuses a new role of a name that is there: the operation would replace it.
 async fn is_new(member: &MemberInSession, name: &str) -> Result<(), Problem> {
     let params = vec![("role".to_owned(), name.to_owned())];
     match member.call("getRole", api::Asked { params, ..api::Asked::default() }).await {
-        Ok(_) => Err(EXISTS),
+        Ok(_) => Err(api::EXISTS),
         Err(problem) if problem.code == "not_found" => Ok(()),
         Err(problem) => Err(problem),
     }

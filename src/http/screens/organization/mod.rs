@@ -160,7 +160,8 @@ struct OrganizationPage<'a> {
     /// Whether the person belongs to others as well.
     several: bool,
     tabs: Vec<Tab>,
-    done: bool,
+    /// That what was sent last is done.
+    done: Option<String>,
     alert: Option<String>,
     /// Why the person is asked to prove once more who they are.
     proof: Option<String>,
@@ -211,7 +212,7 @@ pub async fn draw(
         title: page.t("org-title"),
         several: belongings.len() > 1,
         tabs: tabs(page, slug, &held, asked.or(held.first().copied())),
-        done: query.get("done").is_some(),
+        done: query.get("done").map(|_| page.t("org-done")),
         alert: said::alert(page, query),
         proof: None,
         may_change: false,
