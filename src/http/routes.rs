@@ -76,3 +76,4 @@ pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
 pub const API_KEY: &str = "/api/organizations/{organization}/apikeys/{key}";
 pub const API_KEY_ROTATE: &str = "/api/organizations/{organization}/apikeys/{key}/rotate";
 pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";
+pub const API_AUDIT_EXPORT: &str = "/api/organizations/{organization}/audit/export";

@@ -12,6 +12,7 @@
 
 mod api;
 mod api_caller;
+mod api_export;
 mod api_keys;
 mod api_matrix;
 mod attestation;

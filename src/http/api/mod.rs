@@ -20,6 +20,7 @@ mod caller;
 mod change;
 mod clients;
 mod described;
+mod export;
 mod invitations;
 mod keys;
 mod members;
