@@ -52,6 +52,7 @@ mod families;
 mod flows;
 mod guessing;
 mod http;
+mod imported;
 mod indistinguishable;
 mod introspection;
 mod invitations;
