@@ -120,6 +120,10 @@ for (const form of document.querySelectorAll("form:not([data-passkey=get]):not([
 }
 addEventListener("pageshow", () => { for (const form of document.forms) delete form.dataset.sent; });
 
+// The way back to a client that takes its answer by a form.
+const posts = document.querySelector("form[data-posts]");
+if (posts) HTMLFormElement.prototype.submit.call(posts);
+
 // What a profile must bring where the operator asks for work: an answer for which the hash of
 // challenge, address and answer begins with so many zero bits.
 for (const form of document.querySelectorAll("form[data-work]")) {

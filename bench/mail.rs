@@ -64,8 +64,8 @@ impl Machine for Writer {
         let mut decision = Decision::accept(vec![()], ());
         for number in 0..*mails {
             let content = MailContent::SignInCode { code: format!("{:06}", 400_000 + number) };
-            let mail =
-                Mail { to: format!("p{number}@acme.test"), locale: Locale::English, content };
+            let (to, locale) = (format!("p{number}@acme.test"), Locale::English);
+            let mail = Mail { to, locale, content, asked: None };
             decision = decision.dispatching(mail.dispatch(Timestamp::FOREVER));
         }
         decision

@@ -329,6 +329,16 @@ impl Workbench {
         MultiCommit::new(self.services.clone(), Context::operator())
     }
 
+    /// The same, for a reason that the operator gave.
+    pub fn multi_commit_because(&self, reason: Option<&str>) -> MultiCommit {
+        let context = Context::operator();
+        let context = match reason {
+            Some(reason) => context.because(reason),
+            None => context,
+        };
+        MultiCommit::new(self.services.clone(), context)
+    }
+
     pub fn store(&self) -> &Store {
         &self.services.store
     }

@@ -102,6 +102,7 @@ pub fn grant(scene: &Scene) -> Outcome<Grant> {
         account: draw_uuid(&SystemDice),
         session: Some(draw_id(&SystemDice)),
         parents: vec![],
+        epoch: 0,
         membership: Some(MembershipRef { id: Some(id), organization, epoch: 0 }),
         audience: Audience::Resource(scene.resource.clone()),
         scopes: Scopes::parse(&scene.personal_scope())?,

@@ -3,6 +3,32 @@
 
 footer = This e-mail was sent by { $host }. Answers to it are not read.
 
+## Below the note: who asked, from where and when.
+fact-time = Time
+fact-by = By
+fact-application = Application
+fact-device = Device
+fact-network = Network
+by-operator = an operator of { $host }
+by-self-registered = one that registered itself
+device-on = { $browser } on { $system }
+date-time = { $day } { $month ->
+    [1] January
+    [2] February
+    [3] March
+    [4] April
+    [5] May
+    [6] June
+    [7] July
+    [8] August
+    [9] September
+    [10] October
+    [11] November
+   *[12] December
+} { $year }, { $time } UTC
+
+## The mails.
+
 sign-in-code =
     .subject = Your sign-in code for { $host }
     .lead = Enter this code to sign in at { $host }:
@@ -77,6 +103,46 @@ password-changed =
     .subject = Your password at { $host } was changed
     .lead = The password of your account at { $host } was changed.
     .note = If that was not you, recover your account now.
+
+password-removed =
+    .subject = Your password at { $host } was removed
+    .lead = The password of your account at { $host } was removed. It no longer signs in.
+    .note = If that was not you, recover your account now.
+
+email-change-code =
+    .subject = Confirm your new e-mail address at { $host }
+    .lead = Enter this code at { $host } to use this address for your account:
+    .note = It works once, for a few minutes. If you did not ask for it, ignore this e-mail and give the code to no one.
+
+email-change-known =
+    .subject = You have an account at { $host } already
+    .lead = Another account at { $host } was to use this address, which has an account already.
+    .note = Nothing has changed. If you want to use the address for the other account, sign in with this one and change its address or delete it first.
+
+email-change-requested =
+    .subject = Your e-mail address at { $host } is about to change
+    .lead = Another e-mail address was asked for, for your account at { $host }. It is used as soon as it is confirmed.
+    .note = If that was not you, recover your account now.
+
+email-changed =
+    .subject = Your e-mail address at { $host } was changed
+    .lead = Your account at { $host } uses another e-mail address from now on. This one no longer signs in.
+    .note = If that was not you, tell the people who run { $host } now.
+
+phone-changed =
+    .subject = Your phone number at { $host } was changed
+    .lead = Your account at { $host } has another phone number from now on.
+    .note = If that was not you, recover your account now.
+
+phone-removed =
+    .subject = Your phone number at { $host } was removed
+    .lead = The phone number of your account at { $host } was removed.
+    .note = If that was not you, recover your account now.
+
+deletion-requested =
+    .subject = Your account at { $host } will be deleted
+    .lead = Your account at { $host } will be deleted on { $until }, with everything that is kept of you there. Everywhere it was signed out.
+    .note = If you want to keep it, or did not ask for this, sign in before that day: then it is not deleted.
 
 passkey-added =
     .subject = A passkey was added to your account at { $host }

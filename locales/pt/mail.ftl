@@ -3,6 +3,32 @@
 
 footer = Este e-mail foi enviado por { $host }. As respostas não são lidas.
 
+## Por baixo da nota: quem pediu, de onde e quando.
+fact-time = Hora
+fact-by = Por
+fact-application = Aplicação
+fact-device = Dispositivo
+fact-network = Rede
+by-operator = um operador de { $host }
+by-self-registered = uma que se inscreveu sozinha
+device-on = { $browser } em { $system }
+date-time = { $day } de { $month ->
+    [1] janeiro
+    [2] fevereiro
+    [3] março
+    [4] abril
+    [5] maio
+    [6] junho
+    [7] julho
+    [8] agosto
+    [9] setembro
+    [10] outubro
+    [11] novembro
+   *[12] dezembro
+} de { $year }, { $time } UTC
+
+## Os e-mails.
+
 sign-in-code =
     .subject = O seu código para entrar em { $host }
     .lead = Escreva este código para entrar em { $host }:
@@ -77,6 +103,46 @@ password-changed =
     .subject = A sua senha em { $host } foi alterada
     .lead = A senha da sua conta em { $host } foi alterada.
     .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+password-removed =
+    .subject = A sua senha em { $host } foi retirada
+    .lead = A senha da sua conta em { $host } foi retirada. Já não serve para entrar.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+email-change-code =
+    .subject = Confirme o seu novo endereço de e-mail em { $host }
+    .lead = Escreva este código em { $host } para usar este endereço na sua conta:
+    .note = Funciona uma só vez, durante poucos minutos. Se não o pediu, ignore este e-mail e não dê o código a ninguém.
+
+email-change-known =
+    .subject = Já tem uma conta em { $host }
+    .lead = Outra conta em { $host } ia passar a usar este endereço, que já tem uma conta.
+    .note = Nada mudou. Para usar o endereço na outra conta, entre primeiro com esta e mude o endereço dela ou apague-a.
+
+email-change-requested =
+    .subject = O seu endereço de e-mail em { $host } vai mudar
+    .lead = Foi pedido outro endereço de e-mail para a sua conta em { $host }. Passa a ser usado logo que for confirmado.
+    .note = Se não foi um pedido seu, recupere já a sua conta.
+
+email-changed =
+    .subject = O seu endereço de e-mail em { $host } foi alterado
+    .lead = A sua conta em { $host } usa a partir de agora outro endereço de e-mail. Este já não serve para entrar.
+    .note = Se não foi uma alteração sua, avise já quem gere { $host }.
+
+phone-changed =
+    .subject = O seu telefone em { $host } foi alterado
+    .lead = A sua conta em { $host } tem a partir de agora outro número de telefone.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+phone-removed =
+    .subject = O seu telefone em { $host } foi retirado
+    .lead = O número de telefone da sua conta em { $host } foi retirado.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
+deletion-requested =
+    .subject = A sua conta em { $host } vai ser apagada
+    .lead = A sua conta em { $host } vai ser apagada a { $until }, com tudo o que lá está guardado sobre si. Em todos os dispositivos a sessão terminou.
+    .note = Para a manter, ou se não foi um pedido seu, entre antes desse dia: assim não é apagada.
 
 passkey-added =
     .subject = A sua conta em { $host } tem uma nova chave de acesso

@@ -1,6 +1,7 @@
-//! Deletes what has expired, in small batches, and keeps the security log provable.
+//! Deletes what has expired, in small batches, erases accounts whose time has come, and keeps the
+//! security log provable.
 
-use super::services::Services;
+use super::{eraser, services::Services};
 use crate::{
     domain::Timestamp,
     store::{CommitError, Head, Store},
@@ -112,6 +113,7 @@ impl JanitorState {
     async fn sweep(&mut self) -> Backlog {
         let now = self.services.clock.now();
         let forgotten = self.delete(Waste::Expired, now).await;
+        eraser::erase_due(&self.services, now).await;
         if now.since(self.anchored_at) >= self.options.anchor_every {
             self.anchored_at = now;
             self.anchor(now).await;

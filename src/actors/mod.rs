@@ -17,6 +17,7 @@ mod commit_builder;
 mod directory;
 mod entities;
 mod entity;
+mod eraser;
 mod failure;
 mod gate;
 pub mod hashing;

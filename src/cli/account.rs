@@ -9,9 +9,12 @@ use super::{
 };
 use crate::{
     config::{Config, Loaded, Origin},
-    domain::{Locale, authority::ADMINISTER, invitation::Pending},
+    domain::{Locale, account::Standing, authority::ADMINISTER, invitation::Pending},
     http::{routes, time::rfc3339},
-    provisioning::{self, Administration, Invite, Invited, Recover, RecoveryIssued, Unlocked},
+    provisioning::{
+        self, Administration, Invite, Invited, Recover, RecoveryIssued, Suspended, Suspending,
+        Unlocked,
+    },
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -42,6 +45,10 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Suspend an account: no person signs in to it, and everything that rests on it ends
+    Suspend(Suspension),
+    /// Enable a suspended account again; what was issued before stays ended
+    Enable(Suspension),
     /// Invite the holder of an e-mail address into an organization
     Invite(Inviting),
     /// List the invitations that can still be accepted
@@ -92,6 +99,18 @@ pub(super) struct Administering {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Suspension {
+    /// The e-mail address of the account
+    email: String,
+    /// Why, for the security log; no personal data
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Inviting {
     /// The address; it need not have an account
     email: String,
@@ -114,6 +133,8 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
         Command::List { json } => shown::list(json, given).await,
         Command::Show { email, json } => shown::show_one(&email, json, given).await,
         Command::Unlock { email, json } => unlock(&email, json, given).await,
+        Command::Suspend(given_to) => suspend(Suspending::Suspend, given_to, given).await,
+        Command::Enable(given_to) => suspend(Suspending::Enable, given_to, given).await,
         Command::Invite(inviting) => invite(inviting, given).await,
         Command::Invitations { organization, json } => {
             invitations(organization.as_deref(), json, given).await
@@ -157,6 +178,31 @@ async fn unlock(email: &str, json: bool, given: Given) -> Result<(), Failure> {
     } else {
         say(&format!("~ unlocked account {account} ({})", authenticators.join(", ")))?;
     }
+    Ok(())
+}
+
+async fn suspend(
+    suspending: Suspending,
+    suspension: Suspension,
+    given: Given,
+) -> Result<(), Failure> {
+    let Suspension { email, reason, json } = suspension;
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let workbench = open_workbench(&loaded).await?;
+    let done = provisioning::suspend(&workbench, &email, suspending, reason.as_deref()).await;
+    workbench.close().await;
+    let Suspended { account, standing, changed } = done?;
+    let state = match standing {
+        Standing::Active => "active",
+        Standing::Suspended => "suspended",
+        Standing::Deleting { .. } => "deleting",
+    };
+    if json {
+        let said = json!({ "email": email, "account": account, "state": state });
+        return say(&said.to_string()).map_err(Failure::from);
+    }
+    let done = if changed { "~ changed" } else { "= unchanged" };
+    say(&format!("{done} account {account}: {state}"))?;
     Ok(())
 }
 

@@ -14,21 +14,38 @@
 //! | known | issue a recovery link | known; the link before is void | |
 //! | known | give or take `organizations:administer` | known, with or without it | |
 //! | known | stop a recovery link | known, without one | it is another one's, or none |
+//! | known | describe | known, with these claims | a claim is malformed, or not the person's to set |
+//! | known | propose an address | known; a code is out | |
+//! | known | prove an address | known, with it; the former is not used any more | the code is wrong, which counts, or none is out |
+//! | known | remove the password, a passkey, the phone number | known, without it | it is not there; no way in would be left |
+//! | known | sign out everywhere | known, in its next epoch | |
+//! | known | request deletion | deleting, in its next epoch | |
+//! | deleting | keep | known | |
+//! | deleting | erase | **deleted**: its id alone is left | it is too early |
+//! | known or deleting | suspend | suspended, in its next epoch | |
+//! | suspended | enable | as before; a deletion begins anew | |
+//! | suspended | anything else | suspended | always |
+//! | deleted | anything | deleted | always, except to erase it again |
 //!
 //! Credentials that come with a draft act only when the account is created: a file that is applied
 //! again must not undo what the person has changed since. The normalised address is the account's
 //! name, so no two accounts can have it.
 
+mod addresses;
 mod change;
 mod claim_fault;
+mod command;
 mod credentials;
 mod email;
 mod passkey;
 mod profile;
 mod recovery_link;
 mod shape;
+mod standing;
 
+pub use addresses::{Channel, MOST_WRONG_CODES, Proposed, Reach};
 pub use claim_fault::{ClaimFault, ClaimProblem};
+pub use command::{Command, Draft, Event, Refusal, Removed, Reply};
 pub use credentials::{
     Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, RecoveryCodes,
     SealedSecret,
@@ -37,12 +54,12 @@ pub use email::{LONGEST_EMAIL, normalise_email};
 pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::Profile;
 pub use recovery_link::{RECOVERY_LINK_LIFETIME, RecoveredBy, RecoveryLink};
-pub use shape::ADDRESS_MEMBERS;
+pub use shape::{ADDRESS_MEMBERS, is_phone_number};
+pub use standing::{GRACE_PERIOD, Standing};
 
 use super::{
-    Decision, Fingerprint, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp,
-    epoch::is_first,
-    message::{Mail, NOTICE_LIFETIME},
+    Decision, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp, epoch::is_first,
+    message::NOTICE_LIFETIME,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -50,6 +67,9 @@ use std::ops::Not;
 
 /// The list of all accounts, in the order of their normalised addresses.
 pub const ACCOUNTS: &str = "accounts";
+
+/// The list of accounts that are to be erased, the first of them first.
+pub const DELETIONS: &str = "account_deletions";
 
 /// The space of normalised e-mail addresses.
 pub const EMAIL_ADDRESSES: &str = "email_addresses";
@@ -59,6 +79,11 @@ pub enum Account {
     #[default]
     Unborn,
     Known(Box<Known>),
+    /// Erased: nothing is left of the person. Rows of the log hold the id.
+    Deleted {
+        id: String,
+        at: Timestamp,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +96,9 @@ pub struct Known {
     #[serde(default)]
     pub credentials: Credentials,
     pub profile: Profile,
-    /// How often it was recovered: what was proved in an earlier epoch is worth nothing any more.
+    /// How often everything has ended that rested on it: by a recovery, a suspension, a deletion that
+    /// was asked for, a sign-out everywhere. What was proved or granted in an earlier epoch is worth
+    /// nothing any more.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
     /// The person holds `organizations:administer`.
@@ -80,166 +107,20 @@ pub struct Known {
     /// By which an operator lets the person recover it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_link: Option<RecoveryLink>,
+    /// An e-mail address that the person wants to use instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_email: Option<Box<Proposed>>,
+    /// A phone number that the person wants to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_phone: Option<Box<Proposed>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at: Option<Timestamp>,
+    /// When it is erased: the person has asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_at: Option<Timestamp>,
     pub created_at: Timestamp,
     /// When anything of it last changed.
     pub updated_at: Timestamp,
-}
-
-/// What a provisioning file says; what is `None` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
-    /// What the account will be known by, if it is created.
-    pub id: String,
-    pub email: String,
-    pub email_verified: Option<bool>,
-    /// Standard claims by their names; an empty text or table takes one away.
-    pub claims: Map<String, Value>,
-    /// Acts only when the account is created.
-    pub password: Option<PasswordHash>,
-    /// Acts only when the account is created.
-    pub totp: Option<SealedSecret>,
-    /// Acts only when the account is created: from then on it is the account's own to say.
-    pub updated_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
-    Provision(Draft),
-    /// The code of this time step was right.
-    UseTotp {
-        step: u64,
-    },
-    /// The same password, hashed as it is done today.
-    Rehash {
-        from: PasswordHash,
-        to: PasswordHash,
-    },
-    /// A person makes an account for themselves; its address was proved.
-    Create(Draft),
-    /// The person has proved that the address is theirs.
-    VerifyEmail,
-    SetPassword(PasswordHash),
-    /// An authenticator application; the code of this time step has proved that it works.
-    EnrolTotp {
-        secret: SealedSecret,
-        step: u64,
-    },
-    RemoveTotp,
-    AddPasskey(Box<Passkey>),
-    /// A passkey was right.
-    UsePasskey(PasskeyUse),
-    RenamePasskey {
-        id: String,
-        name: String,
-    },
-    RemovePasskey {
-        id: String,
-    },
-    SetRecoveryCodes(RecoveryCodes),
-    /// A set that comes with a new credential, for an account that has no code left.
-    IssueRecoveryCodes(RecoveryCodes),
-    /// The recovery code of this hash was presented.
-    UseRecoveryCode(PasswordHash),
-    /// The person is told by mail of what has changed.
-    Tell(Box<Mail>),
-    /// The person could not sign in any more, and has proved that the account is theirs; the new
-    /// credential follows.
-    Recover {
-        by: RecoveredBy,
-        /// The new credential is a password, and nothing else.
-        password_only: bool,
-    },
-    /// An operator lets the person recover the account by a link.
-    IssueRecoveryLink {
-        /// Of the token in it.
-        token: Fingerprint,
-        /// Of the token that voids it.
-        stop: Fingerprint,
-    },
-    /// The holder of the account's address wants no recovery by that link.
-    StopRecoveryLink {
-        stop: Fingerprint,
-    },
-    /// An operator gives `organizations:administer` to the person, or takes it away.
-    SetAdministration(bool),
-    /// Does what the command says, and tells the person of it in the same commit.
-    Telling {
-        command: Box<Command>,
-        mail: Box<Mail>,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    Provisioned(Provisioned),
-    Used,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    Provisioned(Box<Known>),
-    TotpUsed { step: u64 },
-    Rehashed(PasswordHash),
-    EmailVerified { at: Timestamp },
-    PasswordSet { hash: PasswordHash, at: Timestamp },
-    TotpEnrolled { secret: SealedSecret, step: u64, at: Timestamp },
-    TotpRemoved,
-    PasskeyAdded { passkey: Box<Passkey>, at: Timestamp },
-    PasskeyUsed { used: PasskeyUse, at: Timestamp },
-    PasskeyRenamed { id: String, name: String },
-    PasskeyRemoved { id: String },
-    RecoveryCodesSet { codes: RecoveryCodes, at: Timestamp },
-    RecoveryCodeUsed(PasswordHash),
-    Recovered { credentials: Removed, at: Timestamp },
-    RecoveryLinkIssued(RecoveryLink),
-    RecoveryLinkStopped,
-    AdministrationSet(bool),
-}
-
-/// Which credentials a recovery removes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removed {
-    /// All of them: the proof was none of them.
-    All,
-    /// All but saved recovery codes.
-    Replaced,
-    /// None: mail alone replaces no second factor.
-    Nothing,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error(
-        "is no e-mail address: name@host, at most {LONGEST_EMAIL} bytes, neither spaces nor any \
-         of ()<>[],:;\\\" in it"
-    )]
-    Email,
-    #[error("an account stays with its address: make another account")]
-    OtherEmail,
-    #[error("its claims cannot stand")]
-    Claims(Vec<ClaimFault>),
-    #[error("the code was used before, or is older than one that was")]
-    TotpSpent,
-    #[error("the password is another one by now")]
-    OtherPassword,
-    #[error("there is no such account")]
-    Unknown,
-    #[error("the account exists")]
-    Exists,
-    #[error("there is no such passkey")]
-    NoSuchPasskey,
-    #[error("the passkey is enrolled already, or there are {MOST_PASSKEYS}")]
-    PasskeyRefused,
-    #[error("there is no authenticator application")]
-    NoTotp,
-    #[error("there are recovery codes that were not used yet")]
-    RecoveryCodesLeft,
-    #[error("the recovery code is wrong or was used before")]
-    RecoveryCodeSpent,
-    #[error("mail alone replaces no second factor")]
-    SecondFactorStays,
-    #[error("there is no such recovery link, or it is not good any more")]
-    NoRecoveryLink,
 }
 
 impl Known {
@@ -260,6 +141,10 @@ impl Known {
             epoch: 0,
             administers: false,
             recovery_link: None,
+            proposed_email: None,
+            proposed_phone: None,
+            suspended_at: None,
+            erase_at: None,
             created_at: now,
             updated_at: draft.updated_at.unwrap_or(now).min(now),
         }
@@ -299,13 +184,19 @@ impl Known {
 impl Account {
     pub fn known(&self) -> Option<&Known> {
         match self {
-            Self::Unborn => None,
             Self::Known(known) => Some(known),
+            Self::Unborn | Self::Deleted { .. } => None,
         }
     }
 
     fn provision(&self, draft: &Draft, now: Timestamp) -> Decision<Self> {
         match self.redraw(draft, now) {
+            Ok(redrawn)
+                if redrawn.outcome != Provisioned::Unchanged
+                    && self.known().is_some_and(Known::is_suspended) =>
+            {
+                Decision::refuse(Refusal::Suspended)
+            }
             Ok(redrawn) => {
                 redrawn.decide(|next| Event::Provisioned(Box::new(next)), Reply::Provisioned)
             }
@@ -316,6 +207,7 @@ impl Account {
     /// A code works once, and so does none before it: requests may race, or be replayed.
     fn use_totp(&self, step: u64) -> Decision<Self> {
         match self.known() {
+            Some(known) if known.is_suspended() => Decision::refuse(Refusal::Suspended),
             Some(known) if known.credentials.may_use_totp(step) => {
                 Decision::accept(vec![Event::TotpUsed { step }], Reply::Used)
             }
@@ -353,14 +245,20 @@ impl Account {
 
 impl Machine for Account {
     const KIND: &'static str = "account";
-    /// 2: passkeys and recovery codes.
-    const REVISION: u32 = 2;
+    /// 2: passkeys and recovery codes. 3: suspended and deleted ones, addresses that are not proved yet.
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        if let Self::Deleted { .. } = self {
+            return match command {
+                Command::Erase => Decision::accept(Vec::new(), Reply::Used),
+                _ => Decision::refuse(Refusal::Unknown),
+            };
+        }
         match (command, self.known()) {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
@@ -373,7 +271,8 @@ impl Machine for Account {
                 decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
             }
             (Command::Rehash { from, to }, known) => {
-                let held = known.and_then(|known| known.credentials.password());
+                let usable = known.filter(|known| !known.is_suspended());
+                let held = usable.and_then(|known| known.credentials.password());
                 if held == Some(from) {
                     Decision::accept(vec![Event::Rehashed(to.clone())], Reply::Used)
                 } else {
@@ -381,6 +280,9 @@ impl Machine for Account {
                 }
             }
             (_, None) => Decision::refuse(Refusal::Unknown),
+            (command, Some(known)) if known.is_suspended() => {
+                known.change_while_suspended(command, now)
+            }
             (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
                 .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
             (command, Some(known)) => known.change(command, now),
@@ -390,8 +292,23 @@ impl Machine for Account {
     fn apply(&mut self, event: &Event) {
         match (event, self) {
             (Event::Provisioned(known), this) => *this = Self::Known(known.clone()),
+            (Event::Erased { at }, this) => {
+                if let Self::Known(known) = &*this {
+                    *this = Self::Deleted { id: known.id.clone(), at: *at };
+                }
+            }
             (event, Self::Known(known)) => known.apply(event),
-            (_, Self::Unborn) => {}
+            (_, Self::Unborn | Self::Deleted { .. }) => {}
+        }
+    }
+
+    /// One that is suspended or deleted confers nothing.
+    fn live_until(&self) -> Timestamp {
+        match self {
+            Self::Known(known) if !known.is_suspended() => {
+                known.erase_at.unwrap_or(Timestamp::FOREVER)
+            }
+            Self::Known(_) | Self::Unborn | Self::Deleted { .. } => Timestamp::NEVER,
         }
     }
 
@@ -401,8 +318,10 @@ impl Machine for Account {
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let listing = |known: &Known| Listing::new(ACCOUNTS, "", known.normalised_email());
-        self.known().map(listing).into_iter().collect()
+        let Some(known) = self.known() else { return Vec::new() };
+        let listed = Listing::new(ACCOUNTS, "", known.normalised_email());
+        let due = |at: Timestamp| Listing::new(DELETIONS, "", format!("{:015}", at.millis()));
+        [listed].into_iter().chain(known.erased_at().map(due)).collect()
     }
 }
 

@@ -143,7 +143,7 @@ pub enum Refusal {
     NoIssuer,
     #[error("the issuer or the caller does not hold `{0}`")]
     NotHeld(String),
-    #[error("the organization or the membership has ended and begun again since")]
+    #[error("the organization, the membership or its account has ended and begun again since")]
     EarlierEpoch,
     #[error("keys that were made with keys are at most {MOST_PARENTS} deep")]
     TooDeep,

@@ -4,11 +4,16 @@
 //! |---|---|---|
 //! | unborn, or withdrawn | give | given: these scopes, for this recipient |
 //! | given | give | given: the former and these |
-//! | given | withdraw | withdrawn |
+//! | any | withdraw | withdrawn, in the next epoch |
+//!
+//! Every grant of the person to the client names the epoch, also where the person is not asked because
+//! the client is the operator's own, or is asked every time. What was granted in an earlier one has
+//! ended, and does not come back with another consent (adr/0081).
 
 use super::{
     Decision, Listing, Machine, Record, Timestamp,
     authority::{Audience, Scopes},
+    epoch::is_first,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,9 +47,13 @@ pub enum Consent {
         #[serde(flatten)]
         terms: Terms,
         at: Timestamp,
+        #[serde(default, skip_serializing_if = "is_first")]
+        epoch: u64,
     },
     Withdrawn {
         at: Timestamp,
+        #[serde(default, skip_serializing_if = "is_first")]
+        epoch: u64,
     },
 }
 
@@ -81,7 +90,7 @@ impl Terms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Give { parties: Parties, given: Given },
-    Withdraw,
+    Withdraw { parties: Parties },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +109,14 @@ impl Consent {
         match self {
             Self::Given { terms, .. } => Some(terms),
             Self::Unborn | Self::Withdrawn { .. } => None,
+        }
+    }
+
+    /// How often it was withdrawn.
+    pub fn epoch(&self) -> u64 {
+        match self {
+            Self::Unborn => 0,
+            Self::Given { epoch, .. } | Self::Withdrawn { epoch, .. } => *epoch,
         }
     }
 
@@ -136,6 +153,8 @@ fn record(event: &'static str, parties: &Parties) -> Record {
 
 impl Machine for Consent {
     const KIND: &'static str = "consent";
+    // 2: `epoch`
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -144,18 +163,21 @@ impl Machine for Consent {
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self) {
             (Command::Give { parties, given }, _) => self.give(parties, given, now),
-            (Command::Withdraw, Self::Given { parties, .. }) => {
+            (Command::Withdraw { parties }, _) => {
                 Decision::accept(vec![Event::Withdrawn { at: now }], ())
                     .recording(record("consent.withdrawn", parties))
             }
-            (Command::Withdraw, _) => Decision::accept(Vec::new(), ()),
         }
     }
 
     fn apply(&mut self, event: &Event) {
         *self = match event.clone() {
-            Event::Given { parties, terms, at } => Self::Given { parties, terms, at },
-            Event::Withdrawn { at } => Self::Withdrawn { at },
+            Event::Given { parties, terms, at } => {
+                Self::Given { parties, terms, at, epoch: self.epoch() }
+            }
+            Event::Withdrawn { at } => {
+                Self::Withdrawn { at, epoch: self.epoch().saturating_add(1) }
+            }
         };
     }
 
@@ -209,11 +231,29 @@ mod tests {
         assert_eq!(consent.terms().unwrap().claims, ["name"]);
         let text = serde_json::to_string(&consent).unwrap();
         assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
-        let withdrawn = consent.decide(&Command::Withdraw, NOW);
-        withdrawn.events.iter().for_each(|event| consent.apply(event));
+        withdraw(&mut consent);
         assert_eq!((consent.terms(), consent.listings().len()), (None, 0));
         assert_eq!(give(&mut consent, "openid", Audience::Issuer), 1, "it begins anew");
+        assert_eq!(consent.epoch(), 1, "and what was granted before does not");
         assert_eq!(consent.terms().unwrap().scopes.to_string(), "openid");
+    }
+
+    fn withdraw(consent: &mut Consent) {
+        let withdrawn = consent.decide(&Command::Withdraw { parties: parties() }, NOW);
+        assert_eq!(withdrawn.effects.records[0].event, "consent.withdrawn");
+        withdrawn.events.iter().for_each(|event| consent.apply(event));
+    }
+
+    #[test]
+    fn what_was_granted_without_a_question_is_withdrawn_as_well() {
+        let mut consent = Consent::default();
+        withdraw(&mut consent);
+        withdraw(&mut consent);
+        assert_eq!(consent.epoch(), 2);
+        let text = serde_json::to_string(&consent).unwrap();
+        assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
+        let older: Consent = serde_json::from_str(r#"{"Withdrawn":{"at":7}}"#).unwrap();
+        assert_eq!(older.epoch(), 0);
     }
 
     #[test]

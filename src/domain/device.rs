@@ -2,6 +2,10 @@
 //!
 //! It is kept with the session alone, and goes with it.
 
+mod kind;
+
+pub use kind::{Browser, DeviceKind, System};
+
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde::{Deserialize, Serialize};
 

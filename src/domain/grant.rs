@@ -42,6 +42,10 @@ pub struct Grant {
     pub client_id: String,
     /// The id of the account.
     pub account: String,
+    /// The epoch of the account and of the consent between it and the client in which it was granted;
+    /// it ends with it (adr/0081).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
     /// The session it was given in, if it was given in one; it ends with it, unless it is offline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -79,6 +83,8 @@ pub struct Limits {
     pub types: Vec<DetailType>,
     /// What the organization requires of a person now, for grants that people give.
     pub required: Acr,
+    /// The account or the consent is in another epoch than the grant: nothing of it is left.
+    pub over: bool,
 }
 
 /// What is asked of an API.
@@ -183,6 +189,12 @@ impl Grant {
         limits.required.is_met_at(self.level, &self.methods)
     }
 
+    /// Returns the epoch of everything that it rests on: none of the counts ever falls, so their sum is
+    /// the same only while all of them are.
+    pub fn epochs(&self) -> u64 {
+        self.membership.as_ref().map_or(0, |one| one.epoch).saturating_add(self.epoch)
+    }
+
     /// Returns the session that it ends with.
     pub fn bound_session(&self) -> Option<&str> {
         self.session.as_deref().filter(|_| !self.is_offline())
@@ -201,5 +213,8 @@ impl Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     pub account: String,
+    /// The epoch of the account in which they have proved it.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
     pub evidence: Evidence,
 }

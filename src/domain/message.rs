@@ -7,6 +7,10 @@
 //! for a known address, [`MailContent::Nothing`] or [`SmsContent::Decoy`] for an unknown one. Both
 //! rows have the same size, and the courier drops the second one.
 
+mod asked;
+
+pub use asked::{Asked, Asker};
+
 use super::{Dispatch, Locale, Secret, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, time::Duration};
@@ -30,6 +34,9 @@ pub struct Mail {
     pub to: String,
     pub locale: Locale,
     pub content: MailContent,
+    /// Who asked for it, and from where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<Asked>>,
 }
 
 /// What a mail says.
@@ -78,6 +85,23 @@ pub enum MailContent {
         stop: String,
     },
     PasswordChanged,
+    PasswordRemoved,
+    /// To the address that a person wants to use instead.
+    EmailChangeCode {
+        code: String,
+    },
+    /// The same was asked for with an address that another account has.
+    EmailChangeKnown,
+    /// To the address that is still used.
+    EmailChangeRequested,
+    /// To the address that was used until now.
+    EmailChanged,
+    PhoneChanged,
+    PhoneRemoved,
+    /// The account is erased on this day, unless the person signs in.
+    DeletionRequested {
+        until: String,
+    },
     PasskeyAdded {
         name: String,
     },
@@ -110,6 +134,10 @@ pub enum SmsContent {
     SignInCode {
         code: String,
     },
+    /// To a number that a person wants to use.
+    VerifyPhoneCode {
+        code: String,
+    },
     /// An operator tries whether SMS arrive.
     Test,
     /// Written like an SMS, and never sent.
@@ -117,6 +145,11 @@ pub enum SmsContent {
 }
 
 impl Mail {
+    /// Says who asked for it, and from where.
+    pub fn asked(self, asked: Asked) -> Self {
+        Self { asked: Some(Box::new(asked)), ..self }
+    }
+
     /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
     pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
         Dispatch { topic: MAIL, payload: payload(self), expires_at }
@@ -157,6 +190,14 @@ impl MailContent {
             Self::RecoveryStarted { .. } => "recovery-started",
             Self::RecoveryIssued { .. } => "recovery-issued",
             Self::PasswordChanged => "password-changed",
+            Self::PasswordRemoved => "password-removed",
+            Self::EmailChangeCode { .. } => "email-change-code",
+            Self::EmailChangeKnown => "email-change-known",
+            Self::EmailChangeRequested => "email-change-requested",
+            Self::EmailChanged => "email-changed",
+            Self::PhoneChanged => "phone-changed",
+            Self::PhoneRemoved => "phone-removed",
+            Self::DeletionRequested { .. } => "deletion-requested",
             Self::PasskeyAdded { .. } => "passkey-added",
             Self::PasskeyRemoved { .. } => "passkey-removed",
             Self::TotpEnrolled => "totp-enrolled",
@@ -175,6 +216,7 @@ impl SmsContent {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::SignInCode { .. } => "sign-in-code",
+            Self::VerifyPhoneCode { .. } => "verify-phone-code",
             Self::Test => "test",
             Self::Decoy => "decoy",
         }
@@ -212,7 +254,8 @@ mod tests {
     use super::*;
 
     fn mail(to: &str, content: MailContent) -> Mail {
-        Mail { to: to.to_owned(), locale: Locale::Portuguese, content }
+        let (to, locale) = (to.to_owned(), Locale::Portuguese);
+        Mail { to, locale, content, asked: None }
     }
 
     #[test]
@@ -220,6 +263,9 @@ mod tests {
         let sent = mail("ana@acme.test", MailContent::SignInCode { code: "123456".to_owned() });
         let dispatch = sent.dispatch(Timestamp::from_millis(7));
         assert_eq!((dispatch.topic, dispatch.expires_at), (MAIL, Timestamp::from_millis(7)));
+        assert_eq!(Mail::read(&dispatch.payload), Some(sent.clone()));
+        let sent = sent.asked(Asked::by_operator(Timestamp::from_millis(7)));
+        let dispatch = sent.dispatch(Timestamp::FOREVER);
         assert_eq!(Mail::read(&dispatch.payload), Some(sent));
         assert_eq!(Mail::read(&Secret::new("{}")), None);
         let content = SmsContent::SignInCode { code: "123456".to_owned() };

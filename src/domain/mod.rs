@@ -59,7 +59,7 @@ mod visible_text;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
-pub use device::Device;
+pub use device::{Browser, Device, DeviceKind, System};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use locale::Locale;
 pub use projection::{Listing, Name};

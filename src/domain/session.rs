@@ -164,7 +164,7 @@ impl Open {
     /// Returns the person, with what their evidence is worth now.
     pub fn person_at(&self, now: Timestamp) -> Person {
         let evidence = self.person.evidence.after_use(self.seen_at, now);
-        Person { account: self.person.account.clone(), evidence }
+        Person { evidence, ..self.person.clone() }
     }
 
     /// Lists how the person has proved who they are, as `amr` does.

@@ -151,6 +151,12 @@ pub(super) struct Fixed {
     pub(super) jwks_caching: HeaderValue,
 }
 
+/// Our own API as any other is read; it is no row (adr/0079).
+fn own_api(issuer: &str) -> Arc<Hydrated<Resource>> {
+    let machine = Resource::Known(resource::Known::own_api(issuer));
+    Arc::new(Hydrated { machine, version: 0 })
+}
+
 impl Deref for App {
     type Target = Inner;
 
@@ -174,8 +180,7 @@ impl App {
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
         };
         let cookies = CookieNames::new(&options.issuer);
-        let own_api = Resource::Known(resource::Known::own_api(&options.issuer));
-        let own_api = Arc::new(Hydrated { machine: own_api, version: 0 });
+        let own_api = own_api(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let related = origins.iter().filter_map(|origin| origin.to_str().ok());
         let passkeys = Passkeys::new(&options.issuer, related)

@@ -22,7 +22,7 @@ use super::{
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    routing::{MethodRouter, delete, get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use tower::ServiceBuilder;
 
@@ -48,7 +48,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 26] = {
+const ROUTES: [Route; 37] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -76,12 +76,43 @@ const ROUTES: [Route; 26] = {
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
-        route(routes::ME, || get(me::overview), OurPages, Problem),
-        route(routes::MY_SESSIONS, || get(me::sessions), OurPages, Problem),
+        route(
+            routes::ME,
+            || get(me::overview).patch(me::describe).delete(me::delete_account),
+            OurPages,
+            Problem,
+        ),
+        route(
+            routes::MY_SESSIONS,
+            || get(me::sessions).delete(me::end_sessions),
+            OurPages,
+            Problem,
+        ),
         route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
         route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
         route(routes::MY_RECOVERY_CODES, || post(me::make_recovery_codes), OurPages, Problem),
         route(routes::MY_TOTP, || delete(me::remove_totp), OurPages, Problem),
+        route(
+            routes::MY_PASSWORD,
+            || put(me::set_password).delete(me::remove_password),
+            OurPages,
+            Problem,
+        ),
+        route(routes::MY_EMAIL, || post(me::propose_email), OurPages, Problem),
+        route(routes::MY_EMAIL_CONFIRMED, || post(me::confirm_email), OurPages, Problem),
+        route(
+            routes::MY_PHONE,
+            || post(me::propose_phone).delete(me::remove_phone),
+            OurPages,
+            Problem,
+        ),
+        route(routes::MY_PHONE_CONFIRMED, || post(me::confirm_phone), OurPages, Problem),
+        route(routes::MY_CONSENTS, || get(me::consents), OurPages, Problem),
+        route(routes::MY_CONSENT, || delete(me::withdraw_consent), OurPages, Problem),
+        route(routes::MY_ORGANIZATIONS, || get(me::organizations), OurPages, Problem),
+        route(routes::MY_ORGANIZATION, || delete(me::leave_organization), OurPages, Problem),
+        route(routes::MY_HISTORY, || get(me::history), OurPages, Problem),
+        route(routes::MY_EXPORT, || get(me::export), OurPages, Problem),
         route(
             routes::MY_PASSKEY,
             || delete(me::remove_passkey).patch(me::rename_passkey),
@@ -257,4 +288,20 @@ fn stack(served: Router<App>, envelope: Envelope, admission: Admission) -> Route
             // its body comes in, and a work permit while it is worked on (http::limits).
             .layer(from_fn_with_state(admission, admission::admit)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_of_flows_me_and_the_management_api_is_in_the_openapi_document() {
+        let described = api::described_paths();
+        let all = ROUTES.iter().chain(&API).map(|route| route.path);
+        let families = ["/flows", "/me", "/api/organizations"];
+        for path in all.filter(|path| families.iter().any(|family| path.starts_with(family))) {
+            let path = path.replace("{*", "{");
+            assert!(described.contains(&path), "{path}");
+        }
+    }
 }

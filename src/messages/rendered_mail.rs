@@ -3,6 +3,8 @@
 //! In the text the code or the link stands alone on its line, and no other line is a URL or six
 //! digits alone: programs and people find it there.
 
+mod facts;
+
 use crate::domain::{
     Locale,
     message::{Mail, MailContent},
@@ -12,6 +14,7 @@ use crate::{
     wording::{Wording, quotable},
 };
 use askama::{Template, filters::HtmlSafe};
+use facts::{Fact, FactWords};
 use fluent_bundle::FluentArgs;
 use std::fmt;
 
@@ -41,6 +44,8 @@ impl RenderedMail {
         arguments.set("host", host);
         let kind = mail.content.kind();
         let say = |part| wording.say(mail.locale, (kind, Some(part)), &arguments);
+        let words = FactWords { locale: mail.locale, host, wording };
+        let facts = mail.asked.as_deref().map(|asked| words.facts(asked));
         let parts = Parts {
             locale: mail.locale,
             host,
@@ -48,6 +53,7 @@ impl RenderedMail {
             lead: say("lead")?,
             action: say("action"),
             note: say("note")?,
+            facts: facts.unwrap_or_else(|| Some(Vec::new()))?,
             footer: wording.say(mail.locale, ("footer", None), &arguments)?,
             highlight,
         };
@@ -61,7 +67,8 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         C::SignInCode { code }
         | C::VerifyEmailCode { code }
         | C::SignUpCode { code }
-        | C::RecoveryCode { code } => Highlight::Code(code),
+        | C::RecoveryCode { code }
+        | C::EmailChangeCode { code } => Highlight::Code(code),
         C::SignInLink { link }
         | C::VerifyEmailLink { link }
         | C::SignUpLink { link }
@@ -71,6 +78,13 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::RecoveryIssued { stop: link } => Highlight::Link(link),
         C::SignUpKnown
         | C::PasswordChanged
+        | C::PasswordRemoved
+        | C::EmailChangeKnown
+        | C::EmailChangeRequested
+        | C::EmailChanged
+        | C::PhoneChanged
+        | C::PhoneRemoved
+        | C::DeletionRequested { .. }
         | C::PasskeyAdded { .. }
         | C::PasskeyRemoved { .. }
         | C::TotpEnrolled
@@ -93,6 +107,7 @@ fn arguments_of(content: &MailContent) -> FluentArgs<'static> {
         MailContent::PasskeyAdded { name } | MailContent::PasskeyRemoved { name } => {
             arguments.set("name", quotable(name));
         }
+        MailContent::DeletionRequested { until } => arguments.set("until", quotable(until)),
         _ => {}
     }
     arguments
@@ -120,19 +135,25 @@ struct Parts<'a> {
     lead: String,
     action: Option<String>,
     note: String,
+    /// Who asked for it, from where and when.
+    facts: Vec<Fact>,
     footer: String,
     highlight: Highlight<'a>,
 }
 
 impl Parts<'_> {
     fn text(&self) -> String {
-        let Self { lead, note, footer, .. } = self;
-        match self.highlight {
-            Highlight::Code(alone) | Highlight::Link(alone) => {
-                format!("{lead}\n\n{alone}\n\n{note}\n\n{footer}\n")
-            }
-            Highlight::None => format!("{lead}\n\n{note}\n\n{footer}\n"),
-        }
+        let alone = match self.highlight {
+            Highlight::Code(alone) | Highlight::Link(alone) => Some(alone),
+            Highlight::None => None,
+        };
+        let line = |Fact { label, value }: &Fact| format!("{label}: {value}");
+        let facts = self.facts.iter().map(line).collect::<Vec<_>>().join("\n");
+        let facts = Some(&*facts).filter(|facts| !facts.is_empty());
+        let parts = [Some(&*self.lead), alone, Some(&*self.note), facts, Some(&*self.footer)];
+        let mut text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+        text.push('\n');
+        text
     }
 
     /// One card with one code or one button; no picture, no script, nothing from elsewhere.
@@ -160,6 +181,7 @@ impl Parts<'_> {
             code: code.map(Markup::of),
             button,
             note: Markup::of(&self.note),
+            facts: self.facts.iter().map(FactMarkup::of).collect(),
             footer: Markup::of(&self.footer),
         };
         card.render().ok()
@@ -191,7 +213,19 @@ struct Card<'a> {
     code: Option<Markup>,
     button: Option<Button>,
     note: Markup,
+    facts: Vec<FactMarkup>,
     footer: Markup,
+}
+
+struct FactMarkup {
+    label: Markup,
+    value: Markup,
+}
+
+impl FactMarkup {
+    fn of(fact: &Fact) -> Self {
+        Self { label: Markup::of(&fact.label), value: Markup::of(&fact.value) }
+    }
 }
 
 struct Button {

@@ -123,7 +123,8 @@ impl SmsCourier {
     fn words(&self, sms: &Sms) -> Result<String, Undelivered> {
         let mut arguments = FluentArgs::new();
         arguments.set("host", self.installation.host()?);
-        if let SmsContent::SignInCode { code } = &sms.content {
+        if let SmsContent::SignInCode { code } | SmsContent::VerifyPhoneCode { code } = &sms.content
+        {
             arguments.set("code", code.as_str());
         }
         let text = self.wording.say(sms.locale, (sms.content.kind(), None), &arguments);

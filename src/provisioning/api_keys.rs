@@ -5,6 +5,7 @@ use crate::{
     crypto::{draw_uuid, mint_api_key},
     domain::{
         Timestamp,
+        account::Account,
         api_key::{ApiKey, Backing, Command, Issue, Issuer, Key, Refusal, Reply, Rotate},
         authority::Permission,
         client::Client,
@@ -149,9 +150,13 @@ async fn home(commit: &mut MultiCommit, slug: &str) -> Result<organization::Know
 async fn backing(commit: &mut MultiCommit, key: &Key) -> Result<Backing, ApiKeyError> {
     let backing = match &key.issuer {
         Issuer::Operator => Some(Backing::Operator),
-        Issuer::Membership { id, .. } => {
+        Issuer::Membership { id, account } => {
+            let epoch = commit.look::<Account>(account).await?.known().map(|known| known.epoch);
             let member = commit.look::<Membership>(id).await?.known().cloned();
-            member.map(|member| Backing::Membership(Box::new(member)))
+            member.zip(epoch).map(|(member, account_epoch)| Backing::Membership {
+                member: Box::new(member),
+                account_epoch,
+            })
         }
         Issuer::Client { client_id } => {
             let client = commit.look::<Client>(client_id).await?.known().cloned();

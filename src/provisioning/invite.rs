@@ -7,7 +7,7 @@ use crate::{
         Locale,
         authority::{Permission, own_permissions},
         invitation::{self, Invitation},
-        message::{Mail, MailContent},
+        message::{Asked, Mail, MailContent},
         organization::{self, Organization, Role},
     },
     store::CommitError,
@@ -108,12 +108,13 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             administrator: invite.administrator,
         };
         let to = invite.email.trim().to_owned();
+        let asked = Box::new(Asked::by_operator(workbench.clock().now()));
         let make = invitation::Make {
             email: to.clone(),
             organization: slug.to_owned(),
             roles: roles.clone(),
             token: token.fingerprint,
-            mail: invite.mail.map(|locale| Mail { to, locale, content }),
+            mail: invite.mail.map(|locale| Mail { to, locale, content, asked: Some(asked) }),
         };
         let make = invitation::Command::Make(Box::new(make));
         let made = multi_commit.decide::<Invitation>(&id, &make).await?;

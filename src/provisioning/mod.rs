@@ -33,6 +33,7 @@ mod planner;
 mod progress;
 mod recover;
 mod resources;
+mod suspend;
 mod table;
 mod unlock;
 
@@ -53,6 +54,7 @@ pub use organization_changes::{
 };
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
+pub use suspend::{SuspendError, Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::{
     crypto::{OpaqueKind, id_of_uuid},
     domain::{
         Locale, Timestamp,
-        account::{Account, Command, EMAIL_ADDRESSES, normalise_email},
-        message::{Mail, MailContent},
+        account::{Account, Command, EMAIL_ADDRESSES, Refusal, normalise_email},
+        message::{Asked, Mail, MailContent},
     },
     store::{CommitError, ReadError},
     system::Workbench,
@@ -47,6 +47,8 @@ impl fmt::Debug for RecoveryIssued {
 pub enum RecoverError {
     #[error("there is no account with this address")]
     NoSuchAccount,
+    #[error("the account is suspended: enable it first")]
+    Suspended,
     #[error("the account cannot be read")]
     Entities(#[from] HydrateError),
     #[error("the address cannot be looked up")]
@@ -81,12 +83,16 @@ pub async fn recover(
                 let to = known.email.clone();
                 let locale = known.locale().unwrap_or(locale);
                 let content = MailContent::RecoveryIssued { stop: (asked.stop)(&stop.text) };
-                let mail = Box::new(Mail { to, locale, content });
+                let asked = Some(Box::new(Asked::by_operator(workbench.clock().now())));
+                let mail = Box::new(Mail { to, locale, content, asked });
                 Command::Telling { command: Box::new(issue), mail }
             }
         };
         let decided = commit.decide::<Account>(&account, &issue).await?;
-        decided.map_err(|_| RecoverError::NoSuchAccount)?;
+        decided.map_err(|refusal| match refusal {
+            Refusal::Suspended => RecoverError::Suspended,
+            _ => RecoverError::NoSuchAccount,
+        })?;
         // As the account keeps it.
         let kept = commit.look::<Account>(&account).await?.known();
         let kept = kept.and_then(|known| known.recovery_link).ok_or(RecoverError::NoSuchAccount)?;

@@ -42,6 +42,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(2, "0002_names_and_listings.sql"),
     migration!(3, "0003_security_log.sql").and_triggers(),
     migration!(4, "0004_outbox.sql"),
+    migration!(5, "0005_history_of_accounts.sql"),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\

@@ -95,8 +95,8 @@ pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
 pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
         "INSERT INTO security_log \
-         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac) VALUES",
-        10,
+         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) VALUES",
+        11,
         "",
     )
 });
@@ -145,6 +145,11 @@ pub(super) const LOG_AFTER: &str = "SELECT seq, at, event, organization, kind, i
 pub(super) const LOG_OF_ORGANIZATION_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
        FROM security_log WHERE organization = $5 AND (at, lane, seq) > ($1, $2, $3) \
       ORDER BY at, lane, seq LIMIT $4 + 0";
+
+// `+ 0`: as for lists.
+pub(super) const LOG_OF_ACCOUNT: &str = "SELECT lane, seq, at, event, organization, kind, id, detail \
+       FROM security_log WHERE account = $1 AND (at, lane, seq) < ($2, $3, $4) \
+      ORDER BY at DESC, lane DESC, seq DESC LIMIT $5 + 0";
 
 // One lane after the other: DISTINCT would read every row.
 pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";

@@ -9,7 +9,10 @@ use super::{
 use crate::domain::Timestamp;
 
 pub use super::{
-    log::trail::{Trail, TrailEntry},
+    log::{
+        history::{HistoryPlace, HistoryRow},
+        trail::{Trail, TrailEntry},
+    },
     vitals::StoreReport,
 };
 
@@ -48,6 +51,16 @@ impl FreshReads {
     /// See [`Store::trail`].
     pub async fn trail(&self, trail: &Trail<'_>) -> Result<Vec<TrailEntry>, ReadError> {
         self.0.trail(trail).await
+    }
+
+    /// See [`Store::history`].
+    pub async fn history(
+        &self,
+        account: &str,
+        before: &HistoryPlace,
+        most: u32,
+    ) -> Result<Vec<HistoryRow>, ReadError> {
+        self.0.history(account, before, most).await
     }
 
     /// See [`Store::version`].
@@ -118,7 +131,7 @@ impl Store {
     }
 
     /// Fetches for a caller, and counts it; what workers read by themselves is not counted.
-    async fn read(
+    pub(super) async fn read(
         &self,
         sql: &'static str,
         values: &[Value<'_>],

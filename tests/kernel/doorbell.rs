@@ -85,6 +85,21 @@ fn the_machine_in_the_contributors_guide_is_the_one_that_is_tested() {
 }
 
 #[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let model = fs::read_to_string("docs/threat-model.md").unwrap();
+    let mut tests = String::new();
+    for folder in ["tests", "src"] {
+        visit(std::path::Path::new(folder), &mut |text| tests.push_str(text));
+    }
+    let is_name = |word: &&str| word.matches('_').count() >= 3 && !word.contains(['.', '/', ' ']);
+    let named: Vec<&str> = model.split('`').skip(1).step_by(2).filter(is_name).collect();
+    assert!(named.len() > 20);
+    for name in named {
+        assert!(tests.contains(&format!("fn {name}()")), "there is no test {name}");
+    }
+}
+
+#[test]
 fn every_event_that_is_written_is_documented() {
     let documented = fs::read_to_string("docs/events.md").unwrap();
     let mut found = 0;

@@ -83,7 +83,8 @@ impl Post {
 
     async fn send(&self, number: u64, to: &str) {
         let content = MailContent::SignInCode { code: code(number) };
-        let mail = Mail { to: to.to_owned(), locale: Locale::Portuguese, content };
+        let (to, locale) = (to.to_owned(), Locale::Portuguese);
+        let mail = Mail { to, locale, content, asked: None };
         let dispatch = mail.dispatch(Timestamp::FOREVER);
         let command = Command::AppendAndPost {
             entry: number,

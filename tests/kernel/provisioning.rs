@@ -4,11 +4,11 @@ mod accounts;
 mod beside;
 mod passwords;
 
-use crate::support::World;
+use crate::support::{World, make_keys};
 use porteiro::{
     crypto::{
         SystemDice,
-        keys::{DevKeys, Folder, Generator, Origin},
+        keys::{DevKeys, Folder},
         password::PasswordCost,
     },
     domain::{
@@ -20,7 +20,7 @@ use porteiro::{
     provisioning::{ApplyError, File, Plan, apply},
     system::{SystemError, Workbench},
 };
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 const INVOICES: &str = "https://api.example.com/invoices";
 const SECRET: &str = "correct-horse-battery-staple-0123456789";
@@ -75,7 +75,7 @@ struct Shop {
 impl Shop {
     async fn open() -> Self {
         let world = World::new().await;
-        make_keys(&world.folder().join("keys"), &world);
+        make_keys(&world.folder().join("keys"), world.clock.now());
         let bench = workbench(&world).await.unwrap();
         Self { world, bench }
     }
@@ -125,12 +125,6 @@ impl Shop {
         }
         rows
     }
-}
-
-fn make_keys(folder: &Path, world: &World) {
-    let created_at = world.clock.now();
-    let generator = Generator { folder, origin: Origin::Generate, created_at, dice: &SystemDice };
-    generator.generate_all().unwrap();
 }
 
 async fn workbench(world: &World) -> Result<Workbench, SystemError> {

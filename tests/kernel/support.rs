@@ -1,6 +1,6 @@
 //! A world for each test: its own database, its own clock, its own bad days.
 
-pub use crate::shared::{TestClock, eventually};
+pub use crate::shared::{TestClock, eventually, make_keys};
 
 use crate::{
     ledger::{Command, Ledger, Refusal},

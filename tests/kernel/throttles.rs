@@ -1,11 +1,11 @@
 //! Attempts that race: over one node or two, no more are made than the allowance, whoever it is.
 
-use crate::support::{Node, World, eventually};
+use crate::support::{Node, World, eventually, make_keys};
 use porteiro::{
     actors::{Entities, Failure},
     crypto::{
         SystemDice,
-        keys::{DevKeys, Folder, Generator, Origin},
+        keys::{DevKeys, Folder},
     },
     domain::{
         Clock as _, Context,
@@ -76,8 +76,7 @@ async fn what_was_charged_is_still_charged_after_a_restart() {
 
 async fn system(world: &World) -> System {
     let folder = world.folder().join("keys");
-    let (origin, created_at) = (Origin::Generate, world.clock.now());
-    Generator { folder: &folder, origin, created_at, dice: &SystemDice }.generate_all().unwrap();
+    make_keys(&folder, world.clock.now());
     System::start(world.system(folder)).await.unwrap()
 }
 

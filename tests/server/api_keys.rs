@@ -13,7 +13,7 @@ use porteiro::{
     },
     domain::{
         Context, Fingerprint, Machine as _,
-        account::EMAIL_ADDRESSES,
+        account::{Account, EMAIL_ADDRESSES},
         api_key::{ApiKey, Backing, Command, Issue, Refusal, USE_NOTED_EVERY},
         authority::Permission,
         client::Client,
@@ -101,8 +101,9 @@ async fn issued(server: &TestServer, by: By<'_>, held: &[&str]) -> Result<String
             let (_, account) = system.store().find(EMAIL_ADDRESSES, email).await.unwrap().unwrap();
             let name = pair(&account, "acme");
             let (_, id) = system.store().find(MEMBERSHIP_PAIRS, &name).await.unwrap().unwrap();
+            let epoch = commit.look::<Account>(&account).await.unwrap().known().unwrap().epoch;
             let member = commit.look::<Membership>(&id).await.unwrap().known().unwrap();
-            Backing::Membership(Box::new(member.clone()))
+            Backing::Membership { member: Box::new(member.clone()), account_epoch: epoch }
         }
         By::Client(id) => {
             let client = commit.look::<Client>(id).await.unwrap().known().unwrap();
@@ -158,7 +159,7 @@ async fn an_api_learns_what_a_key_may_do_there_and_nothing_else() {
         "scope": "invoices:read invoices:write invoices:approve",
     });
     assert_eq!(seen, expected, "no wildcard, and nothing of orders");
-    for other in ["billing", "nobody", "boss"] {
+    for other in ["billing", "nobody"] {
         assert_eq!(server.introspect(other, &key.text).await, json!({ "active": false }));
     }
     let one = created(&server, &["invoices:read"]).await;
@@ -208,7 +209,7 @@ async fn a_key_ends_when_it_expires_or_is_revoked_and_at_once() {
     let lasting = created(&server, &["invoices:*"]).await;
     let end = 1_800_000_000 + 3_600;
     assert_eq!(server.introspect(GUARD, &key.text).await["exp"], end);
-    server.clock.advance(HOUR - Duration::from_secs(1));
+    server.clock.advance(Duration::from_secs(3_599));
     assert!(active(&server, &key.text).await);
     server.clock.advance(Duration::from_secs(1));
     assert!(!active(&server, &key.text).await, "expired");
@@ -372,7 +373,7 @@ async fn the_last_use_is_noted_once_in_a_while() {
     assert!(active(&server, &key.text).await);
     eventually("the use is noted", async || noted().await.is_some()).await;
     let first = noted().await;
-    server.clock.advance(USE_NOTED_EVERY - Duration::from_secs(1));
+    server.clock.advance(USE_NOTED_EVERY.checked_sub(Duration::from_secs(1)).unwrap());
     server.quiet().await;
     let commits = server.running.system().store().report().commits;
     for _ in 0..20 {

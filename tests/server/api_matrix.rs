@@ -124,3 +124,13 @@ async fn assert_logged_in(slug: &str, api: &Api<'_>, operation: &Operation, code
     );
     assert!(entry["context"]["actor"]["id"].is_string());
 }
+
+/// An account is the person's own: an administrator of an organization changes nothing of it.
+#[test]
+fn no_operation_changes_an_account() {
+    for operation in OPERATIONS {
+        let writes = operation.verb.name() != "GET";
+        assert!(!(writes && operation.path.contains("/accounts")), "{}", operation.name);
+        assert_ne!(operation.needs, "accounts:write", "{}", operation.name);
+    }
+}

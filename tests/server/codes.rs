@@ -401,3 +401,22 @@ async fn two_processes_agree_on_one_use_of_a_code() {
         assert!(answers.iter().all(|answer| answer.status != 500), "{answers:?}");
     }
 }
+
+/// What a thief of a number gets: one factor, and no way to another.
+#[tokio::test]
+async fn a_number_that_was_taken_over_is_no_second_factor() {
+    let server = open().await;
+    let proved = "[[account]]\nemail = \"dora@acme.test\"\n\
+                  phone_number = \"+351922222222\"\nphone_number_verified = true\n";
+    server.apply(proved).await;
+    let flow = begin(&server, "dora@acme.test").await;
+    let code = sms_code(&sent(&server, &flow, "sms_code/send").await);
+    let asked = server.step(&flow, "sms_code", json!({ "code": code })).await.json();
+    assert_eq!((text(&asked["state"]), names(&asked)), ("second_factor", vec!["totp"]));
+    // Where there is no second factor the number signs in, and changes nothing of a passkey or another.
+    let flow = begin(&server, "rui@acme.test").await;
+    let code = sms_code(&sent(&server, &flow, "sms_code/send").await);
+    let done = server.step(&flow, "sms_code", json!({ "code": code })).await.json();
+    assert_eq!(text(&done["assurance"]["reached"]), "aal1");
+    server.stop().await;
+}

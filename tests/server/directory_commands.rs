@@ -257,8 +257,8 @@ async fn clients_and_accounts_are_listed_and_shown_without_their_secrets() {
 async fn a_long_list_is_one_array_and_keeps_its_order() {
     let installation = Installation::new().await;
     let slugs: Vec<String> = (0..230).map(|n| format!("org-{n:03}")).collect();
-    let file: String =
-        slugs.iter().map(|slug| format!("[[organization]]\nslug = \"{slug}\"\n")).collect();
+    let table = |slug: &String| format!("[[organization]]\nslug = \"{slug}\"\n");
+    let file = slugs.iter().map(table).collect::<Vec<_>>().concat();
     installation.apply(&file);
     assert_eq!(members(&json(&installation, &["organization", "list"]), "slug"), slugs);
     let lines = printed(&installation, &["organization", "list"]);

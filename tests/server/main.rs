@@ -10,6 +10,7 @@
     reason = "tests measure timeout and run clients beside the server"
 )]
 
+mod account_states;
 mod api;
 mod api_caller;
 mod api_export;
@@ -61,10 +62,13 @@ mod keys;
 mod links;
 mod logout;
 mod logout_attacks;
+mod mail_origins;
 mod mailbox;
 mod mails;
 mod managed;
 mod me;
+mod me_account;
+mod me_connected;
 mod me_passkeys;
 mod metadata;
 mod moving;
@@ -90,6 +94,7 @@ mod playground;
 mod races;
 mod recovery;
 mod recovery_codes;
+mod recovery_on_the_way;
 mod refusals;
 mod registered;
 mod registration;
@@ -99,6 +104,7 @@ mod required_assurance;
 mod rotation;
 mod screens_account;
 mod screens_consent;
+mod screens_kept;
 mod screens_off;
 mod screens_sign_in;
 mod screens_trouble;

@@ -308,6 +308,14 @@ impl<'a> Visitor<'a> {
         self.send("password", &[("password", crate::person::PASSWORD)]).await;
     }
 
+    /// Signs in with a passkey in the flow of the page, as its script does.
+    pub async fn use_passkey(&mut self, device: &mut crate::passkey_device::Device) {
+        let flow = self.form("passkey").field("flow").unwrap().to_owned();
+        let options = self.script(&format!("/flows/{flow}/passkey/options"), &json!({})).await;
+        let answer = device.get(&options).await.to_string();
+        self.send("passkey", &[("credential", &answer)]).await;
+    }
+
     /// Makes a passkey in the flow of the page, as its script does.
     pub async fn make_passkey(&mut self, device: &mut crate::passkey_device::Device) {
         let form = self.form("passkey/create");

@@ -28,14 +28,14 @@ async fn push(server: Outside, client: &str, otherwise: &[(&str, &str)]) -> Answ
     }
 }
 
-async fn pushed(server: Outside, client: &str, otherwise: &[(&str, &str)]) -> String {
+pub async fn pushed(server: Outside, client: &str, otherwise: &[(&str, &str)]) -> String {
     let answer = push(server, client, otherwise).await;
     assert_eq!(answer.status, 201, "{answer:?}");
     text(&answer.json()["request_uri"]).to_owned()
 }
 
 /// Presents a pushed request as a program, in a session or without.
-async fn present(server: Outside, client: &str, uri: &str, session: Option<&str>) -> Answer {
+pub async fn present(server: Outside, client: &str, uri: &str, session: Option<&str>) -> Answer {
     let query = [("client_id", client), ("request_uri", uri)];
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     let path = format!("/connect/authorize?{query}");

@@ -12,7 +12,7 @@ use hyper::Method;
 use porteiro::{domain::Timestamp, messages::SentMessage};
 use serde_json::{Value, json};
 
-const CLIENT: &str = r#"
+pub const CLIENT: &str = r#"
 [[client]]
 client_id = "playground"
 client_name = "Playground"

@@ -99,18 +99,35 @@ async fn a_client_gets_its_code_by_a_page_that_moves_on() {
 async fn a_client_that_wants_a_form_gets_one_from_the_page_that_names_it() {
     let server = open().await;
     let tab = &mut Tab::new(&server);
-    let asked = asking("web", &[("response_mode", "form_post")]);
+    let state = "<b>\"'&;form-action *";
+    let asked = asking("web", &[("response_mode", "form_post"), ("state", state)]);
     let page = tab.open(&format!("/connect/authorize?{asked}")).await;
     let page = tab.step(&page, "identifier", &[("identifier", ANA)]).await;
     let done = tab.step(&page, "password", &[("password", PASSWORD)]).await;
     let to = moves_on_to(&done);
     assert_eq!(to.path(), "/connect/form_post");
     let posting = tab.open(&format!("{}?{}", to.path(), to.query().unwrap())).await;
+    assert_eq!((posting.status.as_u16(), &*posting.heading()), (200, "Taking you back"));
+    assert!(posting.text.contains("<bdi>web.example.com</bdi>"), "{posting:?}");
     let policy = posting.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.contains("form-action https://web.example.com;"), "{policy}");
+    assert!(!policy.contains('*') && !policy.contains("unsafe"), "{policy}");
     let form = &posting.forms()[0];
     assert_eq!(form.action, "https://web.example.com/cb");
+    assert!(posting.text.contains("data-posts"), "it goes on by itself: {posting:?}");
+    assert!(posting.text.contains("<button class=\"button primary wide\">Continue</button>"));
+    assert_eq!(form.field("state"), Some(state), "{posting:?}");
     assert_eq!(server.redeem("web", form.field("code").unwrap()).await.status, 200);
+
+    // Signed in, the endpoint itself answers with the page; a program gets the plain one.
+    let again = format!("/connect/authorize?{asked}");
+    let posting = tab.open(&again).await;
+    assert_eq!(posting.heading(), "Taking you back");
+    assert_eq!(posting.forms()[0].action, "https://web.example.com/cb");
+    let request = server.request(Method::GET, &again).header("cookie", tab.cookies.join("; "));
+    let plain = server.send(request.body(String::new().into()).unwrap()).await;
+    assert!(plain.text().contains("document.forms[0].submit()"), "{plain:?}");
+    assert!(!plain.text().contains("/assets/"), "{plain:?}");
     server.stop().await;
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     outside::Outside,
-    shared::{TestClock, new_database},
+    shared::{TestClock, make_keys, new_database},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -263,13 +263,7 @@ impl TestServer {
         let url = new_database(folder.path()).await;
         let clock = Arc::new(TestClock::new());
         let keys = folder.path().join("keys");
-        let generator = Generator {
-            folder: &keys,
-            origin: Origin::Generate,
-            created_at: clock.now(),
-            dice: &SystemDice,
-        };
-        generator.generate_all().unwrap();
+        make_keys(&keys, clock.now());
         apply(&url, &keys, ACME).await.unwrap();
         Self::start(Arc::new(folder), url, clock, options).await
     }

@@ -1,12 +1,15 @@
 //! What every test world is made of: a clock that moves when told to, a database of its own, time limits.
 
 use porteiro::{
-    crypto::{SystemDice, draw_text},
-    domain::{Clock, Timestamp},
+    crypto::{
+        SystemDice, draw_text,
+        keys::{Generator, Origin, Purpose},
+    },
+    domain::{Clock, Timestamp, signing_keys::SigningAlgorithm},
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
     time::Duration,
 };
@@ -47,6 +50,39 @@ impl Clock for TestClock {
         assert!(!self.broken.swap(false, SeqCst), "the clock was told to panic");
         Timestamp::from_millis(self.now.load(SeqCst))
     }
+}
+
+/// Makes the keys of an installation. All are its own but the one for RS256, which tests share: to make
+/// one took most of the time of most tests.
+pub fn make_keys(folder: &Path, created_at: Timestamp) {
+    let generator = Generator { folder, origin: Origin::Generate, created_at, dice: &SystemDice };
+    for purpose in [
+        Purpose::Signing(SigningAlgorithm::Es256),
+        Purpose::Signing(SigningAlgorithm::EdDsa),
+        Purpose::Secret,
+    ] {
+        generator.generate(purpose).unwrap();
+    }
+    for file in shared_rsa_key().read_dir().unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+}
+
+/// Returns a folder with the key for RS256; the first test that asks makes it.
+fn shared_rsa_key() -> PathBuf {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = kept.join("rsa-key-of-tests");
+    if !folder.exists() {
+        let made = tempfile::tempdir_in(kept).unwrap();
+        let (origin, created_at) = (Origin::Generate, TestClock::new().now());
+        let keys = made.path().join("keys");
+        let generator = Generator { folder: &keys, origin, created_at, dice: &SystemDice };
+        generator.generate(Purpose::Signing(SigningAlgorithm::Rs256)).unwrap();
+        // Whole or not at all: where another test was first, its key is taken.
+        let _ = std::fs::rename(&keys, &folder);
+    }
+    folder
 }
 
 /// Returns the address of a database of its own: a schema on PostgreSQL, else a file in `folder`.

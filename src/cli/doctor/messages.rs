@@ -85,6 +85,7 @@ async fn test_mail(config: &Config, messages: &Messages, to: &str) -> Finding {
         to: to.to_owned(),
         locale: config.screens.default_locale,
         content: MailContent::Test,
+        asked: None,
     };
     told(MAIL, to, messages.send_mail(&new_id(), &mail).await)
 }

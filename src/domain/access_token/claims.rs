@@ -30,7 +30,8 @@ pub struct Claims<'a> {
     /// The id of the membership in which the person speaks for it; only beside a scope of an API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub membership: Option<Cow<'a, str>>,
-    /// The epoch of that organization and membership in which it was granted (adr/0038).
+    /// The epoch of that organization and membership, of the account and of the consent in which it was
+    /// granted (adr/0038, adr/0081).
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
     /// The session it ends with, unless it outlives it.
@@ -58,7 +59,7 @@ pub struct Mint<'a> {
     pub granted: &'a Granted,
     /// The roles held in the organization of the grant.
     pub roles: &'a [String],
-    /// Of the organization, and of the membership where a person speaks for it.
+    /// Of everything that the grant rests on.
     pub epoch: u64,
     /// Drawn for this token.
     pub id: String,
@@ -160,6 +161,7 @@ mod tests {
         Grant {
             client_id: "app".to_owned(),
             account: "ana".to_owned(),
+            epoch: 0,
             session: Some("session".to_owned()),
             parents: Vec::new(),
             membership: Some(membership),

@@ -3,6 +3,9 @@
 use super::{Account, Command, Event, Known, RecoveredBy, Refusal, Removed, Reply};
 use crate::domain::{Decision, Record, Timestamp};
 
+/// What a change comes to: an event and what is written of it, nothing, or a refusal.
+pub(super) type News = Result<Option<(Event, Option<Record>)>, Refusal>;
+
 impl Known {
     /// Decides a change of an account that is known.
     pub(super) fn change(&self, command: &Command, now: Timestamp) -> Decision<Account> {
@@ -14,6 +17,24 @@ impl Known {
             | Command::Rehash { .. }
             | Command::Tell(_)
             | Command::Telling { .. } => Err(Refusal::Exists),
+            Command::Describe(claims) => self.describe(claims, now),
+            Command::Propose { channel, proposed, message } => {
+                let news = Ok(Some(Self::propose(*channel, proposed)));
+                return self.decided(news).dispatching(message.clone());
+            }
+            Command::Prove { channel, code } => {
+                let Some(address) = self.proved_by(*channel, *code, now) else {
+                    return self.refuse_proof(*channel);
+                };
+                Ok(Some(Self::prove(*channel, address, now)))
+            }
+            Command::RemovePhone { reach } => self.remove_phone(*reach, now),
+            Command::Suspend
+            | Command::Enable
+            | Command::SignOutEverywhere
+            | Command::RequestDeletion
+            | Command::KeepAccount
+            | Command::Erase => self.change_standing(command, now),
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
@@ -32,6 +53,7 @@ impl Known {
             Command::RemoveTotp => {
                 Ok(Some((Event::TotpRemoved, Some(Record::new("credential.totp_removed")))))
             }
+            Command::RemovePassword { reach } => self.remove_password(*reach),
             // The person may have them on paper: they are not made void unasked.
             Command::IssueRecoveryCodes(_) if self.credentials.has_recovery_codes() => {
                 Err(Refusal::RecoveryCodesLeft)
@@ -67,6 +89,11 @@ impl Known {
             | Command::RenamePasskey { .. }
             | Command::RemovePasskey { .. } => self.change_passkey(command, now),
         };
+        self.decided(decided)
+    }
+
+    /// Puts together what was decided.
+    pub(super) fn decided(&self, decided: News) -> Decision<Account> {
         match decided {
             Err(refusal) => Decision::refuse(refusal),
             Ok(None) => Decision::accept(Vec::new(), Reply::Used),
@@ -82,12 +109,7 @@ impl Known {
 
     /// Mail is no factor: alone it changes nothing but the password of an account that has a second
     /// one. The link of an operator replaces everything.
-    fn recover(
-        &self,
-        by: RecoveredBy,
-        password_only: bool,
-        now: Timestamp,
-    ) -> Result<Option<(Event, Option<Record>)>, Refusal> {
+    fn recover(&self, by: RecoveredBy, password_only: bool, now: Timestamp) -> News {
         let strong = self.credentials.reach_aal2();
         let record = Record::new("account.recovered").with("by", by.name());
         let saved_code = match by {
@@ -107,11 +129,7 @@ impl Known {
         Ok(Some((Event::Recovered { credentials, at: now }, Some(record))))
     }
 
-    fn change_passkey(
-        &self,
-        command: &Command,
-        now: Timestamp,
-    ) -> Result<Option<(Event, Option<Record>)>, Refusal> {
+    fn change_passkey(&self, command: &Command, now: Timestamp) -> News {
         let known =
             |id: &str| self.credentials.passkey(id).map(|_| ()).ok_or(Refusal::NoSuchPasskey);
         let record = |event, id: &str| Some(Record::new(event).with("passkey", id));
@@ -134,8 +152,9 @@ impl Known {
                 let record = record("credential.passkey_renamed", id);
                 Ok(Some((Event::PasskeyRenamed { id: id.clone(), name: name.clone() }, record)))
             }
-            Command::RemovePasskey { id } => {
+            Command::RemovePasskey { id, reach } => {
                 known(id)?;
+                self.leaves_a_way_in(*reach)?;
                 let record = record("credential.passkey_removed", id);
                 Ok(Some((Event::PasskeyRemoved { id: id.clone() }, record)))
             }
@@ -174,6 +193,20 @@ impl Known {
                     Removed::Nothing => {}
                 }
             }
+            Event::PasswordRemoved => credentials.remove_password(),
+            Event::Described { profile, at } => {
+                (self.profile, self.updated_at) = (profile.clone(), *at);
+            }
+            Event::Proposed { .. }
+            | Event::ProofWrong(_)
+            | Event::Proved { .. }
+            | Event::PhoneRemoved { .. } => self.apply_address(event),
+            Event::Suspended { .. }
+            | Event::Enabled { .. }
+            | Event::SignedOutEverywhere
+            | Event::DeletionRequested { .. }
+            | Event::AccountKept
+            | Event::Erased { .. } => self.apply_standing(event),
             Event::RecoveryLinkIssued(link) => self.recovery_link = Some(*link),
             Event::RecoveryLinkStopped => self.recovery_link = None,
             Event::AdministrationSet(given) => self.administers = *given,

@@ -22,6 +22,12 @@ pub enum ClaimProblem {
     TooLong { most: usize },
     #[error("contains a control character")]
     ControlCharacter,
+    #[error("contains a character that is not seen, or that turns text around")]
+    HiddenCharacter,
+    #[error("must be a URL that begins with https://")]
+    NotHttps,
+    #[error("is not said here: it is proved")]
+    ProvedElsewhere,
     #[error("must be a URL that begins with https:// or http:// and names a host, but no user")]
     NotUrl,
     #[error("must be a date as YYYY-MM-DD, 0000-MM-DD without the year, or YYYY alone")]

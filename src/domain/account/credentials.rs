@@ -215,8 +215,12 @@ impl Credentials {
         }
     }
 
-    pub(super) fn set_password(&mut self, hash: PasswordHash, now: Timestamp) {
+    pub(super) fn remove_password(&mut self) {
         self.drop_all(|kind| matches!(kind, CredentialKind::Password { .. }));
+    }
+
+    pub(super) fn set_password(&mut self, hash: PasswordHash, now: Timestamp) {
+        self.remove_password();
         self.add(CredentialKind::Password { hash }, now);
     }
 

@@ -1,13 +1,16 @@
 //! What an account says of its person: the standard claims of OIDC Core §5.1, checked when taken.
 
 use super::{ClaimFault, ClaimProblem, shape::Shape};
-use crate::domain::client::is_language_tag;
+use crate::domain::{client::is_language_tag, is_hidden};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 const PHONE_NUMBER: &str = "phone_number";
 const PHONE_NUMBER_VERIFIED: &str = "phone_number_verified";
+
+/// Claims that a person proves, and does not say.
+const PROVED: [&str; 4] = ["email", "email_verified", PHONE_NUMBER, PHONE_NUMBER_VERIFIED];
 
 /// Every claim but `sub`, `email`, `email_verified` and `updated_at`, which are the account's own.
 const CLAIMS: [(&str, Shape); 16] = [
@@ -82,6 +85,32 @@ impl Profile {
         if faults.is_empty() { Ok(next) } else { Err(faults) }
     }
 
+    /// Returns the profile with what a person says of themselves, or everything that is wrong with it.
+    ///
+    /// What they prove is proved elsewhere. Other people read what they say, so nothing is hidden in it,
+    /// and what it leads to cannot be changed on the way.
+    pub(super) fn describe(&self, claims: &Map<String, Value>) -> Result<Self, Vec<ClaimFault>> {
+        let faults: Vec<ClaimFault> = claims
+            .iter()
+            .filter_map(|(name, value)| {
+                let problem = own_problem(name, value)?;
+                Some(ClaimFault { claim: name.clone(), problem })
+            })
+            .collect();
+        if faults.is_empty() { self.patch(claims) } else { Err(faults) }
+    }
+
+    /// Sets a number that was proved, or takes it away.
+    pub(super) fn set_phone(&mut self, number: Option<&str>) {
+        if let Some(number) = number {
+            self.0.insert(PHONE_NUMBER.to_owned(), number.into());
+            self.0.insert(PHONE_NUMBER_VERIFIED.to_owned(), true.into());
+        } else {
+            self.0.remove(PHONE_NUMBER);
+            self.0.remove(PHONE_NUMBER_VERIFIED);
+        }
+    }
+
     /// What was proved of a number is not proved of another.
     fn keep_proof_of(
         &mut self,
@@ -117,6 +146,38 @@ fn find(name: &str) -> Option<(&'static str, Shape)> {
     let (claim, shape) = CLAIMS.into_iter().find(|(claim, _)| *claim == base)?;
     let for_people = matches!(shape, Shape::Text | Shape::Url | Shape::Address);
     tag.is_none_or(|tag| for_people && is_language_tag(tag)).then_some((claim, shape))
+}
+
+/// Returns what is wrong with a claim that a person makes of themselves, beside its shape.
+fn own_problem(name: &str, value: &Value) -> Option<ClaimProblem> {
+    if PROVED.contains(&name) {
+        return Some(ClaimProblem::ProvedElsewhere);
+    }
+    let (_, shape) = find(name)?;
+    let members = value.as_object().into_iter().flat_map(Map::values);
+    let mut texts = members.chain([value]).filter_map(Value::as_str);
+    if texts.clone().any(hides_something) {
+        return Some(ClaimProblem::HiddenCharacter);
+    }
+    let insecure = |text: &str| !text.trim().is_empty() && !text.starts_with("https://");
+    (shape == Shape::Url && texts.any(insecure)).then_some(ClaimProblem::NotHttps)
+}
+
+/// Tells whether a text contains what is not seen or turns it around. Line breaks are seen, and the
+/// scripts from Arabic to Sinhala write some names with joiners between their letters.
+fn hides_something(text: &str) -> bool {
+    let joined = |one: Option<char>| one.is_some_and(|one| ('\u{600}'..='\u{dff}').contains(&one));
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let joiner = matches!(letter, '\u{200c}' | '\u{200d}');
+        let in_place = joiner && joined(before) && joined(letters.peek().copied());
+        if is_hidden(letter) && !matches!(letter, '\r' | '\n') && !in_place {
+            return true;
+        }
+        before = Some(letter);
+    }
+    false
 }
 
 #[cfg(test)]

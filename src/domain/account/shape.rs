@@ -134,7 +134,7 @@ fn is_time_zone(text: &str) -> bool {
 }
 
 /// E.164: `+`, then the country, which does not begin with 0, then the rest of up to 15 digits.
-fn is_phone_number(text: &str) -> bool {
+pub fn is_phone_number(text: &str) -> bool {
     let Some(digits) = text.strip_prefix('+') else { return false };
     (2..=15).contains(&digits.len())
         && digits.bytes().all(|byte| byte.is_ascii_digit())

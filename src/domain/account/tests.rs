@@ -1,7 +1,7 @@
 //! An account through its life, and what a file may not do to one.
 
 use super::*;
-use crate::domain::assurance::Method;
+use crate::domain::{assurance::Method, message::Mail};
 use serde_json::json;
 use std::time::Duration;
 
@@ -242,6 +242,7 @@ fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
         to: "ana@acme.test".to_owned(),
         locale: crate::domain::Locale::English,
         content: crate::domain::message::MailContent::RecoveryCodeUsed,
+        asked: None,
     };
     let telling = |hash| {
         let command = Box::new(use_code(hash));

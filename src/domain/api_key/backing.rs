@@ -35,7 +35,11 @@ pub enum Issuer {
 pub enum Backing {
     /// The key is bounded by its permissions alone.
     Operator,
-    Membership(Box<membership::Known>),
+    Membership {
+        member: Box<membership::Known>,
+        /// Of the member's account: what was issued before it was recovered or suspended is void.
+        account_epoch: u64,
+    },
     Client(Box<KnownClient>),
 }
 
@@ -43,7 +47,7 @@ impl Backing {
     pub fn issuer(&self) -> Issuer {
         match self {
             Self::Operator => Issuer::Operator,
-            Self::Membership(member) => {
+            Self::Membership { member, .. } => {
                 let (id, account) = (member.id.clone(), member.account.clone());
                 Issuer::Membership { id, account }
             }
@@ -54,7 +58,10 @@ impl Backing {
     /// Returns the epoch in which it speaks for the organization (adr/0038).
     pub(super) fn epoch_at(&self, home: &organization::Known) -> u64 {
         match self {
-            Self::Membership(member) => member.epoch_at(home),
+            Self::Membership { member, account_epoch } => {
+                // No count ever falls, so their sum is the same only while all are.
+                member.epoch_at(home).saturating_add(*account_epoch)
+            }
             Self::Operator | Self::Client(_) => home.epoch,
         }
     }
@@ -73,7 +80,7 @@ impl Backing {
         let held = self.held(home, permissions).ok_or(Refusal::NoIssuer)?;
         let ceiling = match self {
             Self::Client(client) => client.ceiling(),
-            Self::Operator | Self::Membership(_) => None,
+            Self::Operator | Self::Membership { .. } => None,
         };
         let roles = |permissions| Bound::Roles { organization: &home.slug, permissions };
         let mut bounds = vec![Bound::NoPerson, roles(&held)];
@@ -93,7 +100,7 @@ impl Backing {
     fn held(&self, home: &organization::Known, own: &[Permission]) -> Option<Permissions> {
         match self {
             Self::Operator => Some(own.iter().collect()),
-            Self::Membership(member) => {
+            Self::Membership { member, .. } => {
                 let belongs = member.enabled && member.organization == home.slug;
                 belongs.then(|| home.confers(&member.roles))
             }

@@ -19,7 +19,7 @@ pub struct Key {
     /// The slug of the one organization it acts in.
     pub organization: String,
     pub issuer: Issuer,
-    /// Of the organization, and of the membership where one has issued it.
+    /// Of the organization, and of the membership and its account where one has issued it.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
     /// The keys it was made with, the eldest first: it ends with each of them.

@@ -50,7 +50,7 @@ fn member(roles: &[&str]) -> membership::Known {
 }
 
 fn of(member: membership::Known) -> Backing {
-    Backing::Membership(Box::new(member))
+    Backing::Membership { member: Box::new(member), account_epoch: 0 }
 }
 
 fn service(roles: &[&str], scope: Option<&str>) -> KnownClient {
@@ -280,6 +280,9 @@ fn what_ended_with_an_organization_or_a_membership_comes_back_by_rotation_alone(
     let key = issued(&["invoices:read"], of(member(&["manager"])));
     let back = of(membership::Known { epoch: 1, ..member(&["manager"]) });
     assert_eq!(key.known().unwrap().confers(&home(), &back), Err(Refusal::EarlierEpoch));
+    let recovered =
+        Backing::Membership { member: Box::new(member(&["manager"])), account_epoch: 1 };
+    assert_eq!(key.known().unwrap().confers(&home(), &recovered), Err(Refusal::EarlierEpoch));
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct AuthorizationFacts {
     pub members_of: Option<String>,
     /// For the organization that will be spoken for, as far as it is settled.
     pub consent: ConsentRule,
+    /// How often the person has ended what they let the client do; see [`crate::domain::consent`].
+    pub consent_epoch: u64,
     /// The client is told when the session ends (OIDC Back-Channel Logout).
     pub hears_of_logout: bool,
     /// What beside the membership was read and must still be so.

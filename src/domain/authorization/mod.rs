@@ -126,6 +126,7 @@ impl RequestedGrant {
             offered: facts.offered.clone(),
             types: facts.types.clone(),
             required: Acr::default(),
+            over: false,
         };
         let organization = membership.map(|one| one.organization.as_str());
         let wish = Wish { scopes: &self.scopes, details: &self.details };
@@ -158,6 +159,7 @@ impl RequestedGrant {
         let grant = Grant {
             client_id: self.client_id.clone(),
             account: person.account.clone(),
+            epoch: person.epoch.saturating_add(facts.consent_epoch),
             session: Some(session.to_owned()),
             parents: Vec::new(),
             membership: membership.map(|one| MembershipRef {

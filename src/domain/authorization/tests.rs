@@ -45,6 +45,7 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
         memberships,
         members_of: None,
         consent,
+        consent_epoch: 0,
         hears_of_logout,
         requirements,
     }
@@ -55,7 +56,8 @@ fn api() -> ResourceChoice {
 }
 
 fn person() -> Person {
-    Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
+    let evidence = Evidence::of(Worth::PASSWORD.given(NOW));
+    Person { account: "ana".to_owned(), epoch: 0, evidence }
 }
 
 fn settle(request: &RequestedGrant, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {

@@ -30,6 +30,7 @@ fn grant(client_id: &str) -> Grant {
     Grant {
         client_id: client_id.to_owned(),
         account: "ana".to_owned(),
+        epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
         membership: None,

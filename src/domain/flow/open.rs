@@ -300,7 +300,8 @@ impl Open {
         self.stage = Stage::Proof;
         if let Some(worth) = vouched {
             let account = applicant.account.clone();
-            self.person = Some(Person { account, evidence: Evidence::of(worth.given(now)) });
+            let evidence = Evidence::of(worth.given(now));
+            self.person = Some(Person { account, epoch: 0, evidence });
             (self.proved_here, self.stage) = (true, Stage::Enrol);
         }
         self.applicant = Some(Box::new(applicant.clone()));

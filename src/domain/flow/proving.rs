@@ -111,7 +111,8 @@ impl Open {
         }
         let was_second = self.stage == Stage::SecondFactor;
         let single = evidence.level(now) < Some(Level::Aal2);
-        self.person = Some(Person { account: proved.account.clone(), evidence });
+        let epoch = self.person.as_ref().map_or(material.account.epoch, |person| person.epoch);
+        self.person = Some(Person { account: proved.account.clone(), epoch, evidence });
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
         self.methods.clone_from(&proved.methods);

@@ -33,6 +33,10 @@ pub struct Seed {
     /// What a client asks for, if one does.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
+    /// What a client asks for that this flow does not answer: it goes on in another flow when this one is
+    /// over. So a person who recovers their account comes back to the client.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<Request>,
     /// What the flow waits for first, where no session says it.
     #[serde(rename = "t", default = "identify", skip_serializing_if = "is_identify")]
     pub stage: Stage,
@@ -115,6 +119,11 @@ fn is_identify(stage: &Stage) -> bool {
 }
 
 impl Seed {
+    /// Returns what a client asks for in this flow, or in the one that follows it.
+    pub fn asked(&self) -> Option<&Request> {
+        self.request.as_ref().or(self.later.as_ref())
+    }
+
     /// Returns what the person is to prove, where the flow is for that.
     pub fn wanted(&self) -> Option<super::Wanted> {
         self.signed_in.as_ref().and_then(|signed_in| signed_in.wanted)
@@ -134,6 +143,7 @@ impl Seed {
         let link = self.operator_link.as_ref();
         let proved = link.map(|link| Person {
             account: link.account.clone(),
+            epoch: link.epoch,
             evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::domain::{
     Decision, Record, Requirement, Timestamp,
-    account::Account,
+    account::{self, Account},
     assurance::amr,
     grant::Person,
     pushed_request::PushedRequest,
@@ -30,8 +30,9 @@ impl Open {
         if self.seed.request.is_some() && material.facts.is_none() {
             return Decision::refuse(Refusal::NotNow);
         }
-        // In a session the recovery has ended the session as well.
-        if self.seed.signed_in.is_none() && self.epoch != material.account.epoch {
+        let begun_here = self.seed.signed_in.is_none();
+        let epoch = if begun_here { self.epoch } else { person.epoch };
+        if epoch != material.account.epoch {
             return Decision::refuse(Refusal::Recovered);
         }
         if self.keeps_codes {
@@ -124,7 +125,10 @@ impl Open {
         };
         let account = &person.account;
         let change = |command| AccountChange { account: account.clone(), command };
-        let changes: Vec<AccountChange> = changes.into_iter().map(change).collect();
+        // A person who signs in again wants to keep the account.
+        let keeps = material.account.deleting && becomes == SessionEnding::SignedIn;
+        let kept = keeps.then_some(account::Command::KeepAccount);
+        let changes: Vec<AccountChange> = changes.into_iter().chain(kept).map(change).collect();
         let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
         let signs_out = signs_out_everywhere.then(|| account.clone());
         let granted = grant.clone();

@@ -177,8 +177,10 @@ pub struct Material {
 pub struct AccountSeen {
     /// 0 where there is none.
     pub version: i64,
-    /// How often it was recovered; see [`account::Known::epoch`].
+    /// How often everything has ended that rested on it; see [`account::Known::epoch`].
     pub epoch: u64,
+    /// The person has asked for it to be deleted.
+    pub deleting: bool,
 }
 
 /// A message that is left when a flow comes so far.

@@ -39,6 +39,7 @@ fn seed(request: Option<Request>) -> Seed {
         channel,
         expires_at: LATER,
         request,
+        later: None,
         stage,
         signed_in: None,
         invited: None,
@@ -48,7 +49,8 @@ fn seed(request: Option<Request>) -> Seed {
 }
 
 fn person() -> Person {
-    Person { account: "ana".to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(NOW)) }
+    let evidence = Evidence::of(Worth::PASSWORD.given(NOW));
+    Person { account: "ana".to_owned(), epoch: 0, evidence }
 }
 
 fn place(slug: &str) -> MembershipChoice {
@@ -94,6 +96,7 @@ fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
         memberships,
         members_of: None,
         consent,
+        consent_epoch: 0,
         hears_of_logout,
         requirements,
     }
@@ -116,7 +119,7 @@ fn fresh() -> Fresh {
 }
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
-    let account = AccountSeen { version: 3, epoch: 0 };
+    let account = AccountSeen { version: 3, epoch: 0, deleting: false };
     let (methods, notices) = (Vec::new(), Vec::new());
     Box::new(Material { facts, fresh: fresh(), account, methods, notices })
 }

@@ -56,7 +56,7 @@ fn telling(version: i64, epoch: u64) -> Box<Material> {
         Notice { when, message: Dispatch { topic: "mail", payload, expires_at: LATER } }
     };
     let notices = vec![notice(Moment::Proved, "started"), notice(Moment::Ended, "recovered")];
-    let account = AccountSeen { version, epoch };
+    let account = AccountSeen { version, epoch, deleting: false };
     Box::new(Material { account, notices, ..*material(None) })
 }
 
@@ -208,7 +208,7 @@ fn what_was_proved_before_a_recovery_signs_in_no_more() {
     take(&mut waiting, &seed, super::prove(facts())).outcome.unwrap();
     assert_eq!(stage(&waiting), Some(Stage::Consent));
     let consent = |epoch| {
-        let account = AccountSeen { version: 4, epoch };
+        let account = AccountSeen { version: 4, epoch, deleting: false };
         let material = Box::new(Material { account, ..*material(facts()) });
         Step::Decide { step: "consent", allow: true, material }
     };

@@ -10,7 +10,8 @@ const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const DAY: Duration = Duration::from_hours(24);
 
 fn person(account: &str, at: Timestamp) -> Person {
-    Person { account: account.to_owned(), evidence: Evidence::of(Worth::PASSWORD.given(at)) }
+    let evidence = Evidence::of(Worth::PASSWORD.given(at));
+    Person { account: account.to_owned(), epoch: 0, evidence }
 }
 
 fn session() -> Session {

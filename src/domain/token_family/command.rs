@@ -23,7 +23,7 @@ pub enum Command {
     Revoke {
         client_id: String,
     },
-    /// The account has been recovered: nothing that was granted before is good.
+    /// Nothing that was granted before is good: the account was recovered, or the person has ended it.
     End,
 }
 

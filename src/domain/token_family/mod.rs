@@ -12,7 +12,7 @@
 //! | alive | refresh, the present token | alive, with the next token | expired; another client; more than was granted, or than is held now. The token stays as it is |
 //! | alive | refresh, a former token | **ended**: reused | always; another client ends nothing |
 //! | any but unborn | revoke | ended | another client |
-//! | any but unborn | end | ended: its account was recovered | |
+//! | any but unborn | end | ended: over | |
 //! | ended | anything | ended | always |
 //!
 //! A command that is carried out already, and is asked again with the same `next` or code, is answered
@@ -89,6 +89,15 @@ impl TokenFamily {
             Self::Unborn | Self::Ended { .. } => None,
             Self::Pending(pending) => Some(&pending.grant),
             Self::Alive(alive) => Some(&alive.grant),
+        }
+    }
+
+    /// Returns when the grant was given, while it lives.
+    pub fn born_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Unborn | Self::Ended { .. } => None,
+            Self::Pending(pending) => Some(pending.born_at),
+            Self::Alive(alive) => Some(alive.born_at),
         }
     }
 
@@ -229,7 +238,7 @@ impl TokenFamily {
             .recording(grant.record("token_family.revoked"))
     }
 
-    /// Ends it because its account was recovered, for every client.
+    /// Ends it, whichever client it belongs to.
     fn end(&self) -> Decision<Self> {
         if let Self::Unborn = self {
             return Decision::refuse(Refusal::Unknown);
@@ -237,7 +246,7 @@ impl TokenFamily {
         let Some(grant) = self.grant() else {
             return Decision::accept(Vec::new(), Reply::Revoked);
         };
-        Decision::accept(vec![Event::Ended { why: End::AccountRecovered }], Reply::Revoked)
+        Decision::accept(vec![Event::Ended { why: End::Over }], Reply::Revoked)
             .recording(grant.record("token_family.ended"))
     }
 
@@ -292,6 +301,9 @@ impl Grant {
         if organization.is_some() && organization.as_deref() != self.organization() {
             return Err(Refusal::OtherOrganization);
         }
+        if issuing.limits.over {
+            return Err(Refusal::Ended);
+        }
         // The organization may require more by now than when this was granted (adr/0060).
         if !self.is_sure_enough(&issuing.limits) {
             return Err(Refusal::NotSureEnough);
@@ -304,7 +316,7 @@ impl Grant {
             End::Replayed => "authorization_code.replayed",
             End::Reused => "refresh_token.reused",
             End::Revoked => "token_family.revoked",
-            End::AccountRecovered => "token_family.ended",
+            End::Over => "token_family.ended",
         };
         Decision::refuse_and_record(vec![Event::Ended { why }], refusal)
             .recording(self.record(event))
@@ -382,11 +394,7 @@ impl Machine for TokenFamily {
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let born_at = match self {
-            Self::Pending(pending) => pending.born_at,
-            Self::Alive(alive) => alive.born_at,
-            Self::Unborn | Self::Ended { .. } => return Vec::new(),
-        };
+        let Some(born_at) = self.born_at() else { return Vec::new() };
         let account = self.grant().map(|grant| grant.account.clone());
         let rank = format!("{:015}", born_at.millis());
         account.map(|account| Listing::new(FAMILIES, account, rank)).into_iter().collect()

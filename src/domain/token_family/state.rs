@@ -55,8 +55,10 @@ pub enum End {
     Reused,
     /// The client gave it back.
     Revoked,
-    /// Its account was recovered.
-    AccountRecovered,
+    /// The person has ended it, alone or with everything that rested on the account.
+    // As older binaries write it.
+    #[serde(rename = "AccountRecovered")]
+    Over,
 }
 
 impl Pending {

@@ -26,6 +26,7 @@ fn grant(scope: &str) -> Grant {
     Grant {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
+        epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
         membership: Some(MembershipRef {
@@ -53,6 +54,7 @@ fn limits(permissions: &[&str]) -> Limits {
         offered: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
         types: Vec::new(),
         required: Acr::Aal1,
+        over: false,
     }
 }
 

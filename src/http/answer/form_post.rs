@@ -1,11 +1,16 @@
 //! A page that posts an authorization response to the client (OAuth 2.0 Form Post Response Mode §2).
 //!
 //! It is the only page that names the client's origin in `form-action`. Its script is known by its
-//! hash; without scripts there is a button. Callers that drive a browser by JSON are given the address
-//! of the page: what is posted is sealed in it, and readable by this server alone.
+//! hash; without scripts there is a button. With screens the same form is in their look. Callers that
+//! drive a browser by JSON are given the address of the page: what is posted is sealed in it, and readable
+//! by this server alone.
 
 use super::{
-    authorization_response::AuthorizationResponse, error::OAuthError, html::escape, never_stored,
+    authorization_response::AuthorizationResponse,
+    error::OAuthError,
+    html::escape,
+    never_stored,
+    told::{Posting, Told},
 };
 use crate::{
     crypto::draw_id,
@@ -20,7 +25,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -73,30 +78,39 @@ pub fn page(response: &AuthorizationResponse) -> Result<Response, OAuthError> {
          <script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
     .expect("a String takes it all");
-    let policy = HeaderValue::try_from(policy(&response.redirect_uri))
-        .map_err(|_| OAuthError::unavailable())?;
+    let target = target(&response.redirect_uri);
+    let policy = HeaderValue::try_from(policy(&target)).map_err(|_| OAuthError::unavailable())?;
     let html = HeaderValue::from_static("text/html; charset=utf-8");
+    let (to, parameters) = (response.redirect_uri.clone(), response.parameters.clone());
+    let told = Told::Posting(Arc::new(Posting { to, target, parameters }));
     let mut response = page.into_response();
     never_stored(&mut response);
+    response.extensions_mut().insert(told);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, html);
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
 
-/// The form may be posted to the client's origin and nowhere else.
-fn policy(redirect_uri: &str) -> String {
+fn policy(target: &str) -> String {
     let script = STANDARD.encode(Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; script-src 'sha256-{script}'; form-action {target}; base-uri 'none'; \
+         frame-ancestors 'none'"
+    )
+}
+
+/// The form may be posted to the client's origin and nowhere else.
+fn target(redirect_uri: &str) -> String {
     let target = Url::parse(redirect_uri).ok().map(|url| match url.origin() {
         origin @ url::Origin::Tuple(..) => origin.ascii_serialization(),
         // A private scheme has no host: it is named itself.
         url::Origin::Opaque(_) => format!("{}:", url.scheme()),
     });
-    let target = target.unwrap_or_else(|| "'none'".to_owned());
-    format!(
-        "default-src 'none'; script-src 'sha256-{script}'; form-action {target}; base-uri 'none'; \
-         frame-ancestors 'none'"
-    )
+    // A host may have signs in it that end a directive; no name in the DNS has.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._:/[]+".contains(letter);
+    let target = target.filter(|target| target.chars().all(plain));
+    target.unwrap_or_else(|| "'none'".to_owned())
 }
 
 #[cfg(test)]
@@ -109,8 +123,20 @@ mod tests {
             ("https://rp.example/cb?a=b", "form-action https://rp.example;"),
             ("http://127.0.0.1:9/cb", "form-action http://127.0.0.1:9;"),
             ("com.example.app:/cb", "form-action com.example.app:;"),
+            ("https://rp.example;sandbox/cb", "form-action 'none';"),
+            ("https://rp.example,x/cb", "form-action 'none';"),
+            ("nowhere", "form-action 'none';"),
         ] {
-            assert!(policy(uri).contains(target), "{}", policy(uri));
+            let policy = policy(&super::target(uri));
+            assert!(policy.contains(target), "{policy}");
         }
+    }
+
+    #[test]
+    fn what_is_posted_is_not_printed() {
+        let parameters = vec![("code".to_owned(), "pac_x".to_owned().into())];
+        let (to, target) = ("https://rp.example/cb".to_owned(), "https://rp.example".to_owned());
+        let shown = format!("{:?}", Told::Posting(Arc::new(Posting { to, target, parameters })));
+        assert!(!shown.contains("pac_x") && shown.contains("rp.example"), "{shown}");
     }
 }

@@ -1,6 +1,9 @@
 //! What a plain page of an OAuth endpoint says. It is attached to the answer, so that an installation
 //! with screens says the same in their look; without screens it changes nothing.
 
+use std::{fmt, sync::Arc};
+use zeroize::Zeroizing;
+
 /// What a plain page says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
@@ -21,4 +24,22 @@ pub enum Told {
     },
     /// A sign-out that could not be done.
     StillSignedIn { description: &'static str },
+    /// The person goes back to the client, by a form.
+    Posting(Arc<Posting>),
+}
+
+/// A form that is posted to a client.
+#[derive(PartialEq, Eq)]
+pub struct Posting {
+    pub to: String,
+    /// What the policy of the page names (CSP).
+    pub target: String,
+    pub parameters: Vec<(String, Zeroizing<String>)>,
+}
+
+/// A code may be in it.
+impl fmt::Debug for Posting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Posting").field("target", &self.target).finish_non_exhaustive()
+    }
 }

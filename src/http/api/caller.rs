@@ -218,9 +218,13 @@ pub async fn backing_of(
 ) -> Result<Option<Backing>, Problem> {
     Ok(match issuer {
         Issuer::Operator => Some(Backing::Operator),
-        Issuer::Membership { id, .. } => {
-            let member = commit.look::<Membership>(id).await?.known();
-            member.map(|member| Backing::Membership(Box::new(member.clone())))
+        Issuer::Membership { id, account } => {
+            let epoch = commit.look::<Account>(account).await?.known().map(|known| known.epoch);
+            let member = commit.look::<Membership>(id).await?.known().cloned();
+            member.zip(epoch).map(|(member, account_epoch)| {
+                let member = Box::new(member);
+                Backing::Membership { member, account_epoch }
+            })
         }
         Issuer::Client { client_id } => {
             let client = commit.look::<Client>(client_id).await?.known();

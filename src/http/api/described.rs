@@ -37,7 +37,18 @@ const fn mine(
     Other { method, path, name, summary, status, takes: false, in_session: true }
 }
 
-const OTHERS: [Other; 12] = [
+/// The same with a body.
+const fn mine_by(
+    method: &'static str,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    status: u16,
+) -> Other {
+    Other { takes: true, ..mine(method, path, name, summary, status) }
+}
+
+const OTHERS: [Other; 28] = [
     of_flows("post", routes::FLOWS, "beginFlow", "Begins a flow of a kind.", 201),
     of_flows(
         "post",
@@ -52,13 +63,13 @@ const OTHERS: [Other; 12] = [
     },
     of_flows("post", routes::FLOW_STEP, "takeStep", "Takes a step that the document offers.", 200),
     mine("get", routes::ME, "getMe", "Shows the account of the person.", 200),
+    mine_by("patch", routes::ME, "changeMe", "Changes standard claims of the person.", 200),
+    mine("delete", routes::ME, "deleteMe", "Asks for the account to be deleted in 30 days.", 202),
     mine("get", routes::MY_SESSIONS, "listMySessions", "Lists where the person is signed in.", 200),
+    mine("delete", routes::MY_SESSIONS, "endMySessions", "Ends all sessions and grants.", 204),
     mine("delete", routes::MY_SESSION, "endMySession", "Ends a session.", 204),
     mine("get", routes::MY_PASSKEYS, "listMyPasskeys", "Lists the passkeys of the person.", 200),
-    Other {
-        takes: true,
-        ..mine("patch", routes::MY_PASSKEY, "renameMyPasskey", "Names a passkey.", 200)
-    },
+    mine_by("patch", routes::MY_PASSKEY, "renameMyPasskey", "Names a passkey.", 200),
     mine("delete", routes::MY_PASSKEY, "removeMyPasskey", "Removes a passkey.", 204),
     mine(
         "post",
@@ -68,6 +79,31 @@ const OTHERS: [Other; 12] = [
         200,
     ),
     mine("delete", routes::MY_TOTP, "removeMyTotp", "Removes the authenticator application.", 204),
+    mine_by("put", routes::MY_PASSWORD, "setMyPassword", "Sets or changes the password.", 204),
+    mine("delete", routes::MY_PASSWORD, "removeMyPassword", "Removes the password.", 204),
+    mine_by("post", routes::MY_EMAIL, "proposeMyEmail", "Sends a code to another address.", 202),
+    mine_by(
+        "post",
+        routes::MY_EMAIL_CONFIRMED,
+        "confirmMyEmail",
+        "Proves that address by the code, and uses it.",
+        204,
+    ),
+    mine_by("post", routes::MY_PHONE, "proposeMyPhone", "Sends a code to a phone number.", 202),
+    mine("delete", routes::MY_PHONE, "removeMyPhone", "Removes the phone number.", 204),
+    mine_by(
+        "post",
+        routes::MY_PHONE_CONFIRMED,
+        "confirmMyPhone",
+        "Proves that number by the code, and uses it.",
+        204,
+    ),
+    mine("get", routes::MY_CONSENTS, "listMyConsents", "Lists the connected applications.", 200),
+    mine("delete", routes::MY_CONSENT, "withdrawMyConsent", "Disconnects an application.", 204),
+    mine("get", routes::MY_ORGANIZATIONS, "listMyOrganizations", "Lists the memberships.", 200),
+    mine("delete", routes::MY_ORGANIZATION, "leaveOrganization", "Leaves an organization.", 204),
+    mine("get", routes::MY_HISTORY, "listMyHistory", "Lists what happened, the newest first.", 200),
+    mine("get", routes::MY_EXPORT, "exportMe", "Everything that is held of the person.", 200),
 ];
 
 /// Describes them by path and method.

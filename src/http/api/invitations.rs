@@ -99,7 +99,7 @@ pub async fn create(mut call: Call) -> Answer {
         organization: call.caller.organization.clone(),
         roles,
         token: token.fingerprint,
-        mail: Some(Mail { to, locale, content }),
+        mail: Some(Mail { to, locale, content, asked: None }),
     };
     let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
     made.map_err(|_| Problem::wrong_member("#/email", "is no e-mail address"))?;

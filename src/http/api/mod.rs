@@ -50,3 +50,9 @@ pub fn methods(path: &'static str) -> MethodRouter<App> {
         methods.on(operation.verb.filter(), serve)
     })
 }
+
+/// Lists the paths in the OpenAPI document.
+#[cfg(test)]
+pub(in crate::http) fn described_paths() -> Vec<String> {
+    openapi::paths()
+}

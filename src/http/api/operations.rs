@@ -95,7 +95,11 @@ fn described<T: ToSchema + PartialSchema>() -> Schemas {
 
 /// A page has the name of what it lists: a schema has one name, whatever it is of.
 fn described_page<T: ToSchema + PartialSchema>() -> Schemas {
-    Schemas { name: format!("PageOf{}", T::name()), ..described::<Page<T>>() }
+    let Schemas { schema, mut others, .. } = described::<Page<T>>();
+    let Schemas { name, schema: listed, others: more } = described::<T>();
+    others.extend(more);
+    others.push((name.clone(), listed));
+    Schemas { name: format!("PageOf{name}"), schema, others }
 }
 
 impl Operation {

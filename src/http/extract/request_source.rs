@@ -99,8 +99,19 @@ fn wants_json(headers: &HeaderMap) -> bool {
 /// Tells whether a page is asked for by its name, and rather than JSON: as a browser does that shows
 /// the answer to a person.
 pub fn prefers_page(headers: &HeaderMap) -> bool {
+    // Every request is asked this, and few come from a browser that navigates.
+    if !names_page(headers) {
+        return false;
+    }
     let (json, page, _) = qualities(headers);
     page.is_some_and(|page| page > 0 && page > json)
+}
+
+/// Tells whether `Accept` has the name of a page in it, wherever. Nothing is read, and nothing allocated.
+fn names_page(headers: &HeaderMap) -> bool {
+    const PAGE: &[u8] = b"text/html";
+    let named = |text: &[u8]| text.windows(PAGE.len()).any(|part| part.eq_ignore_ascii_case(PAGE));
+    headers.get_all(header::ACCEPT).iter().any(|value| named(value.as_bytes()))
 }
 
 /// How much JSON, a page, and anything at all is liked, in thousandths.
@@ -261,6 +272,28 @@ mod tests {
         }
         let lines = [("accept", "text/html;q=0.5"), ("accept", "application/json")];
         assert!(source(&lines).wants_json, "several lines are one list");
+    }
+
+    #[test]
+    fn a_page_is_preferred_where_it_is_named_and_liked_more_than_json() {
+        for (accepted, is_named, is_preferred) in [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true, true),
+            ("Text/HTML;q=0.9, application/json;q=0.8", true, true),
+            ("application/json, text/html", true, false),
+            ("text/html;q=0", true, false),
+            ("text/html-x, x/text/html", true, false),
+            ("*/*", false, false),
+            ("text/*, text/htm", false, false),
+            ("application/json", false, false),
+            ("", false, false),
+        ] {
+            let headers = headers(&[("accept", accepted)]);
+            let found = (names_page(&headers), prefers_page(&headers));
+            assert_eq!(found, (is_named, is_preferred), "{accepted}");
+        }
+        assert!(!prefers_page(&HeaderMap::new()));
+        let lines = headers(&[("accept", "*/*;q=0.1"), ("accept", "text/html")]);
+        assert!(prefers_page(&lines), "several lines are one list");
     }
 
     #[test]

@@ -81,9 +81,7 @@ pub async fn find(
     let Some(key) = seen.machine.opened_by(presented.secret, now) else { return Ok(NOTHING) };
     let home = app.organizations.at_version(&key.organization, version(0)).await?;
     let Some(known) = home.machine.known() else { return Ok(NOTHING) };
-    // The issuer comes third, where there is one.
-    let issuer = if found.len() > 2 { version(2) } else { 0 };
-    let Some(backing) = backing(app, key, issuer).await? else { return Ok(NOTHING) };
+    let Some(backing) = backing(app, key, version).await? else { return Ok(NOTHING) };
     match key.confers(known, &backing) {
         Ok(permissions) => {
             if key.use_is_due(now) {
@@ -98,16 +96,25 @@ pub async fn find(
     }
 }
 
-/// Reads the issuer of a key as of a version that was just read.
-async fn backing(app: &App, key: &Key, version: i64) -> Result<Option<Backing>, HydrateError> {
+/// Reads the issuer of a key as of versions that were just read; it is asked for third.
+async fn backing(
+    app: &App,
+    key: &Key,
+    version: impl Fn(usize) -> i64,
+) -> Result<Option<Backing>, HydrateError> {
     Ok(match &key.issuer {
         Issuer::Operator => Some(Backing::Operator),
-        Issuer::Membership { id, .. } => {
-            let seen = app.memberships.at_version(id, version).await?;
-            seen.machine.known().map(|member| Backing::Membership(Box::new(member.clone())))
+        Issuer::Membership { id, account } => {
+            let member = app.memberships.at_version(id, version(2)).await?;
+            let account = app.accounts.at_version(account, version(3)).await?;
+            let both = member.machine.known().zip(account.machine.known());
+            both.map(|(member, account)| Backing::Membership {
+                member: Box::new(member.clone()),
+                account_epoch: account.epoch,
+            })
         }
         Issuer::Client { client_id } => {
-            let seen = app.clients.at_version(client_id, version).await?;
+            let seen = app.clients.at_version(client_id, version(2)).await?;
             seen.machine.known().map(|client| Backing::Client(Box::new(client.clone())))
         }
     })

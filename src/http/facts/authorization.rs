@@ -68,6 +68,7 @@ impl FactsReader<'_> {
             memberships: self.memberships().await?,
             members_of: self.client.organization.clone().filter(|_| self.client.members_only),
             consent: ConsentRule::FirstParty,
+            consent_epoch: 0,
             hears_of_logout: self.client.hears_of_logout(),
             // What was checked of the client must still be so when a code is issued.
             requirements: vec![Requirement::unchanged::<Client>(
@@ -76,7 +77,7 @@ impl FactsReader<'_> {
             )],
         };
         let (consent, requirement) = self.consent(&facts).await?;
-        facts.consent = consent;
+        (facts.consent, facts.consent_epoch) = consent;
         facts.requirements.extend(requirement);
         Ok(facts)
     }
@@ -156,13 +157,7 @@ impl FactsReader<'_> {
     async fn consent(
         &self,
         facts: &AuthorizationFacts,
-    ) -> Result<(ConsentRule, Option<Requirement>), HydrateError> {
-        if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {
-            return Ok((ConsentRule::Always, None));
-        }
-        if self.client.trusted {
-            return Ok((ConsentRule::FirstParty, None));
-        }
+    ) -> Result<((ConsentRule, u64), Option<Requirement>), HydrateError> {
         let wanted = self.wanted.organization.as_deref().or(self.chosen);
         let parties = Parties {
             account: self.account.to_owned(),
@@ -171,9 +166,16 @@ impl FactsReader<'_> {
         };
         let id = parties.id();
         let seen = self.app.consent_views.look_if(self.anew, &id).await?;
+        let epoch = seen.machine.epoch();
+        if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {
+            return Ok(((ConsentRule::Always, epoch), None));
+        }
+        if self.client.trusted {
+            return Ok(((ConsentRule::FirstParty, epoch), None));
+        }
         let given = seen.machine.terms().cloned();
         let requirement =
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
-        Ok((ConsentRule::Remembered(given), requirement))
+        Ok(((ConsentRule::Remembered(given), epoch), requirement))
     }
 }

@@ -9,6 +9,7 @@ use crate::{
         assurance::Acr,
         authority::Permissions,
         client::{Client, KnownClient},
+        consent::Parties,
         grant::{Grant, Held, Limits},
         membership::Membership,
         organization::Organization,
@@ -37,7 +38,7 @@ pub async fn gather(
     let types = target::types(known, client, &grant.details);
     let (ceiling, required) = (client.ceiling(), Acr::Aal1);
     let mut limited = Limited {
-        limits: Limits { ceiling, held: None, offered, types, required },
+        limits: Limits { ceiling, held: None, offered, types, required, over: false },
         roles: Vec::new(),
         requirements: Vec::new(),
     };
@@ -45,6 +46,9 @@ pub async fn gather(
     if client.is_self_registered() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
+    // What was granted a moment after everything had ended is no older than what is looked at.
+    let honoured = is_honoured(app, grant, anew).await?;
+    limited.limits.over = !honoured && (anew || !is_honoured(app, grant, true).await?);
     let Some(of) = &grant.membership else { return Ok(limited) };
     let home = app.organizations.look_if(anew, &of.organization).await?;
     let Some(organization) = home.machine.known() else { return Ok(limited) };
@@ -81,4 +85,17 @@ pub async fn gather(
         ]);
     }
     Ok(limited)
+}
+
+/// Tells whether the account and the consent are in the epoch that it was granted in.
+async fn is_honoured(app: &App, grant: &Grant, anew: bool) -> Result<bool, HydrateError> {
+    let account = app.accounts.look_if(anew, &grant.account).await?;
+    let Some(known) = account.machine.known() else { return Ok(false) };
+    let parties = Parties {
+        account: grant.account.clone(),
+        client_id: grant.client_id.clone(),
+        organization: grant.organization().map(str::to_owned),
+    };
+    let consent = app.consent_views.look_if(anew, &parties.id()).await?;
+    Ok(grant.epoch == known.epoch.saturating_add(consent.machine.epoch()))
 }

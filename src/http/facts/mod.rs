@@ -9,6 +9,7 @@ pub mod limits;
 pub mod new_password;
 pub mod new_recovery_codes;
 pub mod notice;
+pub mod one_time_code;
 pub mod session;
 pub mod target;
 pub mod token_validity;

@@ -2,26 +2,39 @@
 
 use crate::{
     domain::{
+        Context,
         account::{Command, Known},
-        message::{Mail, MailContent},
+        message::{Asked, Mail, MailContent},
     },
     http::app::App,
 };
 
 /// Returns the change of the account that leaves the mail; none where no mail can be sent.
-pub fn notice(app: &App, known: &Known, content: MailContent) -> Option<Command> {
-    mail(app, known, content).map(|mail| Command::Tell(Box::new(mail)))
+pub fn notice(
+    app: &App,
+    context: &Context,
+    known: &Known,
+    content: MailContent,
+) -> Option<Command> {
+    mail(app, context, known, content).map(|mail| Command::Tell(Box::new(mail)))
 }
 
 /// Returns a change that is made alone, and that leaves the mail with it where mail can be sent.
-pub fn telling(app: &App, known: &Known, content: MailContent, command: Command) -> Command {
-    match mail(app, known, content) {
+pub fn telling(
+    app: &App,
+    context: &Context,
+    known: &Known,
+    content: MailContent,
+    command: Command,
+) -> Command {
+    match mail(app, context, known, content) {
         None => command,
         Some(mail) => Command::Telling { command: Box::new(command), mail: Box::new(mail) },
     }
 }
 
-fn mail(app: &App, known: &Known, content: MailContent) -> Option<Mail> {
+fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
     let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.locale));
-    app.channels().mail.then_some(Mail { to, locale, content })
+    let asked = Some(Box::new(Asked::by_request(context, app.clock.now())));
+    app.channels().mail.then_some(Mail { to, locale, content, asked })
 }

@@ -6,6 +6,7 @@ use crate::{
     crypto::OpaqueKind,
     domain::{
         Context, Requirement,
+        account::Account,
         grant::Person,
         session::{Command, Session},
     },
@@ -60,6 +61,16 @@ pub async fn find(
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
+    // It rests on its account, which may be suspended or about to be deleted, or in another epoch.
+    let honours =
+        |account: &Account| account.known().is_some_and(|one| one.honours(person.epoch, now));
+    let account = app.accounts.look_if(anew, &person.account).await?;
+    if !honours(&account.machine) {
+        // They may have signed in a moment after everything had ended.
+        if anew || !honours(&app.accounts.look_anew(&person.account).await?.machine) {
+            return Ok(None);
+        }
+    }
     Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
 }
 

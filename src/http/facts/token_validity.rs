@@ -16,6 +16,7 @@ use crate::{
         authority::{Asked, Audience, Permissions, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
+        consent::{Consent, Parties},
         grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits, Wish},
         membership::{self, Membership},
         organization::{self, Organization},
@@ -43,9 +44,21 @@ struct Basis<'a> {
     details: &'a Details,
     organization: Option<&'a str>,
     roles: Vec<&'a str>,
-    /// Of the organization, and of the membership where a person speaks for it.
+    /// Of the organization, and where a person speaks, of the membership, the account and the consent.
     epoch: u64,
     person: Option<PersonBasis<'a>>,
+}
+
+impl Basis<'_> {
+    /// Returns the id of the consent between a person and the client.
+    fn consent(&self, person: &PersonBasis<'_>) -> String {
+        let parties = Parties {
+            account: person.account.to_owned(),
+            client_id: self.client_id.to_owned(),
+            organization: self.organization.map(str::to_owned),
+        };
+        parties.id()
+    }
 }
 
 /// What only a person's grant says.
@@ -123,7 +136,7 @@ pub async fn of_grant(
         details: &grant.details,
         organization: grant.organization(),
         roles: Vec::new(),
-        epoch: grant.membership.as_ref().map_or(0, |one| one.epoch),
+        epoch: grant.epochs(),
         person: Some(person),
     };
     look(app, &basis, also).await
@@ -136,9 +149,13 @@ async fn look(
 ) -> Result<Option<Good>, OAuthError> {
     // Neither the issuer nor our own API is a row.
     let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
-    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(10);
+    let consent = basis.person.as_ref().map(|person| basis.consent(person));
+    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(11);
     asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
     let tokens = asked.len();
+    // Its row may be missing: not every client is asked about.
+    asked.extend(consent.as_deref().map(|id| (Consent::KIND, id)));
+    let optional = asked.len();
     asked.push((Client::KIND, basis.client_id));
     asked.extend(to_an_api.then_some((Resource::KIND, basis.audience)));
     asked.extend(basis.organization.map(|slug| (Organization::KIND, slug)));
@@ -152,13 +169,14 @@ async fn look(
     let found = app.store.liveness(&asked).await?;
     let now = app.clock.now();
     // A row of the token itself says that it was revoked; of everything else, that it is there.
-    let (revoked, ancestors) = found.split_at(tokens);
-    let is_revoked = revoked.iter().any(Option::is_some);
+    let ancestors = &found[optional..];
+    let is_revoked = found[..tokens].iter().any(Option::is_some);
     let all_live = ancestors.iter().all(|found| found.is_some_and(|found| found.is_live(now)));
     if is_revoked || !all_live {
         return Ok(None);
     }
-    let read = Read { app, basis, asked: &asked, found: &found };
+    let consent = consent.as_deref();
+    let read = Read { app, basis, consent, asked: &asked, found: &found };
     read.narrowed().await
 }
 
@@ -166,6 +184,8 @@ async fn look(
 struct Read<'a> {
     app: &'a App,
     basis: &'a Basis<'a>,
+    /// The id of the consent between the person and the client.
+    consent: Option<&'a str>,
     asked: &'a [(&'a str, &'a str)],
     found: &'a [Option<Liveness>],
 }
@@ -250,9 +270,7 @@ impl Read<'_> {
         };
         let member = member.as_ref().and_then(|seen| seen.machine.known());
         let belongs = |member: &membership::Known, home: &organization::Known| {
-            member.organization == home.slug
-                && member.account == person.account
-                && member.epoch_at(home) == self.basis.epoch
+            member.organization == home.slug && member.account == person.account
         };
         let held = match (member, home) {
             (None, None) => None,
@@ -277,7 +295,7 @@ impl Read<'_> {
         };
         // What an organization requires acts on grants and refreshes: a token lives for minutes.
         let (ceiling, required) = (client.ceiling(), Acr::default());
-        let limits = Limits { ceiling, held, offered: asked.offered, types, required };
+        let limits = Limits { ceiling, held, offered: asked.offered, types, required, over: false };
         let organization = asked.organization.as_deref();
         let wish = Wish { scopes: &asked.scopes, details: &asked.details };
         let narrowed = limits.narrow(organization, &asked.audience, wish);
@@ -287,7 +305,20 @@ impl Read<'_> {
         }
         let version = self.version(Account::KIND, person.account);
         let account = app.accounts.at_version(person.account, version).await?;
-        let account = account.machine.known().map(|known| Box::new(known.clone()));
-        Ok(account.map(|account| Good { account: Some(account) }))
+        let Some(known) = account.machine.known() else { return Ok(None) };
+        let of_member = member.zip(home).map_or(0, |(member, home)| member.epoch_at(home));
+        let epochs = [of_member, known.epoch, self.consent_epoch().await?];
+        if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
+            return Ok(None);
+        }
+        Ok(Some(Good { account: Some(Box::new(known.clone())) }))
+    }
+
+    async fn consent_epoch(&self) -> Result<u64, OAuthError> {
+        let Some(id) = self.consent else { return Ok(0) };
+        match self.version(Consent::KIND, id) {
+            0 => Ok(0),
+            version => Ok(self.app.consent_views.at_version(id, version).await?.machine.epoch()),
+        }
     }
 }

@@ -62,7 +62,9 @@ pub struct Wish {
     #[serde(default)]
     pub user_code: Option<String>,
     /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
-    /// person who has no account makes one, and one who is signed in signs in as another.
+    /// person who has no account makes one, one who is signed in signs in as another, and one who has
+    /// forgotten their password gets a new one first. An invitation goes on for the person it is for, where
+    /// another has signed in.
     #[serde(default)]
     pub flow: Option<String>,
 }
@@ -96,9 +98,11 @@ pub async fn begin(
     if kind == SIGN_UP && !app.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
-    let presented = presented(app, &kind, token.as_deref()).await?;
-    let goes_on = [SIGN_IN, SIGN_UP].contains(&&*kind);
+    let goes_on = [SIGN_IN, SIGN_UP, RECOVERY, INVITATION].contains(&&*kind);
     let former = flow.filter(|_| goes_on).map(|id| former(app, &id, &source)).transpose()?;
+    let presented = presented(app, &kind, (token.as_deref(), former.as_ref())).await?;
+    // What an invitation is to is all that it ends in.
+    let former = former.filter(|_| kind != INVITATION);
     let user_code = user_code.filter(|_| goal.takes_user_code());
     let user_code = user_code.map(|code| user_codes::sealed(app, &code));
     let signed_in = if goal.is_in_session() {
@@ -143,6 +147,8 @@ struct Beginning {
 struct Former {
     request: Option<Request>,
     expires_at: Timestamp,
+    /// The invitation that it began with.
+    invited: Option<Invited>,
 }
 
 /// Looks at another flow of this caller.
@@ -154,14 +160,23 @@ fn former(app: &App, id: &str, source: &RequestSource) -> Result<Former, Problem
     if app.clock.now() >= seed.expires_at {
         return Err(EXPIRED);
     }
-    Ok(Former { request: seed.request, expires_at: seed.expires_at })
+    let Seed { request, later, expires_at, invited, .. } = seed;
+    Ok(Former { request: request.or(later), expires_at, invited })
 }
 
-/// Finds what a token stands for that a flow begins with.
-async fn presented(app: &App, kind: &str, token: Option<&str>) -> Result<Beginning, Problem> {
+/// Finds what a token stands for that a flow begins with, or another flow of the caller began with.
+async fn presented(
+    app: &App,
+    kind: &str,
+    (token, former): (Option<&str>, Option<&Former>),
+) -> Result<Beginning, Problem> {
     let mut presented = Beginning::default();
     match (kind, token) {
-        (INVITATION, None) => return Err(Problem::wrong_member("#/token", "is missing")),
+        (INVITATION, None) => {
+            let former = former.and_then(|former| former.invited.as_ref());
+            let former = former.ok_or_else(|| Problem::wrong_member("#/token", "is missing"))?;
+            presented.invited = Some(invited::find_again(app, former).await?);
+        }
         (INVITATION, Some(token)) => presented.invited = Some(invited::find(app, token).await?),
         (RECOVERY, Some(token)) => {
             presented.operator_link = Some(operator_link::find(app, token).await?);
@@ -207,15 +222,18 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         Some(_) => Stage::Credential,
     };
     let kind = goal.kind().to_owned();
-    let (request, expires_at) = match former {
-        Some(Former { request: Some(request), expires_at }) => (Some(request), expires_at),
+    let (asked, expires_at) = match former {
+        Some(Former { request: Some(request), expires_at, .. }) => (Some(request), expires_at),
         _ => (None, expiry(app)),
     };
+    // No session begins with a recovery, and no client is answered.
+    let (request, later) = if kind == RECOVERY { (None, asked) } else { (asked, None) };
     let seed = Seed {
         kind,
         channel,
         expires_at,
         request,
+        later,
         stage,
         signed_in,
         invited,

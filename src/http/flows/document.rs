@@ -10,10 +10,10 @@ use crate::{
     domain::{
         Timestamp,
         assurance::{Level, amr},
-        authorization::{Choice, ConsentQuestion, RequestedGrant, ShownDetail},
+        authorization::{Choice, ConsentQuestion, Denial, RequestedGrant, ShownDetail},
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient, redirect_uri},
-        flow::{Channel, Flow, Open, Seed, Stage},
+        flow::{Applicant, Channel, Flow, Open, Seed, Stage},
         grant::Person,
     },
     http::{
@@ -59,6 +59,12 @@ pub struct Document {
     /// a program knows what it has said, and documents of known and unknown people are the same.
     #[serde(skip)]
     pub identifier: Option<String>,
+    /// It failed because another person signed in than the one it is for. For pages alone.
+    #[serde(skip)]
+    pub is_for_another: bool,
+    /// What a person who makes an account has said of themselves. For pages alone.
+    #[serde(skip)]
+    pub applicant: Option<Box<Applicant>>,
     /// The slug of the organization whose page this is (adr/0076). For pages alone.
     #[serde(skip)]
     pub belongs_to: Option<String>,
@@ -200,7 +206,10 @@ impl Document {
         };
         let of_device = device.map(|device| &device.request.wanted);
         let wanted = request.map(|request| &request.wanted).or(of_device);
-        let mut client = match wanted {
+        // The client to which the person goes on may be answered in another flow.
+        let awaited = seed.asked();
+        let named = awaited.map(|request| &request.wanted).or(wanted);
+        let mut client = match named {
             None => None,
             Some(wanted) => Some(client(app, &wanted.client_id).await),
         };
@@ -237,7 +246,7 @@ impl Document {
             Flow::Unborn => ("failed", Vec::new(), None, Vec::new()),
         };
         if let Some(client) = &mut client {
-            let uri = request.map(|request| &request.reply_to.redirect_uri);
+            let uri = awaited.map(|request| &request.reply_to.redirect_uri);
             client.host = uri.and_then(|uri| redirect_uri::host(uri));
             client.redirect_host = client.host.clone().filter(|_| consent.is_some());
         }
@@ -252,8 +261,8 @@ impl Document {
         };
         let failed = failed_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() });
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
-        let asked = wanted.and_then(|wanted| wanted.organization.as_deref());
-        let of_client = || of_client(client.as_ref(), asked);
+        let named = named.and_then(|wanted| wanted.organization.as_deref());
+        let of_client = || of_client(client.as_ref(), named);
         let belongs_to = acts_for.or_else(of_client).or_else(|| inviting(seed));
         let shows_codes = outcome.as_ref().is_some_and(|one| !one.recovery_codes.is_empty());
         Ok(Self {
@@ -273,8 +282,13 @@ impl Document {
             proof_of_work,
             belongs_to,
             identifier: identifier(app, seed, flow, shows_codes).await,
-            login_hint: request.and_then(|request| request.login_hint.clone()),
-            ui_locales: request.and_then(|request| request.ui_locales.clone()),
+            is_for_another: matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)),
+            applicant: match flow {
+                Flow::Open(open) => open.applicant.clone(),
+                Flow::Over(_) | Flow::Unborn => None,
+            },
+            login_hint: awaited.and_then(|request| request.login_hint.clone()),
+            ui_locales: awaited.and_then(|request| request.ui_locales.clone()),
             result: outcome.or(failed),
         })
     }
@@ -314,6 +328,8 @@ impl Document {
             requested_from: None,
             proof_of_work: None,
             identifier: None,
+            is_for_another: false,
+            applicant: None,
             login_hint: None,
             ui_locales: None,
             result: redirect_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() }),

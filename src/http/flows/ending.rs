@@ -162,13 +162,18 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let seen = app.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         let epoch = known.map_or(0, |known| known.epoch);
-        let account = AccountSeen { version: seen.version, epoch };
+        // A first proof of such an account is refused as a wrong one before it comes here.
+        if known.is_some_and(|known| !known.admits(app.clock.now())) {
+            return Err(ACCOUNT_CHANGED);
+        }
+        let deleting = known.is_some_and(|known| known.erase_at.is_some());
+        let account = AccountSeen { version: seen.version, epoch, deleting };
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
         let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
         let fresh = drawn.fresh.clone();
         let material = Material { facts, fresh, account, methods, notices };
         let step = asking.answer.step(material);
-        match take(app, acting, step, &drawn).await {
+        match take(app, acting, (step, deleting), &drawn).await {
             Ok(flow) => {
                 let finished = matches!(&flow, Flow::Over(over) if over.finished.is_some());
                 if recovers && finished {
@@ -229,10 +234,17 @@ impl From<Problem> for NotTaken {
 }
 
 /// Takes the step and returns the flow after it.
-async fn take(app: &App, acting: &Acting<'_>, step: Step, drawn: &Drawn) -> Result<Flow, NotTaken> {
+async fn take(
+    app: &App,
+    acting: &Acting<'_>,
+    (step, deleting): (Step, bool),
+    drawn: &Drawn,
+) -> Result<Flow, NotTaken> {
     let Acting { opened, context } = acting;
-    // A session that goes on and a consent are changed in the commit of the flow.
+    // A session that goes on, a consent and an account that is kept are changed in the commit of the
+    // flow.
     let together = drawn.fresh.present.is_some()
+        || deleting
         || opened.seed.signed_in.is_some()
         || opened.seed.invited.is_some()
         || opened.seed.kind == DEVICE

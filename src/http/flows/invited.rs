@@ -11,7 +11,7 @@ use crate::{
         account::{Account, EMAIL_ADDRESSES, normalise_email},
         authorization::Choice,
         flow::{Acceptance, Invited},
-        invitation::{self, Invitation},
+        invitation::{self, Invitation, Pending},
         membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
     },
@@ -27,14 +27,24 @@ pub async fn find(app: &App, token: &str) -> Result<Invited, Problem> {
     let genuine = genuine.ok_or(INVITATION_NOT_GOOD)?;
     let seen = app.invitations.peek(&genuine.id).await?;
     let pending = seen.machine.opened_by(genuine.fingerprint, app.clock.now());
-    let pending = pending.ok_or(INVITATION_NOT_GOOD)?;
+    told(app, genuine.id, pending.ok_or(INVITATION_NOT_GOOD)?).await
+}
+
+/// Finds the invitation of another flow of the same caller once more.
+pub async fn find_again(app: &App, former: &Invited) -> Result<Invited, Problem> {
+    let seen = app.invitations.peek(&former.invitation).await?;
+    let pending = seen.machine.pending(app.clock.now()).ok_or(INVITATION_NOT_GOOD)?;
+    told(app, former.invitation.clone(), pending).await
+}
+
+async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Problem> {
     let home = app.organizations.look_anew(&pending.organization).await?;
     let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
     let slug = pending.organization.clone();
     let organization = Some(Choice { slug, name: quotable(&known.name) });
     let address = normalise_email(&pending.email).ok_or(INVITATION_NOT_GOOD)?;
     let account = app.store.find(EMAIL_ADDRESSES, &address).await?.map(|(_, id)| id);
-    Ok(Invited { invitation: genuine.id, email: pending.email.clone(), account, organization })
+    Ok(Invited { invitation: id, email: pending.email.clone(), account, organization })
 }
 
 /// Accepts the invitation and makes the account a member, in the commit that ends the flow.

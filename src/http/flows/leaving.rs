@@ -47,6 +47,7 @@ pub async fn begin(
         channel,
         expires_at,
         request: None,
+        later: None,
         stage,
         signed_in,
         invited: None,

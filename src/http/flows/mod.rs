@@ -38,6 +38,7 @@ pub use document::{
 pub use known_browser::account as known_account;
 pub use opened::Opened;
 pub use show::{get as show, look};
+pub use sign_out::after_commit as sign_out_after_commit;
 pub use steps::post as step;
 pub use stop::{post as stop, take as stop_by};
 pub use taken::{FlowAnswer, Taken};

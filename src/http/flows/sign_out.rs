@@ -51,11 +51,14 @@ fn failed(failure: &dyn std::fmt::Display) -> Problem {
     UNAVAILABLE
 }
 
-/// Ends what was born before the commit and was not listed for it. The recovery has happened: its
-/// answer does not depend on this.
+/// Ends what was born before the commit and was not listed for it. What the commit is for has happened,
+/// such as a recovery: its answer does not depend on this.
 pub async fn after_commit(app: &App, context: &Context, account: &str) {
     if everywhere(app, context, account).await.is_err() {
-        tracing::error!(account, "after a recovery not everything could be ended: end it by hand");
+        tracing::error!(
+            account,
+            "not everything could be ended: what is left rests on a former epoch"
+        );
     }
 }
 

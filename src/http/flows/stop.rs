@@ -16,7 +16,7 @@ use crate::{
         Context,
         account::Known,
         flow::{Command, Moment, Notice, Step},
-        message::{Mail, MailContent, NOTICE_LIFETIME},
+        message::{Asked, Mail, MailContent, NOTICE_LIFETIME},
     },
     http::{
         answer::error::Problem,
@@ -87,9 +87,12 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
     // What is never sent is written as well: known and unknown accounts cost the same.
     let to = account.map_or("", |known| known.email.as_str());
     let locale = account.and_then(Known::locale).unwrap_or(app.locale);
-    let expires_at = app.clock.now() + NOTICE_LIFETIME;
+    let now = app.clock.now();
+    let (expires_at, asked) = (now + NOTICE_LIFETIME, Asked::by_request(&opened.context, now));
+    let asked = Box::new(asked);
     let notice = |when, content| {
-        let mail = Mail { to: to.to_owned(), locale, content };
+        let (to, asked) = (to.to_owned(), Some(asked.clone()));
+        let mail = Mail { to, locale, content, asked };
         Notice { when, message: mail.dispatch(expires_at) }
     };
     let page = app.links.recovery.as_ref();

@@ -107,6 +107,7 @@ mod tests {
             channel: Channel::Program,
             expires_at: Timestamp::from_millis(1_800_000_000_000),
             request: None,
+            later: None,
             stage: crate::domain::flow::Stage::Identify,
             signed_in: None,
             invited: None,

@@ -2,7 +2,10 @@
 
 use crate::{
     http::{
-        answer::redirect::with_query, app::App, playground, routes, screens::shell::Shell,
+        answer::redirect::with_query,
+        app::App,
+        playground, routes,
+        screens::shell::{Shell, Sources},
         time::rfc3339,
     },
     messages::SentMessage,
@@ -69,7 +72,8 @@ pub fn draw(
     let script = playground::script();
     if let Some(message) = opened {
         let drawn = MessagePage { page, script, message: MessageShown::of(message), newest };
-        return page.respond_styled(StatusCode::OK, &drawn, STYLES);
+        let sources = Sources { styles: STYLES, ..Sources::default() };
+        return page.respond_under(StatusCode::OK, &drawn, &sources);
     }
     let is_gone = asked.is_some();
     let status = if is_gone { StatusCode::NOT_FOUND } else { StatusCode::OK };

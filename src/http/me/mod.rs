@@ -3,28 +3,52 @@
 //! | method and path | what |
 //! |---|---|
 //! | `GET /me` | the account: claims, level of the session, which credentials there are |
-//! | `GET /me/sessions` · `DELETE /me/sessions/{id}` | where the person is signed in; ends one |
+//! | `PATCH /me` | what the person says of themselves |
+//! | `DELETE /me` | the account is deleted after a grace period |
+//! | `POST /me/email`, `/me/phone` · `POST …/confirm` · `DELETE /me/phone` | another address, once it is proved |
+//! | `PUT`, `DELETE /me/password` | sets, changes or removes it |
+//! | `GET`, `DELETE /me/sessions` · `DELETE /me/sessions/{id}` | where the person is signed in; ends all or one |
 //! | `GET /me/passkeys` · `PATCH`, `DELETE /me/passkeys/{id}` | passkeys; names or removes one |
 //! | `POST /me/recovery-codes` · `DELETE /me/totp` | a new set of codes; no authenticator application any more |
+//! | `GET /me/consents` · `DELETE /me/consents/{id}` | clients that act for the person; ends one |
+//! | `GET /me/organizations` · `DELETE /me/organizations/{slug}` | where the person is a member; leaves one |
+//! | `GET /me/history` · `GET /me/export` | what happened to the account; everything that is held of the person |
 //!
 //! The caller is known by its session alone ([`caller`]); what belongs to another account is answered as
-//! what does not exist. A change of credentials needs a fresh proof ([`step_up`]).
+//! what does not exist. A change of credentials or addresses, an export and a deletion need a fresh proof ([`step_up`]).
 
+mod addresses;
 mod caller;
+mod change;
+mod consents;
+mod deletion;
+mod export;
+mod history;
+mod organizations;
 mod overview;
 mod passkeys;
+mod password;
+mod profile;
 mod second_factor;
 mod sessions;
 mod step_up;
 
+pub use addresses::{confirm_email, confirm_phone, propose_email, propose_phone, remove_phone};
 pub use caller::Caller;
+pub use consents::{delete as withdraw_consent, list as consents};
+pub use deletion::delete as delete_account;
+pub use export::get as export;
+pub use history::list as history;
+pub use organizations::{delete as leave_organization, list as organizations};
 pub use overview::{Overview, get as overview};
 pub use passkeys::{
     Passkey, delete as remove_passkey, list as passkeys, of_account as passkeys_of,
     patch as rename_passkey,
 };
+pub use password::{delete as remove_password, put as set_password};
+pub use profile::patch as describe;
 pub use second_factor::{make_recovery_codes, remove_totp};
-pub use sessions::{delete as end_session, list as sessions};
+pub use sessions::{delete as end_session, delete_all as end_sessions, list as sessions};
 
 use super::{
     answer::{error::Problem, private_json},

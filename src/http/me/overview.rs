@@ -4,7 +4,7 @@ use super::caller::{Caller, SignedIn};
 use crate::{
     domain::{
         Timestamp,
-        account::Known,
+        account::{Channel, Known},
         assurance::{Level, amr},
     },
     http::{
@@ -29,6 +29,11 @@ pub struct Overview {
     #[serde(flatten)]
     pub claims: Map<String, Value>,
     created_at: String,
+    /// Addresses that are not proved yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed_email: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed_phone_number: Option<String>,
     assurance: Assurance,
     pub credentials: Credentials,
 }
@@ -73,6 +78,12 @@ impl Overview {
     pub fn of(app: &App, caller: &Caller, known: Known) -> Self {
         let (evidence, now) = (&caller.present.person.evidence, app.clock.now());
         let credentials = Credentials::of(&known);
+        let proposed = |channel| {
+            let open = known.proposed(channel).filter(|one| now < one.expires_at());
+            open.map(|one| one.address().to_owned())
+        };
+        let (proposed_email, proposed_phone_number) =
+            (proposed(Channel::Email), proposed(Channel::Phone));
         let Known { id, email, email_verified, profile, created_at, .. } = known;
         let claims = profile.claims().map(|(name, value)| (name.to_owned(), value.clone()));
         Self {
@@ -81,6 +92,8 @@ impl Overview {
             email_verified,
             claims: claims.collect(),
             created_at: rfc3339(created_at),
+            proposed_email,
+            proposed_phone_number,
             assurance: Assurance {
                 reached: evidence.level(now).map(Level::name),
                 methods: amr(&evidence.methods()),

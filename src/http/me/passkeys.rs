@@ -3,13 +3,13 @@
 use super::{
     EntryId, Items,
     caller::{Caller, SignedIn},
+    change::{change, reach},
     step_up,
 };
 use crate::{
-    actors::Failure,
     domain::{
         Timestamp,
-        account::{Command, Known, LONGEST_PASSKEY_NAME, Passkey as Held, Refusal},
+        account::{Command, Known, LONGEST_PASSKEY_NAME, Passkey as Held},
         is_hidden,
         message::MailContent,
     },
@@ -105,7 +105,7 @@ pub async fn patch(
     let mut caller = Caller::of(&app, context, &Method::PATCH, &headers).await?;
     let id = id.read(LONGEST_ID)?;
     let command = Command::RenamePasskey { id: id.clone(), name };
-    if let Some(refused) = change(&app, &mut caller, &id, command).await? {
+    if let Some(refused) = change_one(&app, &mut caller, &id, command).await? {
         return Ok(refused);
     }
     let known = caller.known(&app).await?;
@@ -120,13 +120,13 @@ pub async fn delete(
     id: EntryId,
 ) -> Result<Response, Problem> {
     let id = id.read(LONGEST_ID)?;
-    let command = Command::RemovePasskey { id: id.clone() };
-    let refused = change(&app, &mut caller, &id, command).await?;
+    let command = Command::RemovePasskey { id: id.clone(), reach: reach(&app) };
+    let refused = change_one(&app, &mut caller, &id, command).await?;
     Ok(refused.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
 }
 
 /// Changes a passkey of the caller's own; answers with a step-up where the proof is not fresh.
-async fn change(
+async fn change_one(
     app: &App,
     caller: &mut Caller,
     id: &str,
@@ -140,19 +140,11 @@ async fn change(
     // A person who did not do it learns of it at once.
     let command = match command {
         Command::RemovePasskey { .. } => {
-            telling(app, &known, MailContent::PasskeyRemoved { name }, command)
+            let content = MailContent::PasskeyRemoved { name };
+            telling(app, &caller.context, &known, content, command)
         }
         other => other,
     };
-    match app.account_entities.ask(&caller.context, &known.id, command).await {
-        Ok(_) => {}
-        Err(Failure::Refused(Refusal::NoSuchPasskey)) => return Err(Problem::NOT_FOUND),
-        Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
-        Err(failure) => {
-            tracing::info!(why = %failure, "a passkey could not be changed");
-            return Err(Problem::UNAVAILABLE);
-        }
-    }
-    app.accounts.forget(&known.id).await;
+    change(app, caller, command).await?;
     Ok(None)
 }

@@ -3,16 +3,9 @@
 //! Both need two factors that were proved lately: a session that was left open must neither show codes
 //! to another person nor take a factor away.
 
-use super::{
-    caller::{Caller, SignedIn},
-    step_up,
-};
+use super::{caller::SignedIn, change::change, step_up};
 use crate::{
-    actors::Failure,
-    domain::{
-        account::{Command, Refusal},
-        message::MailContent,
-    },
+    domain::{account::Command, message::MailContent},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -58,7 +51,7 @@ pub async fn make_recovery_codes(
     app.pace.take(Purpose::Credential, address, app.clock.now())?;
     let NewRecoveryCodes { shown, hashed } = NewRecoveryCodes::make(&app).await?;
     let command = Command::SetRecoveryCodes(hashed);
-    let command = telling(&app, &known, MailContent::RecoveryCodesMade, command);
+    let command = telling(&app, &caller.context, &known, MailContent::RecoveryCodesMade, command);
     change(&app, &caller, command).await?;
     Ok(private_json(&NewSet { recovery_codes: shown }))
 }
@@ -74,22 +67,8 @@ pub async fn remove_totp(
     if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
         return Ok(refused);
     }
-    let command = telling(&app, &known, MailContent::TotpRemoved, Command::RemoveTotp);
+    let command =
+        telling(&app, &caller.context, &known, MailContent::TotpRemoved, Command::RemoveTotp);
     change(&app, &caller, command).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), Problem> {
-    let account = caller.account();
-    match app.account_entities.ask(&caller.context, account, command).await {
-        Ok(_) => {}
-        Err(Failure::Refused(Refusal::NoTotp)) => return Err(Problem::NOT_FOUND),
-        Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
-        Err(failure) => {
-            tracing::info!(why = %failure, "a second factor could not be changed");
-            return Err(Problem::UNAVAILABLE);
-        }
-    }
-    app.accounts.forget(account).await;
-    Ok(())
 }

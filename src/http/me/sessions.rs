@@ -3,14 +3,19 @@
 //! The id of a session is what tokens call `sid`. It opens nothing: that takes the token, of which we
 //! keep a fingerprint.
 
-use super::{EntryId, Items, caller::SignedIn};
+use super::{
+    EntryId, Items,
+    caller::{Caller, SignedIn},
+    change::change,
+};
 use crate::{
     actors::Failure,
     domain::{
+        account,
         assurance::amr,
         session::{Command, Open, SESSIONS},
     },
-    http::{answer::error::Problem, app::App, extract::cookies::with_cookie, time::rfc3339},
+    http::{answer::error::Problem, app::App, extract::cookies::with_cookie, flows, time::rfc3339},
 };
 use axum::{
     extract::State,
@@ -58,13 +63,30 @@ pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Session>, Problem> {
+    Ok(Items { items: of_account(&app, &caller).await? })
+}
+
+/// Lists the sessions of the caller, the newest first.
+pub async fn of_account(app: &App, caller: &Caller) -> Result<Vec<Session>, Problem> {
     let (account, now) = (caller.account(), app.clock.now());
     let listed = app.session_views.first_page(SESSIONS, account).await?;
     let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
     let live = listed
         .iter()
         .filter_map(|entry| Some(shown(&entry.id, entry.machine.owned_by(account, now)?)));
-    Ok(Items { items: live.collect() })
+    Ok(live.collect())
+}
+
+/// Ends all sessions of the person, the one that asks among them, and every grant, offline or not.
+pub async fn delete_all(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Response, Problem> {
+    change(&app, &caller, account::Command::SignOutEverywhere).await?;
+    // Everything has ended with that commit; now the clients are told that want to be.
+    flows::sign_out_after_commit(&app, &caller.context, caller.account()).await;
+    let cookie = caller.source.session_by_cookie.then(|| app.cookies.end_session());
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), cookie))
 }
 
 /// Ends a session, and with it every grant that is bound to it.

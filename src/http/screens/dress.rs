@@ -5,11 +5,12 @@
 
 use super::{
     preferences::Preferences,
-    shell::{Shell, host_of},
+    shell::{Shell, Sources, host_of},
     trouble::{self, Trouble},
 };
+use crate::domain::client::redirect_uri;
 use crate::http::{
-    answer::told::Told,
+    answer::told::{Posting, Told},
     app::App,
     extract::{
         form::Form,
@@ -45,6 +46,14 @@ struct LeftPage<'a> {
     to: Option<&'a str>,
     host: String,
     moves_on: bool,
+}
+
+#[derive(Template)]
+#[template(path = "post_on.html")]
+struct PostOnPage<'a> {
+    page: &'a Shell<'a>,
+    host: String,
+    posting: &'a Posting,
 }
 
 impl Browser {
@@ -100,6 +109,12 @@ fn told_page(shell: &Shell<'_>, status: StatusCode, told: &Told, request_id: &st
             let host = to.as_deref().map(host_of).unwrap_or_default();
             let (to, moves_on) = (to.as_deref(), *moves_on);
             shell.respond(status, &LeftPage { page: shell, to, host, moves_on })
+        }
+        Told::Posting(posting) => {
+            let host = redirect_uri::host(&posting.to).unwrap_or_default();
+            let sources = Sources { forms: &posting.target, ..Sources::default() };
+            let drawn = PostOnPage { page: shell, host, posting };
+            shell.respond_under(status, &drawn, &sources)
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::http::extract::form::Form;
 use serde_json::{Map, Value};
 
 /// What a form says beside the body of its step.
-const OWN: [&str; 4] = ["flow", "step", "then", "passkeys"];
+const OWN: [&str; 5] = ["flow", "step", "then", "passkeys", "invitation"];
 
 /// Returns the body of the step: text as text, and what a browser's authenticator answered as JSON.
 ///

@@ -19,6 +19,7 @@
 //! | [`account`] | `/account`: what a person sees of their own account |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
+//! | [`typed`] | what a person typed into a form that was refused |
 //! | [`dress`] | answers of other endpoints to a browser, in the same look |
 
 mod account;
@@ -34,6 +35,7 @@ mod show;
 mod stopping;
 mod submit;
 mod trouble;
+mod typed;
 mod words;
 
 pub use dress::Browser;

@@ -38,6 +38,20 @@ pub struct Shell<'a> {
     cookie: Option<HeaderValue>,
 }
 
+/// What the policy of a page names (CSP).
+pub struct Sources<'s> {
+    /// Where its style comes from.
+    pub styles: &'s str,
+    /// Where its forms are sent to.
+    pub forms: &'s str,
+}
+
+impl Default for Sources<'_> {
+    fn default() -> Self {
+        Self { styles: "'self'", forms: "'self'" }
+    }
+}
+
 impl<'a> Shell<'a> {
     /// Prepares a page in the language of the person; `ui_locales` is what the client says of it.
     pub fn new(app: &'a App, preferences: Preferences, ui_locales: Option<&str>) -> Self {
@@ -72,15 +86,15 @@ impl<'a> Shell<'a> {
 
     /// Answers with a page.
     pub fn respond(&self, status: StatusCode, page: &impl Template) -> Response {
-        self.respond_styled(status, page, "'self'")
+        self.respond_under(status, page, &Sources::default())
     }
 
-    /// Answers with a page whose style may come from these sources (CSP).
-    pub fn respond_styled(
+    /// Answers with a page of another policy.
+    pub fn respond_under(
         &self,
         status: StatusCode,
         page: &impl Template,
-        styles: &str,
+        Sources { styles, forms }: &Sources<'_>,
     ) -> Response {
         let Ok(page) = page.render() else {
             tracing::error!("a page could not be drawn");
@@ -88,10 +102,13 @@ impl<'a> Shell<'a> {
         };
         let policy = format!(
             "default-src 'none'; script-src 'nonce-{}'; style-src {styles}; img-src 'self'; \
-             connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+             connect-src 'self'; form-action {forms}; base-uri 'none'; frame-ancestors 'none'",
             self.nonce
         );
-        let policy = HeaderValue::try_from(policy).expect("base64url is a header's value");
+        let Ok(policy) = HeaderValue::try_from(policy) else {
+            tracing::error!("a page has no policy");
+            return Problem::UNAVAILABLE.into_response();
+        };
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         // With none at all a browser says of our own forms that they come from nowhere.
         let referrer = HeaderValue::from_static("same-origin");

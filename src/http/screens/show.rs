@@ -2,7 +2,7 @@
 
 use super::{
     ACCOUNT, Screen, account, brand,
-    pages::{self, Returning},
+    pages::{self, Beside, Returning},
     preferences::Preferences,
     shell::Shell,
     stopping,
@@ -72,11 +72,11 @@ pub async fn get(
             let shell = Shell::new(&app, preferences, None).at(Vec::new());
             pages::signed_out(&shell)
         }
-        Ok(Opened::Flow { document, cookies, returning }) => {
+        Ok(Opened::Flow { document, cookies, beside }) => {
             let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
-            let page = pages::draw(&shell, &document, &query, returning).await;
+            let page = pages::draw(&shell, &document, &query, &beside).await;
             with_cookies(page, cookies)
         }
         Err(problem) => {
@@ -97,7 +97,7 @@ enum Opened {
     Flow {
         document: Box<Document>,
         cookies: Vec<HeaderValue>,
-        returning: Option<Returning>,
+        beside: Beside,
     },
     /// There is nothing to sign out of.
     SignedOut,
@@ -111,7 +111,8 @@ impl Asked<'_> {
         source: RequestSource,
     ) -> Result<Opened, Problem> {
         let nothing_to_end = self.screen.begins == "sign_out" && self.query.get("flow").is_none();
-        let FlowAnswer { document, cookies } = match self.flow(app, caller, source.clone()).await {
+        let opened = self.flow(app, caller.clone(), source.clone()).await;
+        let FlowAnswer { document, mut cookies } = match opened {
             Err(problem) if nothing_to_end && problem.code == "session_required" => {
                 return Ok(Opened::SignedOut);
             }
@@ -122,7 +123,17 @@ impl Asked<'_> {
             Some(_) => None,
             None => Returning::of(app, &source, &document).await,
         };
-        Ok(Opened::Flow { document: Box::new(document), cookies, returning })
+        let mut sign_out = None;
+        if pages::is_for_another(&document) && session::is_open(app, &source).await {
+            let wish = Wish { kind: "sign_out".to_owned(), ..Wish::default() };
+            // The page is worth as much without it.
+            if let Ok(leaving) = begin_one(app, caller, source, wish).await {
+                cookies.extend(leaving.cookies);
+                sign_out = Some(leaving.document.id);
+            }
+        }
+        let beside = Beside { returning, sign_out };
+        Ok(Opened::Flow { document: Box::new(document), cookies, beside })
     }
 
     async fn flow(
@@ -135,9 +146,10 @@ impl Asked<'_> {
             return Ok(FlowAnswer { document: look(app, id, &source).await?, cookies: Vec::new() });
         }
         let given = |name: &str| self.query.get(name).map(str::to_owned);
-        let token = given("token");
+        let (token, invitation) = (given("token"), given("invitation"));
         // The mail of an invitation leads to the screen on which accounts are made.
-        let invited = self.screen.begins == "sign_up" && token.is_some();
+        let invited = token.is_some() || invitation.is_some();
+        let invited = self.screen.begins == "sign_up" && invited;
         let kind = if invited { "invitation" } else { self.screen.begins };
         // In a session a code would be entered at once, and a wrong one counted: the page that asks for
         // it has it filled in instead. No link enters anything.
@@ -146,7 +158,7 @@ impl Asked<'_> {
             Some(code) if !session::is_open(app, &source).await => Some(code.to_owned()),
             _ => None,
         };
-        let flow = given("from");
+        let flow = invitation.filter(|_| invited).or_else(|| given("from"));
         let wish = Wish { kind: kind.to_owned(), token, user_code, flow, ..Wish::default() };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in; there is nothing to sign out of.

@@ -12,6 +12,7 @@ use super::{
     shell::Shell,
     stopping,
     trouble::{self, Caller},
+    typed::Typed,
 };
 use crate::{
     domain::Context,
@@ -85,7 +86,7 @@ pub async fn post(
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, preferences, taken, &form).await,
-        Err(refused) => refuse(screen, &form, &refused),
+        Err(refused) => refuse(&app, screen, &form, &refused),
     }
 }
 
@@ -174,6 +175,8 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     let said_no = form.get("decision") == Some("deny");
     let page = if let Some(page) = pages::shown_once(&shell, &document, said_no) {
         page
+    } else if let Some(page) = to_invitation(form).filter(|_| document.kind == "sign_out") {
+        page
     } else if pages::ends_at_account(&document) {
         to(routes::ACCOUNT, &[])
     } else {
@@ -186,21 +189,33 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     with_cookies(page, cookies)
 }
 
+/// Leads on to the invitation for which a person signs out.
+fn to_invitation(form: &Form) -> Option<Response> {
+    let flow = form.get("invitation").filter(|id| id.len() <= LONGEST)?;
+    Some(to(routes::SIGN_UP, &[("invitation", flow)]))
+}
+
 /// Leads back to the page of the form, which says what was wrong.
-fn refuse(screen: Screen, form: &Form, refused: &Refused) -> Response {
+fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
     let Refused { step, problem } = refused;
+    // A session that could not be ended keeps no person from accepting.
+    if let Some(page) = to_invitation(form).filter(|_| screen.path == routes::SIGN_OUT) {
+        return page;
+    }
     // The button of a page that was open for long: the person is asked anew.
     let late = ["flow_expired", "session_over"].contains(&problem.code);
     if late && screen.path == routes::SIGN_OUT {
         return to(routes::SIGN_OUT, &[]);
     }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
+    let typed = Typed::of(form).and_then(|typed| typed.seal(app, form.get("flow")?));
     let given = [
         // What is no id of ours leads to a new flow.
         ("flow", form.get("flow").filter(|id| id.len() <= LONGEST)),
         ("step", *step),
         ("problem", Some(problem.code)),
         ("wait", wait.as_deref()),
+        ("typed", typed.as_deref()),
     ];
     let given: Vec<(&str, &str)> =
         given.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();

@@ -1,15 +1,20 @@
 use super::*;
+use crate::domain::{
+    Context, Timestamp,
+    message::{Asked, Asker},
+};
 use url::Url;
 
 const HOST: &str = "id.example.com";
 const CODE_DIGITS: &str = "402913";
+const HOSTILE: &str = "A <b>\"'key'\" & 123456\nhttps://evil.test/\n123456";
 const LINK: &str = "https://id.example.com/sign-in?flow=flw_1&token=a-b_c";
 
 /// One of each.
 fn contents() -> Vec<MailContent> {
     use MailContent as C;
     let (code, link) = (|| CODE_DIGITS.to_owned(), || LINK.to_owned());
-    let name = "A <b>\"'key'\" & 123456\nhttps://evil.test/\n123456".to_owned();
+    let name = HOSTILE.to_owned();
     vec![
         C::SignInCode { code: code() },
         C::SignInLink { link: link() },
@@ -25,6 +30,14 @@ fn contents() -> Vec<MailContent> {
         C::RecoveryStarted { stop: link() },
         C::RecoveryIssued { stop: link() },
         C::PasswordChanged,
+        C::PasswordRemoved,
+        C::EmailChangeCode { code: code() },
+        C::EmailChangeKnown,
+        C::EmailChangeRequested,
+        C::EmailChanged,
+        C::PhoneChanged,
+        C::PhoneRemoved,
+        C::DeletionRequested { until: "2027-02-14".to_owned() },
         C::PasskeyAdded { name: name.clone() },
         C::PasskeyRemoved { name },
         C::TotpEnrolled,
@@ -37,8 +50,71 @@ fn contents() -> Vec<MailContent> {
 }
 
 fn render(locale: Locale, content: MailContent) -> Option<RenderedMail> {
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content };
+    let asked = Some(Box::new(asked(Some(Asker::Application(HOSTILE.to_owned())))));
+    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked };
     RenderedMail::of(&mail, HOST, &Wording::of_mail())
+}
+
+/// By a caller that would like to be read.
+fn asked(by: Option<Asker>) -> Asked {
+    let agent = format!("{HOSTILE} (Windows NT 10.0) Firefox/140.0 {HOSTILE}");
+    let context = Context::request("203.0.113.9".parse().unwrap(), Some(agent.as_bytes()), None);
+    Asked { by, ..Asked::by_request(&context, Timestamp::from_millis(1_800_000_000_000)) }
+}
+
+/// The lines between the note and the footer.
+fn facts(locale: Locale, asked: Asked) -> Vec<String> {
+    let content = MailContent::TotpEnrolled;
+    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked: None }.asked(asked);
+    let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
+    let parts: Vec<&str> = mail.text.split("\n\n").collect();
+    assert_eq!(parts.len(), 4, "{}", mail.text);
+    for line in parts[2].lines() {
+        let value = line.split_once(": ").unwrap().1;
+        assert!(mail.html.contains(&Markup::of(value).to_string()), "{line}: {}", mail.html);
+    }
+    parts[2].lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_mail_says_who_asked_from_where_and_when() {
+    let web = || asked(Some(Asker::Application("Acme <Billing>".to_owned())));
+    assert_eq!(
+        facts(Locale::English, web()),
+        [
+            "Time: 15 January 2027, 08:00 UTC",
+            "Application: Acme <Billing>",
+            "Device: Firefox on Windows",
+            "Network: 203.0.113.0/24",
+        ]
+    );
+    assert_eq!(
+        facts(Locale::Portuguese, web()),
+        [
+            "Hora: 15 de janeiro de 2027, 08:00 UTC",
+            "Aplicação: Acme <Billing>",
+            "Dispositivo: Firefox em Windows",
+            "Rede: 203.0.113.0/24",
+        ]
+    );
+    let operator = Asked::by_operator(Timestamp::from_millis(0));
+    let lines = ["Time: 1 January 1970, 00:00 UTC", "By: an operator of id.example.com"];
+    assert_eq!(facts(Locale::English, operator), lines);
+    let own = facts(Locale::English, asked(Some(Asker::SelfRegistered)));
+    assert_eq!(own[1], "Application: one that registered itself");
+    let of_curl = Context::request("::1".parse().unwrap(), Some(b"curl/8"), None);
+    let plain = facts(Locale::English, Asked::by_request(&of_curl, Timestamp::from_millis(0)));
+    assert_eq!(plain, ["Time: 1 January 1970, 00:00 UTC", "Network: ::/48"]);
+}
+
+#[test]
+fn a_mail_of_which_nothing_is_known_says_nothing_more() {
+    let content = MailContent::Test;
+    let (to, locale) = ("ana@acme.test".to_owned(), Locale::English);
+    let mail = Mail { to, locale, content, asked: None };
+    let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
+    assert_eq!(mail.text.matches("\n\n").count(), 2, "{}", mail.text);
+    assert!(!mail.text.contains("Time"), "{}", mail.text);
 }
 
 /// Every line that a program could take for the code or the link.

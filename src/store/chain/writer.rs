@@ -2,7 +2,7 @@
 
 use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
-    domain::{Record, Timestamp},
+    domain::{Machine as _, Record, Timestamp, account::Account},
     store::{engine::Connection, sql, value::Value},
 };
 use std::{sync::Arc, time::Duration};
@@ -16,6 +16,14 @@ pub(in crate::store) struct Entry<'a> {
     pub(in crate::store) kind: &'a str,
     pub(in crate::store) id: &'a str,
     pub(in crate::store) record: &'a Record,
+}
+
+impl Entry<'_> {
+    /// Returns the account that it is about.
+    fn account(&self) -> Option<&str> {
+        let named = self.record.detail.get("account").and_then(serde_json::Value::as_str);
+        named.or_else(|| (self.kind == Account::KIND).then_some(self.id))
+    }
 }
 
 /// A writer of the log.
@@ -116,7 +124,7 @@ impl LogWriter {
         if !self.move_lane(connection, lane, head, at).await? {
             return Ok(false);
         }
-        insert(connection, &rows).await?;
+        insert(connection, &rows, entries).await?;
         Ok(true)
     }
 
@@ -168,10 +176,15 @@ impl LogWriter {
     }
 }
 
-async fn insert(connection: &mut Connection, rows: &[LogRow]) -> sqlx::Result<()> {
+async fn insert(
+    connection: &mut Connection,
+    rows: &[LogRow],
+    entries: &[Entry<'_>],
+) -> sqlx::Result<()> {
     let values: Vec<Value<'_>> = rows
         .iter()
-        .flat_map(|row| {
+        .zip(entries)
+        .flat_map(|(row, entry)| {
             [
                 Value::Text(&row.lane),
                 Value::Int(row.seq),
@@ -183,6 +196,7 @@ async fn insert(connection: &mut Connection, rows: &[LogRow]) -> sqlx::Result<()
                 Value::Text(&row.detail),
                 Value::Text(&row.mac_key),
                 Value::Bytes(&row.mac),
+                Value::OptionalText(entry.account()),
             ]
         })
         .collect();

@@ -1,6 +1,7 @@
 //! The security log as its readers see it; [`verify`] proves it, [`retention`] shortens it.
 
 mod evidence;
+pub(super) mod history;
 mod list;
 pub(super) mod retention;
 pub(super) mod trail;

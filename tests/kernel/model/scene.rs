@@ -128,7 +128,7 @@ fn token(number: Token) -> Fingerprint {
 pub fn session() -> Birth {
     let evidence = Evidence::of(Worth::PASSWORD.given(INSTANTS[0]));
     let begin = session::Begin {
-        person: Person { account: "ana".to_owned(), evidence },
+        person: Person { account: "ana".to_owned(), epoch: 0, evidence },
         token: Fingerprint::of(b"session"),
         idle: LIFETIMES.refresh_ceiling,
         ceiling: LIFETIMES.refresh_ceiling,
@@ -144,6 +144,7 @@ pub fn begin(offline: bool) -> Begin {
     let grant = Grant {
         client_id: "app".to_owned(),
         account: "ana".to_owned(),
+        epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
         membership: Some(MembershipRef {
@@ -205,7 +206,8 @@ fn limits(limit: Limit) -> Limits {
     };
     let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
     let offered = vec!["invoices:read".to_owned()];
-    Limits { ceiling: None, held: Some(held), offered, types: Vec::new(), required: Acr::Aal1 }
+    let (types, required) = (Vec::new(), Acr::Aal1);
+    Limits { ceiling: None, held: Some(held), offered, types, required, over: false }
 }
 
 /// The fact that the limits have not changed since they were read.

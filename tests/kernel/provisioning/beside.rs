@@ -171,7 +171,7 @@ async fn a_running_system_sees_within_a_second_what_a_command_beside_it_applied(
 async fn a_workbench_opens_only_what_its_keys_belong_to() {
     let shop = Shop::with(EXAMPLE).await;
     let folder = shop.world.folder().join("other keys");
-    make_keys(&folder, &shop.world);
+    make_keys(&folder, porteiro::domain::Clock::now(&*shop.world.clock));
     let folder = Folder::load(&folder, DevKeys::Refused).unwrap();
     let dice = Arc::new(SystemDice);
     let opened = Workbench::open(&shop.world.url, &folder, shop.world.clock.clone(), dice).await;

@@ -104,3 +104,31 @@ async fn a_second_factor_is_asked_for_and_a_wrong_code_is_told() {
     assert_eq!(ledger.person()["acr"], "aal2");
     visitor.leave().await;
 }
+
+#[tokio::test]
+async fn a_client_that_takes_its_answer_by_a_form_gets_it_without_a_press() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    let ledger = RelyingParty::open(**server, server.issuer(), Credentials::ledger()).await;
+    let posted = [("response_mode", "form_post")];
+    browser.open(&ledger.request("openid invoices:read", &posted)).await;
+    visitor.sees("Sign in").await;
+    visitor.sign_in(ANA, PASSWORD).await;
+    visitor.sees("Let Ledger Notes use your account?").await;
+    browser.press("button[value=allow]").await;
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.person()["org"], "acme");
+    let console = browser.log("browser").await;
+    assert!(console.is_empty(), "no policy is violated on the way: {console:?}");
+
+    // Where our script does not arrive the page stays, and is like the others.
+    let blocked = json!({ "urls": ["*.js"] });
+    browser.order("Network.setBlockedURLs", blocked).await;
+    browser.open(&ledger.request("openid invoices:read", &posted)).await;
+    visitor.sees("Taking you back").await;
+    visitor.judge_shown("form-post").await;
+    browser.press("main form .primary").await;
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.times(), 2);
+    visitor.leave().await;
+}

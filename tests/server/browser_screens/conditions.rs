@@ -9,7 +9,10 @@ use super::{
         Visitor,
     },
 };
-use crate::person::{PASSWORD, text};
+use crate::{
+    person::{PASSWORD, text},
+    playground::CLIENT as PLAYGROUND,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -29,6 +32,15 @@ async fn without_scripts_a_person_signs_in_and_consents() {
     assert_eq!(browser.evaluate(shown).await, 0, "what needs a script is hidden");
     browser.press("button[value=allow]").await;
     visitor.sees("Your notes").await;
+    assert_eq!(ledger.person()["org"], "acme");
+    // A client that takes its answer by a form gets it by a button.
+    let posted = [("response_mode", "form_post")];
+    browser.open(&ledger.request("openid profile invoices:read", &posted)).await;
+    visitor.sees("Taking you back").await;
+    visitor.picture("form-post", Light).await;
+    browser.press("main form .primary").await;
+    visitor.sees("Your notes").await;
+    assert_eq!(ledger.times(), 2);
     assert_eq!(ledger.person()["org"], "acme");
     visitor.leave().await;
 }
@@ -69,6 +81,10 @@ async fn pages_of_a_development_server_are_judged_as_the_others() {
     visitor.open("/mailbox").await;
     visitor.sees("Mailbox").await;
     visitor.look("mailbox", &[]).await;
+    visitor.server.apply(PLAYGROUND).await;
+    visitor.open("/playground").await;
+    visitor.sees("Playground").await;
+    visitor.look("playground", &[]).await;
     visitor.open("/there-is-no-such-page").await;
     visitor.sees("There is no such page").await;
     visitor.look("missing", &[Light]).await;

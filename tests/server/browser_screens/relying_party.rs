@@ -82,6 +82,11 @@ impl RelyingParty {
         self.seen.lock().unwrap().last().cloned()
     }
 
+    /// How often it was called back.
+    pub fn times(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
     /// What the last ID token says.
     pub fn person(&self) -> Value {
         claims(&self.last().expect("a callback")["id_token"])
@@ -105,7 +110,17 @@ impl Called {
         }
         let request = String::from_utf8_lossy(&request).into_owned();
         let path = request.split(' ').nth(1).unwrap_or_default();
-        let url: Url = format!("http://{}{path}", self.address).parse().unwrap();
+        let mut url: Url = format!("http://{}{path}", self.address).parse().unwrap();
+        // What was posted is as good as a query.
+        let lower = request.to_ascii_lowercase();
+        let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+        if let Some(length) = length.and_then(|length| length.trim().parse().ok()) {
+            let mut body = vec![0; length];
+            if stream.read_exact(&mut body).await.is_err() {
+                return;
+            }
+            url.set_query(std::str::from_utf8(&body).ok());
+        }
         if url.path() == "/cb" {
             let told = self.redeem(&url).await;
             self.seen.lock().unwrap().push(told);

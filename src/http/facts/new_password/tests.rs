@@ -111,6 +111,10 @@ fn an_account_says_which_names_are_its_persons() {
         epoch: 0,
         administers: false,
         recovery_link: None,
+        proposed_email: None,
+        proposed_phone: None,
+        suspended_at: None,
+        erase_at: None,
         created_at: Timestamp::NEVER,
         updated_at: Timestamp::NEVER,
     };

@@ -1,13 +1,12 @@
 //! `email_code/send` and `email_code`: six digits that are sent to the person's address.
 
-use super::{
-    Step, StepRequest, Taking,
-    recipient::Sent,
-    sent::{Sending, draw_code, typed},
-};
-use crate::domain::{
-    assurance::Worth,
-    flow::{ProofStep, Role},
+use super::{Step, StepRequest, Taking, recipient::Sent, sent::Sending};
+use crate::{
+    domain::{
+        assurance::Worth,
+        flow::{ProofStep, Role},
+    },
+    http::facts::one_time_code::{draw_code, typed},
 };
 use serde::Deserialize;
 

@@ -84,8 +84,19 @@ impl StepRequest<'_> {
     }
 }
 
-/// Finds the account of an address, with as many readings where there is none.
+/// Finds the account of an address, with as many readings where there is none. One that its person
+/// cannot sign in to is answered as none: it is not said to a caller who has proved nothing.
 pub(super) async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
+    let seen = find_holder(app, email).await?;
+    let now = app.clock.now();
+    if seen.machine.known().is_some_and(|known| known.admits(now)) {
+        return Ok(seen);
+    }
+    Ok(Arc::new(Hydrated { machine: Account::default(), version: 0 }))
+}
+
+/// Finds the account of an address, whatever its standing.
+pub(super) async fn find_holder(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.accounts.peek(&id).await?)

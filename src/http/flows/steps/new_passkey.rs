@@ -105,7 +105,8 @@ impl Step for PasskeyCreate {
             let mut changes = vec![Command::AddPasskey(Box::new(made))];
             // A person who makes an account knows what they do.
             let known = seen.machine.known();
-            changes.extend(known.and_then(|known| notice(app, known, content)));
+            let context = &request.opened.context;
+            changes.extend(known.and_then(|known| notice(app, context, known, content)));
             let recovery_codes =
                 NewRecoveryCodes::with_credential(app, kept(&open, &seen.machine), &mut changes)
                     .await?;

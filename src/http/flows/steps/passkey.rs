@@ -135,7 +135,8 @@ async fn judge(
         return wrong(&PasskeyError::OtherAccount, None);
     }
     let seen = app.accounts.peek(&presented.account).await?;
-    let known = seen.machine.known();
+    let now = app.clock.now();
+    let known = seen.machine.known().filter(|known| known.admits(now));
     let held = known.and_then(|known| known.credentials.passkey(&presented.credential));
     // Any caller can name an account; only its own devices know the id of a passkey.
     let account = held.and(known).map(|known| known.id.clone());

@@ -3,7 +3,10 @@
 //! An address that belongs to no account costs the same as one that does: a code that can never be
 //! right is kept, and a mail that is never sent is left in the outbox.
 
-use super::{Step, StepRequest, named::find};
+use super::{
+    Step, StepRequest,
+    named::{find, find_holder},
+};
 use crate::{
     actors::Hydrated,
     domain::{
@@ -125,7 +128,11 @@ impl StepRequest<'_> {
         let written = written.ok_or(NOT_NOW)?;
         // What is not an address belongs to no account, and costs the same.
         let charged_to = normalise_email(written).unwrap_or_else(|| written.to_lowercase());
-        let seen = find(self.app, &charged_to).await?;
+        let seen = match purpose {
+            // Its address is not free, though its person cannot sign in.
+            Purpose::SignUp => find_holder(self.app, &charged_to).await?,
+            _ => find(self.app, &charged_to).await?,
+        };
         let email = match seen.machine.known() {
             Some(known) => known.email.clone(),
             None => written.trim().to_owned(),

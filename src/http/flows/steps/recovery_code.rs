@@ -74,6 +74,6 @@ async fn spend(
     let Some(hash) = hashed else { return Ok(None) };
     let context = request.opened.context.clone().by(Actor::Person(account.id.clone()));
     let command = Command::UseRecoveryCode(hash);
-    let command = telling(app, account, MailContent::RecoveryCodeUsed, command);
+    let command = telling(app, &context, account, MailContent::RecoveryCodeUsed, command);
     request.spend(&context, account, command).await
 }

@@ -7,28 +7,29 @@ use super::{
     recipient::{Recipient, Sent},
 };
 use crate::{
-    crypto::{Dice, draw, draw_text},
+    crypto::{Dice, draw_text},
     domain::{
-        Dispatch, Fingerprint, Locale, Timestamp, account,
+        Dispatch, Fingerprint, Locale, Timestamp,
+        account::{self, Known},
         flow::{Held, HeldContent, Open, Proved, Role, Step as Command},
-        message::{Mail, Sms, SmsContent},
+        message::{Asked, Asker, Mail, Sms, SmsContent},
     },
     http::{
         answer::error::Problem,
+        facts::one_time_code::draw_code,
         flows::{
+            Opened,
             ending::{self, Asking, Said},
             problems::INVALID_CREDENTIALS,
         },
         limits::{attempts::Attempt, purpose::Purpose},
     },
+    wording::quotable,
 };
 use std::time::Duration;
 
 /// What the keyed tags of codes and links are for.
 const PURPOSE: &str = "one-time code";
-
-/// How many digits a code has.
-const DIGITS: usize = 6;
 
 /// A code or link that is about to be sent.
 pub(super) struct Sending {
@@ -39,28 +40,9 @@ pub(super) struct Sending {
     pub lives: Duration,
 }
 
-/// Draws a code of six digits, each as likely as another.
-pub(super) fn draw_code(dice: &dyn Dice) -> String {
-    const ALL: u32 = 1_000_000;
-    loop {
-        let drawn = u32::from_be_bytes(draw(dice));
-        // What lies beyond the last whole million would make small codes likelier.
-        if drawn < u32::MAX - u32::MAX % ALL {
-            return format!("{:0width$}", drawn % ALL, width = DIGITS);
-        }
-    }
-}
-
 /// Draws the token of a link.
 pub(super) fn draw_token(dice: &dyn Dice) -> String {
     draw_text(dice, 32)
-}
-
-/// Reads a code that a person types: spaces and hyphens between its digits mean nothing.
-pub(super) fn typed(text: &str) -> String {
-    let meant = |one: &char| !one.is_whitespace() && *one != '-';
-    // One digit too many is enough to be wrong.
-    text.chars().filter(meant).take(DIGITS + 1).collect()
 }
 
 impl StepRequest<'_> {
@@ -100,9 +82,26 @@ impl StepRequest<'_> {
             to: recipient.email.clone(),
             locale: self.language(&recipient),
             content: recipient.content(sent(text)),
+            asked: Some(Box::new(self.asked().await)),
         };
         let dispatch = mail.dispatch(content.expires_at);
         self.hold(sending.by, content, Some(dispatch)).await
+    }
+
+    /// Says who asks for a message, and from where.
+    async fn asked(&self) -> Asked {
+        let Opened { seed, context, .. } = self.opened;
+        let asked = Asked::by_request(context, self.app.clock.now());
+        let Some(request) = seed.asked() else { return asked };
+        // Without its name the mail is worth as much.
+        let seen = self.app.clients.look(&request.wanted.client_id).await.ok();
+        let known = seen.as_ref().and_then(|seen| seen.machine.known());
+        let by = known.map(|known| match &known.metadata.client_name {
+            _ if known.is_self_registered() => Asker::SelfRegistered,
+            Some(name) => Asker::Application(quotable(name)),
+            None => Asker::Application(quotable(&request.wanted.client_id)),
+        });
+        Asked { by, ..asked }
     }
 
     /// Sends a code by SMS and shows the flow.
@@ -111,7 +110,7 @@ impl StepRequest<'_> {
         self.charge_message(&recipient.charged_to).await?;
         let code = draw_code(&*self.app.dice);
         let known = recipient.account();
-        let phone = known.and_then(super::sms_code::verified_phone);
+        let phone = known.and_then(Known::verified_phone).map(str::to_owned);
         let proved = phone.as_ref().and_then(|_| recipient.proved_by(sending.step));
         let held = self.held(&sending, &code, proved);
         let sms = Sms {
@@ -199,39 +198,5 @@ impl StepRequest<'_> {
 impl Recipient {
     fn proved_by(&self, step: &'static str) -> Option<String> {
         self.proves(step).map(|proved| proved.account)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::crypto::SystemDice;
-
-    struct Stuck(std::sync::Mutex<Vec<u8>>);
-
-    impl Dice for Stuck {
-        fn fill(&self, bytes: &mut [u8]) {
-            let mut left = self.0.lock().unwrap();
-            for byte in bytes {
-                *byte = left.remove(0);
-            }
-        }
-    }
-
-    #[test]
-    fn a_code_has_six_digits_and_none_is_likelier() {
-        for _ in 0..100 {
-            let code = draw_code(&SystemDice);
-            assert!(code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()), "{code}");
-        }
-        let dice = Stuck(std::sync::Mutex::new(vec![255, 255, 255, 255, 0, 0, 0, 7]));
-        assert_eq!(draw_code(&dice), "000007", "what lies beyond the last million is drawn again");
-    }
-
-    #[test]
-    fn a_code_is_read_as_people_type_it() {
-        assert_eq!(typed(" 123 456\n"), "123456");
-        assert_eq!(typed("123-456"), "123456");
-        assert_eq!(typed(&"1".repeat(100_000)).len(), 7);
     }
 }

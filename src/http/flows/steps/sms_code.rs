@@ -1,13 +1,12 @@
 //! `sms_code/send` and `sms_code`: six digits that are sent to the person's verified phone.
 
-use super::{
-    Step, StepRequest, Taking,
-    sent::{Sending, typed},
-};
-use crate::domain::{
-    account::Known,
-    assurance::Worth,
-    flow::{ProofStep, Role},
+use super::{Step, StepRequest, Taking, sent::Sending};
+use crate::{
+    domain::{
+        assurance::Worth,
+        flow::{ProofStep, Role},
+    },
+    http::facts::one_time_code::typed,
 };
 use serde::Deserialize;
 
@@ -20,13 +19,6 @@ pub struct SmsCode;
 #[derive(Deserialize)]
 struct Body {
     code: String,
-}
-
-/// Returns the phone number that the person has proved to be theirs.
-pub(super) fn verified_phone(known: &Known) -> Option<String> {
-    let verified = known.claim("phone_number_verified").and_then(|claim| claim.as_bool());
-    let number = known.claim("phone_number").filter(|_| verified == Some(true))?;
-    number.as_str().map(str::to_owned)
 }
 
 impl Step for SmsCodeSend {

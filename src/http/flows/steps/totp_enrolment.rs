@@ -144,7 +144,8 @@ pub(super) async fn enrol(
     let sealed = vault.seal(PURPOSE, account.as_bytes(), secret.expose(), &*app.dice);
     let mut changes = vec![Command::EnrolTotp { secret: SealedSecret::new(sealed), step }];
     let known = seen.machine.known();
-    changes.extend(known.and_then(|known| notice(app, known, MailContent::TotpEnrolled)));
+    let (context, content) = (&request.opened.context, MailContent::TotpEnrolled);
+    changes.extend(known.and_then(|known| notice(app, context, known, content)));
     let recovery_codes =
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());

@@ -100,6 +100,7 @@ async fn begin(
         channel,
         expires_at,
         request,
+        later: None,
         stage,
         signed_in,
         invited: None,

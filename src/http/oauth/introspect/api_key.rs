@@ -2,7 +2,9 @@
 
 use super::{INACTIVE, Introspected};
 use crate::{
-    domain::{Machine as _, api_key::Issuer, organization::Organization, resource::Resource},
+    domain::{
+        Machine as _, Timestamp, api_key::Issuer, organization::Organization, resource::Resource,
+    },
     http::{
         answer::error::OAuthError,
         app::App,
@@ -54,6 +56,6 @@ pub(super) async fn introspect(
         sub,
         org: home.slug.clone(),
         scope: scopes.join(" "),
-        exp: live.key.expires_at.map(|end| end.seconds()),
+        exp: live.key.expires_at.map(Timestamp::seconds),
     })
 }

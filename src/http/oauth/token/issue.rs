@@ -58,7 +58,7 @@ pub struct Signing<'a> {
     pub client: &'a KnownClient,
     pub granted: &'a Granted,
     pub roles: &'a [String],
-    /// Of the organization, and of the membership where a person speaks for it.
+    /// Of everything that the grant rests on.
     pub epoch: u64,
     /// The grant of a person, if there is one.
     pub under: Option<Under<'a>>,
@@ -163,7 +163,7 @@ pub async fn issue(
     };
     let nonce = shown.nonce.as_deref();
     let under = Some(Under { grant: &issue.grant, family, nonce, profile: &profile });
-    let epoch = issue.grant.membership.as_ref().map_or(0, |one| one.epoch);
+    let epoch = issue.grant.epochs();
     let signing = Signing { client, granted: &issue.granted, roles: &roles, epoch, under };
     sign(app, signing, refreshable.then_some(next.text))
 }

@@ -34,6 +34,8 @@ struct ChoosePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
     title: String,
+    /// A passkey is offered: it is the button, and the others are beside it.
+    passkey: bool,
     ways: Vec<OtherWay>,
 }
 
@@ -60,8 +62,9 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
                 "proof" => "proof-title",
                 _ => "prove-title",
             };
-            let title = page.t(title);
-            page.respond(StatusCode::OK, &ChoosePage { page, flow, title, ways })
+            let (title, passkey) = (page.t(title), flow.offers("passkey"));
+            let ways = if passkey { others(page, flow, "passkey") } else { ways };
+            page.respond(StatusCode::OK, &ChoosePage { page, flow, title, passkey, ways })
         }
     }
 }

@@ -8,6 +8,7 @@ mod device;
 mod enrol;
 mod link;
 mod organization;
+mod other_person;
 mod over;
 mod profile;
 mod refused;
@@ -18,7 +19,7 @@ mod totp_enrolment;
 mod upgrade;
 mod verify_email;
 
-use super::{path_of, shell::Shell};
+use super::{path_of, shell::Shell, typed::Typed};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
@@ -36,12 +37,25 @@ pub struct FlowPage<'a> {
     /// What was wrong with the form that was sent last.
     pub refused: Option<Refused>,
     /// Who signed in here last, as this browser says.
-    pub returning: Option<Returning>,
+    pub returning: Option<&'a Returning>,
     /// By which of several ways the person wants to go on.
     way: Option<String>,
     token: Option<String>,
     /// The code of a device that a link brought, as it came.
     user_code: Option<String>,
+    /// What was typed into a form that was refused.
+    typed: Option<Typed>,
+    /// The flow by which the person can sign out first.
+    sign_out: Option<&'a str>,
+}
+
+/// What a page shows beside the document of its flow.
+#[derive(Default)]
+pub struct Beside {
+    /// Who signed in here last, as this browser says.
+    pub returning: Option<Returning>,
+    /// The flow by which a person can sign out who is signed in as another than the flow is for.
+    pub sign_out: Option<String>,
 }
 
 impl<'a> FlowPage<'a> {
@@ -49,8 +63,9 @@ impl<'a> FlowPage<'a> {
         page: &Shell<'_>,
         document: &'a Document,
         query: &Form,
-        returning: Option<Returning>,
+        Beside { returning, sign_out }: &'a Beside,
     ) -> Self {
+        let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
         let refused = Refused::of(page, query);
         let way = query.get("way").map(str::to_owned);
         Self {
@@ -61,7 +76,9 @@ impl<'a> FlowPage<'a> {
                 .map(|client| ClientShown::of(client, page.locale).with_logo(page.app, client)),
             way: way.or_else(|| refused.as_ref().map(|refused| refused.step.clone())),
             refused,
-            returning,
+            returning: returning.as_ref(),
+            typed,
+            sign_out: sign_out.as_deref(),
             // Without a flow it is what the flow has begun with.
             token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
             user_code: query.get("user_code").map(str::to_owned),
@@ -104,13 +121,10 @@ impl<'a> FlowPage<'a> {
         self.document.invitation.as_ref().map(|invitation| &*invitation.organization.name)
     }
 
-    /// The address at which what a client asks for goes on in a new flow: as another person, or one who
-    /// makes an account first.
+    /// The address at which what a client asks for goes on in a new flow: as another person, one who makes
+    /// an account first, or one who recovers theirs.
     pub fn anew(&self, path: &str) -> String {
-        match self.document.client {
-            Some(_) => format!("{path}?from={}", self.document.id),
-            None => path.to_owned(),
-        }
+        anew(self.document, path)
     }
 
     /// The address at which another person signs in, and goes on to the client.
@@ -134,7 +148,8 @@ pub fn parameters(document: &Document, query: &Form) -> Vec<(&'static str, Strin
     let token = query.get("token").filter(|_| query.get("flow").is_some());
     let code = query.get("user_code").map(|code| ("user_code", code.to_owned()));
     let token = token.map(|token| ("token", token.to_owned()));
-    flow.into_iter().chain(way).chain(token).chain(code).collect()
+    let typed = query.get("typed").map(|typed| ("typed", typed.to_owned()));
+    flow.into_iter().chain(way).chain(token).chain(code).chain(typed).collect()
 }
 
 /// Draws the page that a flow has come to.
@@ -142,9 +157,9 @@ pub async fn draw(
     page: &Shell<'_>,
     document: &Document,
     query: &Form,
-    returning: Option<Returning>,
+    beside: &Beside,
 ) -> Response {
-    let flow = FlowPage::new(page, document, query, returning);
+    let flow = FlowPage::new(page, document, query, beside);
     let enrols = ["new_password", "passkey/create", "totp/options", "skip"];
     if flow.token.is_some() && flow.offers("magic_link") {
         return link::draw(page, &flow);
@@ -172,6 +187,7 @@ pub async fn draw(
         "consent" => consent::draw(page, &flow),
         "confirm" if document.kind == "device" => device::draw(page, &flow),
         "confirm" => sign_out::draw(page, &flow),
+        "failed" if is_for_another(document) => other_person::draw(page, &flow),
         _ => over::draw(page, &flow),
     }
 }
@@ -185,6 +201,11 @@ pub fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Optio
     result.redirect_to.as_ref().map(|to| over::move_on(page, document, to, said_no))
 }
 
+/// Tells whether another person has signed in than the one who is invited.
+pub fn is_for_another(document: &Document) -> bool {
+    document.is_for_another && document.invitation.is_some()
+}
+
 /// Tells whether the person goes on to their account: they are signed in, and no client waits.
 pub fn ends_at_account(document: &Document) -> bool {
     let elsewhere = ["sign_out", "device", "recovery"].contains(&&*document.kind);
@@ -194,8 +215,16 @@ pub fn ends_at_account(document: &Document) -> bool {
 /// Where a person goes on when a flow is over, and no client waits.
 fn after(document: &Document) -> String {
     match document.state {
-        "done" if document.kind == "recovery" => routes::SIGN_IN.to_owned(),
+        "done" if document.kind == "recovery" => anew(document, routes::SIGN_IN),
         "done" => routes::ACCOUNT.to_owned(),
         state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
+    }
+}
+
+/// The address at which what a client asks for in this flow goes on in a new one, if one does.
+fn anew(document: &Document, path: &str) -> String {
+    match document.client {
+        Some(_) => format!("{path}?from={}", document.id),
+        None => path.to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! A flow that is over, and what is shown once with its end.
 
-use super::{FlowPage, after};
+use super::{FlowPage, after, anew};
 use crate::http::{
     flows::{Document, Outcome},
     routes,
@@ -64,6 +64,8 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     };
     let (action, way_on) = match back {
         Some(to) => ("back-to-app", to.to_string()),
+        // A client waits for the sign-in that follows.
+        None if document.kind == "recovery" => (action, anew(document, way_on)),
         None => (action, way_on.to_owned()),
     };
     say(page, [title, text, action], way_on)

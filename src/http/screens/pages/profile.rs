@@ -13,6 +13,10 @@ struct ProfilePage<'a> {
     title: String,
     /// The title, as HTML.
     heading: String,
+    /// What is filled in.
+    given_name: &'a str,
+    family_name: &'a str,
+    email: &'a str,
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
@@ -23,5 +27,17 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
             page.html("join-title", "organization", organization),
         ),
     };
-    page.respond(StatusCode::OK, &ProfilePage { page, flow, title, heading })
+    let (typed, said) = (flow.typed.as_ref(), flow.document.applicant.as_deref());
+    let (given_name, family_name, email) = match (typed, said) {
+        (Some(typed), _) => (&*typed.given_name, &*typed.family_name, &*typed.email),
+        (None, Some(said)) => {
+            let (given, family) = (said.given_name.as_deref(), said.family_name.as_deref());
+            (given.unwrap_or_default(), family.unwrap_or_default(), flow.identifier())
+        }
+        (None, None) => ("", "", flow.identifier()),
+    };
+    // The address of an invitation is fixed.
+    let email = if flow.joins().is_some() { flow.identifier() } else { email };
+    let drawn = ProfilePage { page, flow, title, heading, given_name, family_name, email };
+    page.respond(StatusCode::OK, &drawn)
 }

@@ -26,7 +26,7 @@ struct WelcomeBackPage<'a> {
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let is_other = flow.way.as_deref() == Some("identifier");
-    let Some(person) = flow.returning.as_ref().filter(|_| !is_other) else {
+    let Some(person) = flow.returning.filter(|_| !is_other) else {
         return page.respond(StatusCode::OK, &SignInPage { page, flow });
     };
     let sends_mail = page.app.channels().mail;

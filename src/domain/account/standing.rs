@@ -1,0 +1,265 @@
+//! Whether an account can be used: it is active, suspended, about to be deleted, or deleted.
+//!
+//! Each of these ends everything that rested on the account, for good: it begins another epoch.
+
+use super::{Account, Command, Event, Known, Refusal, change::News};
+use crate::domain::{Decision, Record, Timestamp};
+use std::time::Duration;
+
+/// How long a person can change their mind who has asked for the account to be deleted.
+pub const GRACE_PERIOD: Duration = Duration::from_hours(30 * 24);
+
+/// Whether an account can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Active,
+    /// It confers nothing, accepts no change, and no person signs in to it.
+    Suspended,
+    /// It is erased then, unless the person signs in before.
+    Deleting {
+        until: Timestamp,
+    },
+}
+
+impl Known {
+    pub fn standing(&self) -> Standing {
+        match (self.suspended_at, self.erase_at) {
+            (Some(_), _) => Standing::Suspended,
+            (None, Some(until)) => Standing::Deleting { until },
+            (None, None) => Standing::Active,
+        }
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        self.standing() == Standing::Suspended
+    }
+
+    /// Tells whether its person may sign in now.
+    pub fn admits(&self, now: Timestamp) -> bool {
+        match self.standing() {
+            Standing::Active => true,
+            Standing::Suspended => false,
+            Standing::Deleting { until } => now < until,
+        }
+    }
+
+    /// Tells whether what was proved or granted in this epoch is worth anything now.
+    pub fn honours(&self, epoch: u64, now: Timestamp) -> bool {
+        self.epoch == epoch && self.admits(now)
+    }
+
+    /// Returns when it is erased. What is suspended is kept: it may be needed as evidence.
+    pub(super) fn erased_at(&self) -> Option<Timestamp> {
+        self.erase_at.filter(|_| !self.is_suspended())
+    }
+
+    /// Decides a change of an account that is suspended.
+    pub(super) fn change_while_suspended(
+        &self,
+        command: &Command,
+        now: Timestamp,
+    ) -> Decision<Account> {
+        self.decided(match command {
+            Command::Suspend => Ok(None),
+            Command::Enable => {
+                // The person could not change their mind meanwhile.
+                let erase_at = self.erase_at.map(|_| now + GRACE_PERIOD);
+                Ok(Some((Event::Enabled { erase_at }, Some(Record::new("account.enabled")))))
+            }
+            _ => Err(Refusal::Suspended),
+        })
+    }
+
+    /// Decides a change of an account that is not.
+    pub(super) fn change_standing(&self, command: &Command, now: Timestamp) -> News {
+        let news = |event, record| Ok(Some((event, Some(record))));
+        match (command, self.erase_at) {
+            (Command::Suspend, _) => {
+                news(Event::Suspended { at: now }, Record::new("account.suspended"))
+            }
+            (Command::SignOutEverywhere, _) => {
+                news(Event::SignedOutEverywhere, Record::new("account.sessions_ended"))
+            }
+            (Command::RequestDeletion, None) => {
+                let erase_at = now + GRACE_PERIOD;
+                let record = Record::new("account.deletion_requested");
+                let record = record.with("until", erase_at.millis());
+                news(Event::DeletionRequested { erase_at }, record)
+            }
+            (Command::KeepAccount, Some(until)) if now < until => {
+                news(Event::AccountKept, Record::new("account.deletion_cancelled"))
+            }
+            (Command::Erase, Some(until)) if now >= until => {
+                news(Event::Erased { at: now }, Record::new("account.deleted"))
+            }
+            (Command::Erase, _) => Err(Refusal::NotDue),
+            // It is enabled, is about to be deleted, or is not.
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn apply_standing(&mut self, event: &Event) {
+        match event {
+            Event::Suspended { at } => self.suspended_at = Some(*at),
+            Event::Enabled { erase_at } => (self.suspended_at, self.erase_at) = (None, *erase_at),
+            Event::DeletionRequested { erase_at } => self.erase_at = Some(*erase_at),
+            Event::AccountKept => self.erase_at = None,
+            _ => {}
+        }
+        let ends = matches!(
+            event,
+            Event::Suspended { .. } | Event::SignedOutEverywhere | Event::DeletionRequested { .. }
+        );
+        if ends {
+            self.epoch = self.epoch.saturating_add(1);
+            (self.recovery_link, self.proposed_email, self.proposed_phone) = (None, None, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        Fingerprint, Machine as _,
+        account::{Channel, Draft, PasswordHash, Proposed, Provisioned, Reach, Reply},
+    };
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn ask(account: &mut Account, command: &Command, now: Timestamp) -> Result<Reply, Refusal> {
+        let decision = account.decide(command, now);
+        for event in &decision.events {
+            account.apply(event);
+        }
+        decision.outcome
+    }
+
+    fn message() -> crate::domain::Dispatch {
+        let (topic, payload) = ("mail", crate::domain::Secret::new("{}"));
+        crate::domain::Dispatch { topic, payload, expires_at: NOW }
+    }
+
+    fn draft() -> Draft {
+        let (id, email) = ("ana".to_owned(), "ana@acme.test".to_owned());
+        let password = Some(PasswordHash::new("hash"));
+        Draft { id, email, password, ..Draft::default() }
+    }
+
+    fn ana() -> Account {
+        let mut account = Account::default();
+        ask(&mut account, &Command::Provision(draft()), NOW).unwrap();
+        account
+    }
+
+    fn records(account: &Account, command: &Command, now: Timestamp) -> Vec<&'static str> {
+        account.decide(command, now).effects.records.iter().map(|record| record.event).collect()
+    }
+
+    #[test]
+    fn a_suspended_account_confers_nothing_and_accepts_no_change_but_to_be_enabled() {
+        let mut account = ana();
+        assert_eq!(account.live_until(), Timestamp::FOREVER);
+        assert_eq!(records(&account, &Command::Suspend, NOW), ["account.suspended"]);
+        ask(&mut account, &Command::Suspend, NOW).unwrap();
+        assert_eq!(account.live_until(), Timestamp::NEVER);
+        assert!(!account.known().unwrap().admits(NOW));
+        assert_eq!(account.names().len(), 1, "its address is not free");
+        let hash = PasswordHash::new("hash");
+        let proposed = Proposed::new("eva@acme.test", Fingerprint::of(b"1"), NOW);
+        let (channel, reach) = (Channel::Email, Reach::default());
+        for refused in [
+            Command::SetPassword(hash.clone()),
+            Command::RemovePassword { reach },
+            Command::VerifyEmail,
+            Command::SignOutEverywhere,
+            Command::RequestDeletion,
+            Command::KeepAccount,
+            Command::Erase,
+            Command::Describe(serde_json::Map::new()),
+            Command::UseTotp { step: 1 },
+            Command::Propose { channel, proposed: Box::new(proposed), message: message() },
+            Command::Prove { channel, code: Fingerprint::of(b"1") },
+        ] {
+            let outcome = ask(&mut account, &refused, NOW);
+            assert_eq!(outcome, Err(Refusal::Suspended), "{refused:?}");
+        }
+        let rehash = Command::Rehash { from: hash.clone(), to: hash };
+        assert_eq!(ask(&mut account, &rehash, NOW), Err(Refusal::OtherPassword));
+        let other = Draft { email_verified: Some(true), ..draft() };
+        let refused = ask(&mut account, &Command::Provision(other), NOW);
+        assert_eq!(refused, Err(Refusal::Suspended));
+        let same = ask(&mut account, &Command::Provision(draft()), NOW);
+        assert_eq!(same, Ok(Reply::Provisioned(Provisioned::Unchanged)), "a file may name it");
+        assert_eq!(records(&account, &Command::Suspend, NOW), [""; 0], "it is suspended once");
+    }
+
+    #[test]
+    fn enabling_an_account_revives_nothing_that_was_issued_before() {
+        let mut account = ana();
+        assert!(account.known().unwrap().honours(0, NOW));
+        ask(&mut account, &Command::Suspend, NOW).unwrap();
+        assert_eq!(records(&account, &Command::Enable, NOW), ["account.enabled"]);
+        ask(&mut account, &Command::Enable, NOW).unwrap();
+        let known = account.known().unwrap();
+        assert_eq!(
+            (known.standing(), account.live_until()),
+            (Standing::Active, Timestamp::FOREVER)
+        );
+        assert!(!known.honours(0, NOW) && known.honours(1, NOW));
+        assert_eq!(account.decide(&Command::Enable, NOW).events.len(), 0);
+    }
+
+    #[test]
+    fn a_deleted_account_leaves_its_id_and_frees_its_address() {
+        let mut account = ana();
+        ask(&mut account, &Command::RequestDeletion, NOW).unwrap();
+        let until = NOW + GRACE_PERIOD;
+        assert_eq!(account.known().unwrap().standing(), Standing::Deleting { until });
+        assert_eq!((account.live_until(), account.listings().len()), (until, 2));
+        assert!(!account.known().unwrap().honours(0, NOW), "everything has ended");
+        assert!(account.known().unwrap().admits(NOW) && !account.known().unwrap().admits(until));
+        assert_eq!(ask(&mut account, &Command::Erase, NOW), Err(Refusal::NotDue));
+        let again = account.decide(&Command::RequestDeletion, NOW);
+        assert_eq!(again.events.len(), 0, "asking again does not put it off");
+        assert_eq!(account.decide(&Command::KeepAccount, until).events.len(), 0, "it is too late");
+        assert_eq!(records(&account, &Command::Erase, until), ["account.deleted"]);
+        ask(&mut account, &Command::Erase, until).unwrap();
+        assert_eq!(account, Account::Deleted { id: "ana".to_owned(), at: until });
+        let text = serde_json::to_string(&account).unwrap();
+        assert!(!text.contains("acme") && !text.contains("hash"), "{text}");
+        assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
+        assert_eq!((account.names().len(), account.listings().len()), (0, 0));
+        assert_eq!(account.live_until(), Timestamp::NEVER);
+        for refused in [Command::Provision(draft()), Command::Enable, Command::VerifyEmail] {
+            assert_eq!(ask(&mut account, &refused, until), Err(Refusal::Unknown), "{refused:?}");
+        }
+        assert_eq!(ask(&mut account, &Command::Erase, until), Ok(Reply::Used));
+    }
+
+    #[test]
+    fn signing_in_keeps_an_account_and_suspending_it_keeps_it_for_longer() {
+        let mut account = ana();
+        ask(&mut account, &Command::RequestDeletion, NOW).unwrap();
+        let mut kept = account.clone();
+        assert_eq!(records(&kept, &Command::KeepAccount, NOW), ["account.deletion_cancelled"]);
+        ask(&mut kept, &Command::KeepAccount, NOW).unwrap();
+        assert_eq!(kept.known().unwrap().standing(), Standing::Active);
+        assert_eq!(ask(&mut kept, &Command::Erase, NOW + GRACE_PERIOD), Err(Refusal::NotDue));
+        ask(&mut account, &Command::Suspend, NOW).unwrap();
+        assert_eq!(account.listings().len(), 1, "it is not to be erased now");
+        let late = NOW + GRACE_PERIOD + GRACE_PERIOD;
+        assert_eq!(ask(&mut account, &Command::Erase, late), Err(Refusal::Suspended));
+        ask(&mut account, &Command::Enable, late).unwrap();
+        let until = late + GRACE_PERIOD;
+        assert_eq!(account.known().unwrap().standing(), Standing::Deleting { until });
+    }
+
+    #[test]
+    fn a_row_of_an_older_binary_is_an_active_account() {
+        let account = ana();
+        let text = serde_json::to_string(&account).unwrap();
+        assert!(!text.contains("suspended") && !text.contains("erase_at"), "{text}");
+        assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
+    }
+}

@@ -1,0 +1,165 @@
+//! `/me/organizations`: where the person is a member, suspended organizations among them, and how they
+//! leave one.
+//!
+//! Leaving is a change, so a suspended organization refuses it. The last member who can manage the
+//! others stays: an organization without one could be helped by its operator only.
+
+use super::{EntryId, Items, caller::SignedIn};
+use crate::{
+    actors::{CommitError, MultiCommit},
+    domain::{
+        Context,
+        account::Known,
+        membership::{self, MEMBERS, MEMBERSHIPS, Membership, Refusal},
+        organization::{self, Organization},
+    },
+    http::{answer::error::Problem, app::App, time::rfc3339},
+};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+/// A slug has at most so many characters.
+const LONGEST_SLUG: usize = 63;
+
+/// How often it is tried while the organization changes.
+const TRIES: usize = 8;
+
+/// What a member holds who can manage the others.
+const MANAGES: &str = "memberships:write";
+
+const SUSPENDED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "organization_suspended",
+    "the organization is suspended and accepts no change",
+);
+
+const LAST_ADMINISTRATOR: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "last_administrator",
+    "no other member can manage the members: let another one do so first",
+);
+
+#[derive(Serialize)]
+pub struct Member {
+    /// As the path of an entry has it: the slug.
+    id: String,
+    slug: String,
+    name: String,
+    /// What tokens call `membership`.
+    membership: String,
+    roles: Vec<String>,
+    /// The organization is not suspended.
+    enabled: bool,
+    created_at: String,
+}
+
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Member>, Problem> {
+    let known = caller.known(&app).await?;
+    Ok(Items { items: of_account(&app, &known).await? })
+}
+
+/// Lists the organizations of a person.
+pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Member>, Problem> {
+    let mut items = Vec::new();
+    for entry in &*app.memberships.list_if(true, MEMBERSHIPS, &known.id).await? {
+        let Some(member) = entry.machine.known().filter(|member| member.enabled) else { continue };
+        let home = app.organizations.look_anew(&member.organization).await?;
+        let Some(home) = home.machine.known() else { continue };
+        items.push(Member {
+            id: home.slug.clone(),
+            slug: home.slug.clone(),
+            name: home.name.clone(),
+            membership: member.id.clone(),
+            roles: member.roles_at(home).into_iter().map(str::to_owned).collect(),
+            enabled: home.enabled,
+            created_at: rfc3339(member.created_at),
+        });
+    }
+    Ok(items)
+}
+
+/// Lets the person leave an organization.
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+    slug: EntryId,
+) -> Result<Response, Problem> {
+    let slug = slug.read(LONGEST_SLUG)?;
+    for _ in 0..TRIES {
+        let listed = app.memberships.list_if(true, MEMBERSHIPS, caller.account()).await?;
+        let mine = listed.iter().filter_map(|entry| entry.machine.known());
+        let mine = mine.filter(|one| one.enabled).find(|one| one.organization == slug);
+        let mine = mine.ok_or(Problem::NOT_FOUND)?;
+        match leave(&app, &caller.context, mine).await? {
+            Ok(()) => return Ok(StatusCode::NO_CONTENT.into_response()),
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
+            Err(CommitError::Unavailable) => return Err(Problem::UNAVAILABLE),
+        }
+    }
+    Err(Problem::UNAVAILABLE)
+}
+
+async fn leave(
+    app: &App,
+    context: &Context,
+    mine: &membership::Known,
+) -> Result<Result<(), CommitError>, Problem> {
+    let slug = &mine.organization;
+    let mut commit = app.multi_commit(context);
+    let home = commit.look::<Organization>(slug).await?.known().cloned();
+    if let Some(home) = home.as_ref().filter(|home| home.enabled && manages(home, mine)) {
+        // Of two who leave at once one comes second, and looks again.
+        commit.touch::<Organization>(slug).await?;
+        insist_on_another(app, &mut commit, home, mine).await?;
+    }
+    let draft = membership::Draft {
+        id: mine.id.clone(),
+        account: mine.account.clone(),
+        organization: slug.clone(),
+        roles: None,
+        enabled: Some(false),
+    };
+    let end = membership::Command::Provision { draft, home };
+    match commit.decide::<Membership>(&mine.id, &end).await? {
+        Ok(_) => Ok(commit.commit().await),
+        Err(Refusal::Suspended(_)) => Err(SUSPENDED),
+        Err(_) => Err(Problem::NOT_FOUND),
+    }
+}
+
+fn manages(home: &organization::Known, member: &membership::Known) -> bool {
+    home.confers(&member.roles).covers(MANAGES)
+}
+
+/// How many members are read at once.
+const AT_ONCE: u32 = 100;
+
+/// Looks for another member who can manage the members; most organizations name one soon.
+async fn insist_on_another(
+    app: &App,
+    commit: &mut MultiCommit,
+    home: &organization::Known,
+    mine: &membership::Known,
+) -> Result<(), Problem> {
+    let mut after = (String::new(), String::new());
+    loop {
+        let page = app.memberships.page(MEMBERS, &home.slug, (&after.0, &after.1), AT_ONCE).await?;
+        let (rank, last) = page.last().ok_or(LAST_ADMINISTRATOR)?;
+        let others = page.iter().filter_map(|(_, entry)| entry.machine.known());
+        let mut others = others.filter(|other| other.id != mine.id && other.enabled);
+        if let Some(another) = others.find(|other| manages(home, other)) {
+            // They must still be so in the commit.
+            commit.look::<Membership>(&another.id).await?;
+            return Ok(());
+        }
+        after = (rank.clone(), last.id.clone());
+    }
+}
