@@ -10,7 +10,7 @@
 //! Metadata and identities are not taken over. A user that is blocked is refused: here it would not be.
 
 use super::{
-    found::{Entries, Found, Judged, put},
+    found::{Entries, Found, Judged, Numbered, put},
     people::{Exported, People, judge, not_json},
     phc::{checked, decoded, encoded},
 };
@@ -64,7 +64,7 @@ struct Clear {
     encoding: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<(Vec<(usize, Judged)>, Entries), Vec<Complaint>> {
+pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
     if text.trim_start().starts_with('[') {
         let users: People<User> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         return Ok(((1..).zip(users.judged).collect(), Entries::Users));

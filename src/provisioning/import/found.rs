@@ -27,6 +27,9 @@ pub(super) struct Found {
 /// What became of an entry: a person, none, or what is wrong with it.
 pub(super) type Judged = Result<Option<Found>, Vec<String>>;
 
+/// Every entry with its number.
+pub(super) type Numbered = Vec<(usize, Judged)>;
+
 /// Puts a text into the claims, unless it is absent or empty.
 pub(super) fn put(claims: &mut Map<String, Value>, name: &str, text: Option<String>) {
     let text = text.filter(|text| !text.trim().is_empty());

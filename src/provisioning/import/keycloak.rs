@@ -13,7 +13,7 @@
 //! account. A user that is disabled is refused: here it would be enabled.
 
 use super::{
-    found::{Found, Judged, put},
+    found::{Found, Judged, Numbered, put},
     people::{Exported, People, not_json},
     phc::{checked, decoded, encoded, pbkdf2},
 };
@@ -55,7 +55,8 @@ struct Credential {
     r#type: String,
     /// JSON within a text.
     secret_data: Option<String>,
-    credential_data: Option<String>,
+    #[serde(rename = "credentialData")]
+    data: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +84,7 @@ struct OtpData {
     secret_encoding: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<(usize, Judged)>, Vec<Complaint>> {
+pub(super) fn read(text: &str) -> Result<Numbered, Vec<Complaint>> {
     let realm: Realm = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let Some(users) = realm.users else {
         return Err(vec![Complaint::new(0, "has no `users`: it was exported without them")]);
@@ -164,7 +165,7 @@ impl Credential {
     /// Reads both halves, which are JSON within texts.
     fn halves<D: for<'de> Deserialize<'de>>(&self) -> Option<(SecretData, D)> {
         let secret = serde_json::from_str(self.secret_data.as_deref()?).ok()?;
-        Some((secret, serde_json::from_str(self.credential_data.as_deref()?).ok()?))
+        Some((secret, serde_json::from_str(self.data.as_deref()?).ok()?))
     }
 
     fn password(&self) -> Result<String, String> {
@@ -207,10 +208,7 @@ impl PasswordData {
             Some([value]) => Some(value.as_str()),
             _ => None,
         };
-        let kind = match one("type")? {
-            kind @ ("id" | "i" | "d") => kind,
-            _ => return None,
-        };
+        let kind = one("type").filter(|kind| ["id", "i", "d"].contains(kind))?;
         let version = match one("version")? {
             "1.3" => 19,
             "1.0" => 16,
