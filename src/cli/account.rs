@@ -1,5 +1,6 @@
 //! `porteiro account`: what an operator does to one account.
 
+mod import;
 mod shown;
 
 use super::{
@@ -69,6 +70,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Create accounts from the export of another server, or change those that are there
+    Import(import::Importing),
     /// Give a permission that no role can: organizations:administer
     Grant(Administering),
     /// Take it away again
@@ -137,6 +140,7 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
             invitations(organization.as_deref(), json, given).await
         }
         Command::Uninvite { id, json } => uninvite(&id, json, given).await,
+        Command::Import(importing) => import::run(importing, given).await,
         Command::Grant(asked) => administer(&asked, true, given).await,
         Command::Revoke(asked) => administer(&asked, false, given).await,
         Command::Recover { email, json } => recover(&email, json, given).await,

@@ -52,7 +52,7 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
 }
 
 /// Opening a database makes or migrates it, which a dry run must not do.
-async fn refuse_to_migrate(loaded: &Loaded) -> Result<(), Failure> {
+pub(super) async fn refuse_to_migrate(loaded: &Loaded) -> Result<(), Failure> {
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let pending = store::pending_migrations(url).await.map_err(|error| no_store(url, &error))?;
     if pending.is_empty() {
@@ -81,18 +81,23 @@ pub(super) async fn carry_out(
 }
 
 pub(super) fn read(path: &Path) -> Result<File, Failure> {
-    let text = if path == Path::new(STANDARD_INPUT) {
-        read_text_from(std::io::stdin(), LARGEST_FILE)
-    } else {
-        read_text(path, LARGEST_FILE)
-    };
-    let text = text.map_err(|complaint| mend(path, &[complaint]))?;
+    let text = read_whole(path, LARGEST_FILE)?;
     // What it names beside is relative to it; on standard input, to where the command runs.
     let folder = path.parent().unwrap_or(Path::new(""));
     File::parse_beside(&text, folder).map_err(|complaints| mend(path, &complaints))
 }
 
-fn mend(path: &Path, complaints: &[Complaint]) -> Failure {
+/// Reads a text of at most so many bytes, or standard input where the path is `-`.
+pub(super) fn read_whole(path: &Path, limit: u64) -> Result<String, Failure> {
+    let text = if path == Path::new(STANDARD_INPUT) {
+        read_text_from(std::io::stdin(), limit)
+    } else {
+        read_text(path, limit)
+    };
+    text.map_err(|complaint| mend(path, &[complaint]))
+}
+
+pub(super) fn mend(path: &Path, complaints: &[Complaint]) -> Failure {
     let path = if path == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { path };
     Failure::Configuration(complaints.iter().map(|one| one.of_file(path)).collect())
 }

@@ -1,10 +1,14 @@
 //! Hashes of what people choose, as PHC strings of Argon2 (RFC 9106).
 //!
 //! New hashes are always Argon2id at the cost of the day. Hashes that come from elsewhere may be
-//! of any kind of Argon2, as long as checking one costs no more than `PasswordCost::MOST_WORK`.
+//! of any kind of Argon2, as long as checking one costs no more than `PasswordCost::MOST_WORK`, or of
+//! the kinds that [`foreign`] knows.
+
+mod foreign;
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use foreign::Foreign;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -64,7 +68,7 @@ pub struct Verdict {
 /// Why there is no hash and no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
-    #[error("the hash is not of a kind of argon2")]
+    #[error("the hash is of no kind that can be verified")]
     UnknownAlgorithm,
     #[error("the hash is not a well-formed phc string")]
     Malformed,
@@ -148,6 +152,10 @@ pub fn verify(
     cost: PasswordCost,
     memory: &mut Memory,
 ) -> Result<Verdict, PasswordError> {
+    if let Some(foreign) = Foreign::parse(phc) {
+        let matches = foreign?.matches(password)?;
+        return Ok(Verdict { matches, needs_rehash: matches });
+    }
     let (phc, salt, expected) = Phc::parse(phc)?;
     let mut output = Zeroizing::new(vec![0; expected.len()]);
     phc.compute(password, &salt, &mut output, memory)?;
@@ -159,7 +167,10 @@ pub fn verify(
 
 /// Tells whether `verify` could compare anything with a PHC string that comes from elsewhere.
 pub fn check(phc: &str) -> Result<(), PasswordError> {
-    Phc::parse(phc).map(drop)
+    match Foreign::parse(phc) {
+        Some(foreign) => foreign.map(drop),
+        None => Phc::parse(phc).map(drop),
+    }
 }
 
 /// Compares `password` with a PHC string; where there is none, takes the same trouble in vain.

@@ -123,7 +123,7 @@ const ROUTES: [Route; 37] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 18] = {
+const API: [Route; 19] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -143,6 +143,7 @@ const API: [Route; 18] = {
         operations(routes::API_KEY, || api::methods(routes::API_KEY)),
         operations(routes::API_KEY_ROTATE, || api::methods(routes::API_KEY_ROTATE)),
         operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
+        operations(routes::API_AUDIT_EXPORT, || api::methods(routes::API_AUDIT_EXPORT)),
     ]
 };
 

@@ -77,6 +77,7 @@ pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
 pub const API_KEY: &str = "/api/organizations/{organization}/apikeys/{key}";
 pub const API_KEY_ROTATE: &str = "/api/organizations/{organization}/apikeys/{key}/rotate";
 pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";
+pub const API_AUDIT_EXPORT: &str = "/api/organizations/{organization}/audit/export";
 pub const MY_PASSWORD: &str = "/me/password";
 pub const MY_EMAIL: &str = "/me/email";
 pub const MY_EMAIL_CONFIRMED: &str = "/me/email/confirm";

@@ -19,7 +19,7 @@ use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
 const MOST_KEYS: usize = 1_000;
 /// How long the secret of an authenticator app may be, in bytes.
-const TOTP_LENGTHS: RangeInclusive<usize> = 10..=64;
+pub(super) const TOTP_LENGTHS: RangeInclusive<usize> = 10..=64;
 
 pub(super) const MEMBERSHIPS: &str = "memberships";
 /// The list in which a role of a membership is found again, as `organization:role`.

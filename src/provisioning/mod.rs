@@ -19,6 +19,7 @@ mod beginnings;
 mod brand;
 mod clients;
 mod file;
+mod import;
 mod invitations;
 mod invite;
 mod issuer;
@@ -43,6 +44,7 @@ pub use api_keys::{
 };
 pub use apply::{ApplyError, apply, plan};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
+pub use import::{Format, Import, LARGEST_IMPORT};
 pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};

@@ -13,6 +13,7 @@
 mod account_states;
 mod api;
 mod api_caller;
+mod api_export;
 mod api_keys;
 mod api_matrix;
 mod attestation;
@@ -52,6 +53,7 @@ mod families;
 mod flows;
 mod guessing;
 mod http;
+mod imported;
 mod indistinguishable;
 mod introspection;
 mod invitations;

@@ -8,6 +8,7 @@ use crate::{
     domain::Timestamp,
     http::{
         answer::error::Problem,
+        app::App,
         time::{parse_rfc3339, rfc3339},
     },
     store::views::{Trail, TrailEntry},
@@ -56,32 +57,77 @@ impl From<TrailEntry> for Entry {
     }
 }
 
+/// Which entries of the caller's organization are asked for.
+#[derive(Clone)]
+pub struct Filter {
+    organization: String,
+    event: Option<String>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl Filter {
+    pub fn of(call: &Call) -> Result<Self, Problem> {
+        Ok(Self {
+            organization: call.caller.organization.clone(),
+            event: call.query("event").map(str::to_owned),
+            since: time(call, "since")?,
+            until: time(call, "until")?,
+        })
+    }
+
+    /// Reads the entries that follow a place, or the newest.
+    pub async fn read(
+        &self,
+        app: &App,
+        after: Option<&Place>,
+        most: u32,
+    ) -> Result<Vec<TrailEntry>, Problem> {
+        let trail = Trail {
+            organization: &self.organization,
+            event: self.event.as_deref(),
+            since: self.since,
+            until: self.until,
+            after: after.map(|place| (place.at, &*place.lane, place.seq)),
+            most,
+        };
+        Ok(app.store.trail(&trail).await?)
+    }
+}
+
+/// What the trail is ordered by.
+pub struct Place {
+    at: Timestamp,
+    lane: String,
+    seq: i64,
+}
+
+impl Place {
+    pub fn of(entry: &TrailEntry) -> Self {
+        Self { at: entry.at, lane: entry.lane.clone(), seq: entry.seq }
+    }
+
+    fn parts(&self) -> Vec<String> {
+        vec![self.at.millis().to_string(), self.lane.clone(), self.seq.to_string()]
+    }
+
+    fn parse(parts: &[String]) -> Option<Self> {
+        let [at, lane, seq] = parts else { return None };
+        let at = Timestamp::from_millis(at.parse().ok()?);
+        Some(Self { at, lane: lane.clone(), seq: seq.parse().ok()? })
+    }
+}
+
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, "audit")?;
-    let (since, until) = (time(&call, "since")?, time(&call, "until")?);
+    let filter = Filter::of(&call)?;
     let after = match &*asked.after {
         [] => None,
-        [at, lane, seq] => {
-            let at = at.parse().map(Timestamp::from_millis);
-            let seq: Result<i64, _> = seq.parse();
-            let (Ok(at), Ok(seq)) = (at, seq) else { return Err(other_cursor()) };
-            Some((at, lane.as_str(), seq))
-        }
-        _ => return Err(other_cursor()),
+        parts => Some(Place::parse(parts).ok_or_else(other_cursor)?),
     };
-    let trail = Trail {
-        organization: &call.caller.organization,
-        event: call.query("event"),
-        since,
-        until,
-        after,
-        most: asked.limit,
-    };
-    let page = call.app.store.trail(&trail).await?;
+    let page = filter.read(&call.app, after.as_ref(), asked.limit).await?;
     let is_full = page.len() == asked.limit as usize;
-    let key =
-        |one: &TrailEntry| vec![one.at.millis().to_string(), one.lane.clone(), one.seq.to_string()];
-    let last = page.last().filter(|_| is_full).map(key);
+    let last = page.last().filter(|_| is_full).map(|entry| Place::of(entry).parts());
     Ok(asked.answer(page.into_iter().map(Entry::from).collect(), last))
 }
 

@@ -21,6 +21,7 @@ mod caller;
 mod change;
 mod clients;
 mod described;
+mod export;
 mod in_session;
 mod invitations;
 mod keys;

@@ -2,7 +2,7 @@
 
 use super::{
     described,
-    operations::{OPERATIONS, Operation, Schemas},
+    operations::{JSON, OPERATIONS, Operation, Schemas},
 };
 use crate::http::app::App;
 use axum::{
@@ -90,9 +90,10 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
     let mut answers = Map::new();
     let mut answer = json!({ "description": "Done." });
     if let Some(gives) = operation.gives {
-        answer["content"] = content(&gives(), schemas);
+        answer["content"] = content(&gives(), operation.media, schemas);
     }
-    if operation.gives.is_some() && !operation.is_list {
+    let is_entity = !operation.is_list && operation.media == JSON;
+    if operation.gives.is_some() && is_entity {
         let tag = json!({ "description": "The version.", "schema": { "type": "string" } });
         answer["headers"] = json!({ "ETag": tag });
     }
@@ -112,7 +113,7 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
         "x-permission": operation.needs,
     });
     if let Some(takes) = operation.takes {
-        let body = content(&takes(), schemas);
+        let body = content(&takes(), JSON, schemas);
         described["requestBody"] = json!({ "required": true, "content": body });
     }
     described
@@ -128,14 +129,21 @@ pub(super) fn path_parameters(path: &'static str) -> impl Iterator<Item = Value>
     })
 }
 
-fn content(schema: &Schemas, schemas: &mut Map<String, Value>) -> Value {
+/// Describes a body; one of another media type than JSON is text, of which each line is of the schema.
+fn content(schema: &Schemas, media: &str, schemas: &mut Map<String, Value>) -> Value {
     let plain = |schema| serde_json::to_value(schema).unwrap_or_default();
     for (name, other) in &schema.others {
         schemas.entry(name.clone()).or_insert_with(|| plain(other));
     }
     schemas.entry(schema.name.clone()).or_insert_with(|| plain(&schema.schema));
     let reference = format!("#/components/schemas/{}", schema.name);
-    json!({ "application/json": { "schema": { "$ref": reference } } })
+    let reference = json!({ "$ref": reference });
+    let schema = if media == JSON {
+        reference
+    } else {
+        json!({ "type": "string", "description": "One object a line.", "x-line": reference })
+    };
+    json!({ media: { "schema": schema } })
 }
 
 /// Any refusal (RFC 9457).
@@ -202,6 +210,11 @@ mod tests {
             let name = text[at + 22..].split('"').next().unwrap();
             assert!(document["components"]["schemas"][name].is_object(), "{name}");
         }
+        let export = &document["paths"]["/api/organizations/{organization}/audit/export"]["get"];
+        let answer = &export["responses"]["200"];
+        let line = &answer["content"]["application/jsonl"]["schema"]["x-line"];
+        assert_eq!(line["$ref"], "#/components/schemas/Entry");
+        assert!(answer["headers"].is_null(), "it is no entity at a version");
         assert!(text.contains("\"/me\"") && text.contains("\"/flows\""));
     }
 }

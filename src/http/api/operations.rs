@@ -3,7 +3,7 @@
 use super::{
     accounts, audit,
     call::{Answer, Call},
-    clients, invitations, keys, members, organizations,
+    clients, export, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
     roles,
 };
@@ -65,12 +65,17 @@ pub struct Operation {
     pub gives: Option<Described>,
     /// Query parameters and what they are for.
     pub parameters: &'static [(&'static str, &'static str)],
+    /// The media type of what it answers.
+    pub media: &'static str,
     /// It is a page of a list.
     pub is_list: bool,
     /// It changes what exists, and takes `If-Match`.
     pub at_version: bool,
     pub handle: fn(Call) -> Answering,
 }
+
+/// The media type of bodies, unless an operation says another.
+pub const JSON: &str = "application/json";
 
 /// How a type looks in the OpenAPI document.
 pub type Described = fn() -> Schemas;
@@ -115,6 +120,7 @@ impl Operation {
             status: 200,
             gives: None,
             parameters: &[],
+            media: JSON,
             is_list: false,
             at_version: false,
             handle,
@@ -144,6 +150,17 @@ impl Operation {
     ) -> Self {
         self.gives = Some(described_page::<T>);
         self.is_list = true;
+        self.parameters = parameters;
+        self
+    }
+
+    /// The whole of a list, a line an entry.
+    const fn exports<T: ToSchema + PartialSchema>(
+        mut self,
+        parameters: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        self.gives = Some(described::<T>);
+        self.media = export::LINES;
         self.parameters = parameters;
         self
     }
@@ -416,5 +433,13 @@ pub static OPERATIONS: &[Operation] = {
             handled!(audit::list),
         )
         .lists::<audit::Entry>(&audit::FILTERS),
+        Operation::new(
+            (Get, routes::API_AUDIT_EXPORT),
+            "exportAuditTrail",
+            "audit:read",
+            "Exports what happened in the organization as lines of JSON, the newest first.",
+            handled!(export::get),
+        )
+        .exports::<audit::Entry>(&audit::FILTERS),
     ]
 };

@@ -155,9 +155,12 @@ fn a_password_is_clear_and_not_too_long_or_a_hash_that_can_be_verified() {
         ("$argon2id$v=18$m=256,t=2,p=1$c29tZXNhbHQ$nf65", "the hash has parameters that cannot be"),
         ("$argon2id$v=19$m=9999999,t=2,p=1$c29tZXNhbHQ$nf65", "the cost is out of bounds"),
         ("$argon2id$v=19$m=256,t=2,p=1$c29tZQ$nf65", "the salt is not of 8 to 64 bytes"),
-        ("$argon2x$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65", "the hash is not of a kind of argon2"),
-        ("$2b$12$abcdefghijklmnopqrstuv", "the hash is not of a kind of argon2"),
-        ("$scrypt$ln=16,r=8,p=1$c29tZQ$nf65", "the hash is not of a kind of argon2"),
+        (
+            "$argon2x$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65",
+            "the hash is of no kind that can be verified",
+        ),
+        ("$2b$12$abcdefghijklmnopqrstuv", "the hash is not a well-formed phc string"),
+        ("$scrypt$ln=17,r=8,p=1$c29tZQ$nf65", "the output is not of 16 to 64 bytes"),
     ] {
         let said = said(&with(hash)).join("\n");
         let expected =

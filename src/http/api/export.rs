@@ -1,0 +1,130 @@
+//! `/api/organizations/{organization}/audit/export`: the trail as lines of JSON, read a page at a time.
+//!
+//! It goes backwards from the newest entry that is there when it begins, so that what is written
+//! meanwhile changes nothing. At most one page is in memory, however long the trail is and however slowly
+//! the client reads. An export that cannot go on breaks off: the client sees an answer without its end.
+
+use super::{
+    audit::{Entry, Filter, Place},
+    call::{Answer, Call},
+};
+use crate::{
+    http::{
+        answer::{error::Problem, never_stored, roomy},
+        app::App,
+    },
+    store::views::TrailEntry,
+};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    http::{HeaderValue, header},
+};
+use hyper::body::Frame;
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// The media type of the answer.
+pub const LINES: &str = "application/jsonl";
+
+/// How many entries are read at a time.
+const PAGE: u32 = 200;
+
+const FILE: HeaderValue = HeaderValue::from_static("attachment; filename=\"audit.jsonl\"");
+
+pub async fn get(call: Call) -> Answer {
+    let filter = Filter::of(&call)?;
+    // The first page is read before anything is answered: a refusal has its own status.
+    let first = filter.read(&call.app, None, PAGE).await?;
+    let mut response = roomy(Body::new(Export::beginning(call.app.clone(), filter, &first)));
+    never_stored(&mut response);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));
+    headers.insert(header::CONTENT_DISPOSITION, FILE);
+    Ok(response)
+}
+
+type Reading = Pin<Box<dyn Future<Output = Result<Vec<TrailEntry>, Problem>> + Send>>;
+
+/// An export under way.
+struct Export {
+    app: App,
+    filter: Filter,
+    /// Lines that have been read and not been taken.
+    ready: Option<Bytes>,
+    /// The page that follows, once there was an entry to go on from.
+    after: Option<Place>,
+    reading: Option<Reading>,
+}
+
+impl Export {
+    fn beginning(app: App, filter: Filter, first: &[TrailEntry]) -> Self {
+        let mut export = Self { app, filter, ready: None, after: None, reading: None };
+        export.take(first);
+        export
+    }
+
+    /// Makes lines of a page, and notes where the next begins.
+    fn take(&mut self, page: &[TrailEntry]) {
+        let is_full = page.len() == PAGE as usize;
+        self.after = page.last().filter(|_| is_full).map(Place::of);
+        self.ready = (!page.is_empty()).then(|| lines(page));
+    }
+}
+
+fn lines(page: &[TrailEntry]) -> Bytes {
+    let mut text = Vec::new();
+    for entry in page {
+        let entry = Entry::from(entry.clone());
+        serde_json::to_writer(&mut text, &entry).expect("plain data with text keys is JSON");
+        text.push(b'\n');
+    }
+    text.into()
+}
+
+/// Reads a page as work like any other: an export waits for no permit, and holds none between pages.
+fn read(app: App, filter: Filter, after: Place) -> Reading {
+    Box::pin(async move {
+        let _permit = app.request_permits.work()?;
+        filter.read(&app, Some(&after), PAGE).await
+    })
+}
+
+impl HttpBody for Export {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let export = self.get_mut();
+        loop {
+            if let Some(lines) = export.ready.take() {
+                return Poll::Ready(Some(Ok(Frame::data(lines))));
+            }
+            if let Some(reading) = &mut export.reading {
+                let read = ready!(reading.as_mut().poll(context));
+                export.reading = None;
+                match read {
+                    Ok(page) => export.take(&page),
+                    Err(problem) => {
+                        tracing::warn!(code = problem.code, "an export of a trail broke off");
+                        let broken = io::Error::other("the export broke off");
+                        return Poll::Ready(Some(Err(broken)));
+                    }
+                }
+                continue;
+            }
+            let Some(after) = export.after.take() else { return Poll::Ready(None) };
+            export.reading = Some(read(export.app.clone(), export.filter.clone(), after));
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ready.is_none() && self.after.is_none() && self.reading.is_none()
+    }
+}
