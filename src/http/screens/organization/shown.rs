@@ -77,6 +77,7 @@ pub struct Key {
     pub revoked_at: Option<String>,
 }
 
+#[expect(clippy::struct_field_names, reason = "the names of the standard")]
 #[derive(Deserialize)]
 pub struct Client {
     pub client_id: String,
