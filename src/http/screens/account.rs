@@ -3,7 +3,10 @@
 //! What is shown is what `/me` serves. Without a session the page is a sign-in, which ends here. With
 //! `?flow=ID` it draws that flow, as every screen does: credentials are added on this path.
 
-use super::{path_of, shell::Shell, submit::to};
+use super::{
+    leading::{path_of, to},
+    shell::Shell,
+};
 use crate::{
     domain::Context,
     http::{

@@ -18,6 +18,7 @@
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
 //! | [`account`] | `/account`: what a person sees of their own account |
 //! | [`organization`] | `/organization`: what a member sees and changes of their organization |
+//! | [`leading`] | the path of a flow, and how a form leads to a page |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
 //! | [`typed`] | what a person typed into a form that was refused |
@@ -28,6 +29,7 @@ pub mod assets;
 pub mod brand;
 mod dress;
 mod fields;
+mod leading;
 mod offer;
 mod organization;
 mod pages;
@@ -72,18 +74,4 @@ pub const ORGANIZATION: Screen = screen(routes::ORGANIZATION, "sign_in");
 
 const fn screen(path: &'static str, begins: &'static str) -> Screen {
     Screen { path, begins }
-}
-
-/// Returns the path on which a flow is drawn now.
-pub fn path_of(kind: &str, state: &str) -> &'static str {
-    match (kind, state) {
-        (_, "consent") => routes::CONSENT,
-        ("sign_up" | "invitation", _) => routes::SIGN_UP,
-        ("verify_email", _) => routes::VERIFY_EMAIL,
-        ("recovery", _) => routes::RESET_PASSWORD,
-        ("device", _) => routes::DEVICE_SCREEN,
-        ("sign_out", _) => routes::SIGN_OUT,
-        ("enroll_passkey" | "enroll_totp", _) => routes::ACCOUNT,
-        _ => routes::SIGN_IN,
-    }
 }

@@ -3,7 +3,7 @@
 //! The token is the proof, so there is no flow and no cookie: the holder of the address may read the mail
 //! on another device than the one on which the recovery began.
 
-use super::{Screen, pages, shell::Shell, submit::to};
+use super::{Screen, leading::to, pages, shell::Shell};
 use crate::{
     domain::Context,
     http::{extract::form::Form, flows::stop_by, routes},

@@ -7,7 +7,9 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    ACCOUNT, ORGANIZATION, Screen, account, brand, fields, offer, organization, pages, path_of,
+    ACCOUNT, ORGANIZATION, Screen, account, brand, fields,
+    leading::{path_of, to},
+    offer, organization, pages,
     preferences::Preferences,
     shell::Shell,
     stopping,
@@ -17,10 +19,7 @@ use super::{
 use crate::{
     domain::Context,
     http::{
-        answer::{
-            error::{Problem, Stopped},
-            redirect::see_other,
-        },
+        answer::error::{Problem, Stopped},
         app::App,
         extract::{
             body,
@@ -44,10 +43,9 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{HeaderMap, request::Parts},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use std::net::IpAddr;
-use url::form_urlencoded;
 
 /// Takes the form of the screen at a path.
 pub async fn post(
@@ -225,11 +223,4 @@ fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response
     let given: Vec<(&str, &str)> =
         given.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
     to(screen.path, &given)
-}
-
-pub fn to(path: &str, query: &[(&str, &str)]) -> Response {
-    let mut pairs = form_urlencoded::Serializer::new(String::new());
-    let query = pairs.extend_pairs(query).finish();
-    let address = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-    see_other(&address).unwrap_or_else(IntoResponse::into_response)
 }

@@ -6,7 +6,10 @@
 //!    is shown once.
 
 use super::{
-    super::{path_of, shell::Shell, submit::to},
+    super::{
+        leading::{path_of, to},
+        shell::Shell,
+    },
     Section,
 };
 use crate::{

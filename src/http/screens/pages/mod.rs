@@ -19,7 +19,7 @@ mod totp_enrolment;
 mod upgrade;
 mod verify_email;
 
-use super::{path_of, shell::Shell, typed::Typed};
+use super::{leading::path_of, shell::Shell, typed::Typed};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
