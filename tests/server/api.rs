@@ -8,6 +8,7 @@ use crate::{
 };
 use hyper::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const ACME: &str = "/api/organizations/acme";
 
@@ -232,7 +233,9 @@ async fn the_customer_reads_what_happened_in_its_organization_and_in_no_other() 
     let role = format!("{ACME}/roles/reader");
     let tag = api.get(ACME).await.header("etag").unwrap().to_owned();
     let body = json!({ "permissions": ["invoices:read"] });
+    server.clock.advance(Duration::from_secs(1));
     api.call(Method::PUT, &role, Some(&body), &[("if-match", &tag)]).await;
+    server.clock.advance(Duration::from_secs(1));
     api.get("/api/organizations/other").await.problem(403, "other_organization");
     let trail = api.get(&format!("{ACME}/audit?limit=2")).await.json();
     let events = |page: &Value| -> Vec<String> {
