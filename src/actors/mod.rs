@@ -24,6 +24,7 @@ pub mod hashing;
 mod host;
 mod hydrate;
 mod janitor;
+mod key_backing;
 mod key_keeper;
 mod kind_shared;
 mod mailbox;
@@ -43,6 +44,7 @@ pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
 pub use hydrate::{HydrateError, Hydrated, Placed, hydrate, hydrate_page};
 pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
+pub use key_backing::key_backing;
 pub use key_keeper::{
     INSTALLATION, KeyOptions, KeySnapshot, ReadFolder, read_on_a_blocking_thread,
 };

@@ -1,15 +1,12 @@
 //! Issues, rotates and revokes API keys, beside running servers.
 
 use crate::{
-    actors::{HydrateError, MultiCommit, hydrate},
+    actors::{HydrateError, MultiCommit, hydrate, key_backing},
     crypto::{draw_uuid, mint_api_key},
     domain::{
         Timestamp,
-        account::Account,
-        api_key::{ApiKey, Backing, Command, Issue, Issuer, Key, Refusal, Reply, Rotate},
+        api_key::{ApiKey, Backing, Command, Issue, Key, Refusal, Reply, Rotate},
         authority::Permission,
-        client::Client,
-        membership::Membership,
         organization::{self, Organization},
     },
     store::CommitError,
@@ -148,21 +145,7 @@ async fn home(commit: &mut MultiCommit, slug: &str) -> Result<organization::Know
 
 /// Reads the issuer of a key as it is now.
 async fn backing(commit: &mut MultiCommit, key: &Key) -> Result<Backing, ApiKeyError> {
-    let backing = match &key.issuer {
-        Issuer::Operator => Some(Backing::Operator),
-        Issuer::Membership { id, account } => {
-            let epoch = commit.look::<Account>(account).await?.known().map(|known| known.epoch);
-            let member = commit.look::<Membership>(id).await?.known().cloned();
-            member.zip(epoch).map(|(member, account_epoch)| Backing::Membership {
-                member: Box::new(member),
-                account_epoch,
-            })
-        }
-        Issuer::Client { client_id } => {
-            let client = commit.look::<Client>(client_id).await?.known().cloned();
-            client.map(|client| Backing::Client(Box::new(client)))
-        }
-    };
+    let backing = key_backing(commit, &key.issuer).await?;
     backing.ok_or(ApiKeyError::Refused(Refusal::NoIssuer))
 }
 

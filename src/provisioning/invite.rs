@@ -5,7 +5,7 @@ use crate::{
     crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
-        authority::{Permission, own_permissions},
+        authority::{PROVISION, Permission, own_permissions},
         invitation::{self, Invitation},
         message::{Asked, Mail, MailContent},
         organization::{self, Organization, Role},
@@ -132,7 +132,7 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
 
 /// What such a role confers: reading and writing our own resources (contract section 5).
 fn administration() -> Vec<Permission> {
-    own_permissions().filter(|one| one.as_str() != "scim:provision").collect()
+    own_permissions().filter(|one| one.as_str() != PROVISION).collect()
 }
 
 /// Returns the organization with the role of its administrators, unless it has it already.

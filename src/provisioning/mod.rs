@@ -11,6 +11,7 @@
 //! Whatever is wrong is a [`Complaint`](crate::config::Complaint) with its line, and all of them are
 //! given at once. Nothing is written while there is one.
 
+mod account_change;
 mod accounts;
 mod administration;
 mod api_keys;
@@ -37,6 +38,7 @@ mod suspend;
 mod table;
 mod unlock;
 
+pub use account_change::AccountChangeError;
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use administration::{Administration, AdministrationError, administration};
 pub use api_keys::{
@@ -54,7 +56,7 @@ pub use organization_changes::{
 };
 pub use plan::{Plan, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
-pub use suspend::{SuspendError, Suspended, Suspending, suspend};
+pub use suspend::{Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
 
 #[cfg(test)]

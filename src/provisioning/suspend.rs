@@ -1,18 +1,14 @@
 //! Suspends an account, or enables it again, beside running servers.
 
+use super::account_change::{AccountChange, AccountChangeError, change_account};
 use crate::{
-    actors::HydrateError,
     domain::{
-        account::{Account, Command, EMAIL_ADDRESSES, Standing, normalise_email},
+        account::{Command, Standing},
         session::{self, SESSIONS, Session},
         token_family::{self, FAMILIES, TokenFamily},
     },
-    store::{CommitError, ReadError},
     system::Workbench,
 };
-
-/// How often it is tried while the account changes.
-const TRIES: usize = 20;
 
 /// How many entries of a list are read at once.
 const PAGE: u32 = 100;
@@ -34,21 +30,6 @@ pub struct Suspended {
     pub changed: bool,
 }
 
-/// Why nothing happened.
-#[derive(Debug, thiserror::Error)]
-pub enum SuspendError {
-    #[error("there is no account with this address")]
-    NoSuchAccount,
-    #[error("the account cannot be read")]
-    Entities(#[from] HydrateError),
-    #[error("the address cannot be looked up")]
-    Names(#[from] ReadError),
-    #[error("the account keeps changing: try again")]
-    Contended,
-    #[error("nothing was changed")]
-    NotCommitted(#[source] CommitError),
-}
-
 /// Suspends or enables the account that has this address.
 ///
 /// The one commit of the account ends everything that rests on it. What is ended one by one after it
@@ -58,39 +39,18 @@ pub async fn suspend(
     email: &str,
     suspending: Suspending,
     reason: Option<&str>,
-) -> Result<Suspended, SuspendError> {
-    let address = normalise_email(email).ok_or(SuspendError::NoSuchAccount)?;
+) -> Result<Suspended, AccountChangeError> {
     let command = match suspending {
         Suspending::Suspend => Command::Suspend,
         Suspending::Enable => Command::Enable,
     };
-    for _ in 0..TRIES {
-        let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
-        let (_, account) = found.ok_or(SuspendError::NoSuchAccount)?;
-        let mut commit = workbench.multi_commit_because(reason);
-        let before = standing(commit.look::<Account>(&account).await?)?;
-        let decided = commit.decide::<Account>(&account, &command).await?;
-        decided.map_err(|_| SuspendError::NoSuchAccount)?;
-        let standing = standing(commit.look::<Account>(&account).await?)?;
-        match commit.commit().await {
-            Ok(()) => {
-                if standing == Standing::Suspended {
-                    end_all(workbench, &account, reason).await?;
-                }
-                return Ok(Suspended { account, standing, changed: standing != before });
-            }
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(SuspendError::NotCommitted(error));
-            }
-        }
+    let AccountChange { before, after } =
+        change_account(workbench, email, &command, reason).await?;
+    let standing = after.standing();
+    if standing == Standing::Suspended {
+        end_all(workbench, &after.id, reason).await?;
     }
-    Err(SuspendError::Contended)
-}
-
-fn standing(account: &Account) -> Result<Standing, SuspendError> {
-    let known = account.known().ok_or(SuspendError::NoSuchAccount)?;
-    Ok(known.standing())
+    Ok(Suspended { account: after.id, standing, changed: standing != before.standing() })
 }
 
 /// Ends what is listed. What cannot be ended now confers nothing, and expires.
@@ -98,7 +58,7 @@ async fn end_all(
     workbench: &Workbench,
     account: &str,
     reason: Option<&str>,
-) -> Result<(), SuspendError> {
+) -> Result<(), AccountChangeError> {
     for list in [SESSIONS, FAMILIES] {
         let mut after = (String::new(), String::new());
         loop {

@@ -28,7 +28,7 @@ mod work;
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
-pub use log::{Finding, LogPlace, Proof};
+pub use log::{Finding, LogEntry, LogPlace, Proof};
 pub use maintenance::Leased;
 pub use migrate::MigrateError;
 pub use outbox::Waiting;

@@ -132,8 +132,8 @@ pub(super) const ABANDON_LANE: &str =
 pub(super) const LOG_PAGE: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac \
        FROM security_log WHERE lane = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
-pub(super) const TRAIL: &str = "SELECT lane, seq, at, event, kind, id, detail FROM security_log \
-       WHERE organization = $1 AND at >= $2 AND at < $3 AND ($4 = '' OR event = $4) \
+pub(super) const TRAIL: &str = "SELECT lane, seq, at, event, organization, kind, id, detail \
+       FROM security_log WHERE organization = $1 AND at >= $2 AND at < $3 AND ($4 = '' OR event = $4) \
        AND (at, lane, seq) < ($5, $6, $7) \
        ORDER BY at DESC, lane DESC, seq DESC LIMIT $8";
 

@@ -9,10 +9,7 @@ use super::{
 use crate::domain::Timestamp;
 
 pub use super::{
-    log::{
-        history::{HistoryPlace, HistoryRow},
-        trail::{Trail, TrailEntry},
-    },
+    log::{LogEntry, LogPlace, trail::Trail},
     vitals::StoreReport,
 };
 
@@ -49,7 +46,7 @@ impl FreshReads {
     }
 
     /// See [`Store::trail`].
-    pub async fn trail(&self, trail: &Trail<'_>) -> Result<Vec<TrailEntry>, ReadError> {
+    pub async fn trail(&self, trail: &Trail<'_>) -> Result<Vec<LogEntry>, ReadError> {
         self.0.trail(trail).await
     }
 
@@ -57,9 +54,9 @@ impl FreshReads {
     pub async fn history(
         &self,
         account: &str,
-        before: &HistoryPlace,
+        before: &LogPlace,
         most: u32,
-    ) -> Result<Vec<HistoryRow>, ReadError> {
+    ) -> Result<Vec<LogEntry>, ReadError> {
         self.0.history(account, before, most).await
     }
 

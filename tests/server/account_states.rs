@@ -18,7 +18,7 @@ use porteiro::{
         Clock as _,
         account::{EMAIL_ADDRESSES, Standing},
     },
-    provisioning::{SuspendError, Suspended, Suspending, suspend},
+    provisioning::{AccountChangeError, Suspended, Suspending, suspend},
     system::Workbench,
 };
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn try_to(
     server: &TestServer,
     suspending: Suspending,
     email: &str,
-) -> Result<Suspended, SuspendError> {
+) -> Result<Suspended, AccountChangeError> {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
     let (clock, dice) = (server.clock.clone(), Arc::new(SystemDice));
     let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_suspended_account_confers_nothing_and_enabling_it_revives_nothing() {
         assert_eq!(written[0]["context"]["actor"]["type"], "operator");
     }
     let unknown = try_to(&server, Suspending::Suspend, "eva@acme.test").await;
-    assert!(matches!(unknown, Err(SuspendError::NoSuchAccount)));
+    assert!(matches!(unknown, Err(AccountChangeError::NoSuchAccount)));
     server.stop().await;
 }
 

@@ -1,22 +1,16 @@
 //! The management API: what an administrator may see and change.
 
 use crate::{
-    api_caller::{Api, DIRECTORY, EVERYTHING},
+    api_caller::{Api, EVERYTHING, directory},
     person::{claims, text},
     shared::eventually,
-    support::{TestOptions, TestServer, form},
+    support::form,
 };
 use hyper::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const ACME: &str = "/api/organizations/acme";
-
-async fn directory() -> TestServer {
-    let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
-    server.apply(DIRECTORY).await;
-    server
-}
 
 /// The ids of the members of acme by their e-mail addresses.
 async fn member(api: &Api<'_>, email: &str) -> String {

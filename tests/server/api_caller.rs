@@ -3,7 +3,7 @@
 use crate::{
     http::Answer,
     person::{parameter, redirect, text},
-    support::TestServer,
+    support::{TestOptions, TestServer},
 };
 use hyper::Method;
 use porteiro::{
@@ -68,6 +68,13 @@ roles = ["auditor"]
 pub const EVERYTHING: &str = "organizations:read organizations:write roles:read roles:write \
                               memberships:read memberships:write clients:read clients:write \
                               accounts:read apikeys:read apikeys:write audit:read";
+
+/// Opens a provider that knows all of them.
+pub async fn directory() -> TestServer {
+    let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
+    server.apply(DIRECTORY).await;
+    server
+}
 
 /// A caller with a token.
 pub struct Api<'a> {

@@ -1,19 +1,12 @@
 //! The trail of an organization as lines of JSON.
 
 use crate::{
-    api_caller::{Api, DIRECTORY, EVERYTHING},
+    api_caller::{Api, EVERYTHING, directory},
     person::text,
-    support::TestServer,
 };
 use serde_json::Value;
 
 const EXPORT: &str = "/api/organizations/acme/audit/export";
-
-async fn directory() -> TestServer {
-    let server = TestServer::open().await;
-    server.apply(DIRECTORY).await;
-    server
-}
 
 async fn exported(api: &Api<'_>, query: &str) -> Vec<Value> {
     let answer = api.get(&format!("{EXPORT}{query}")).await;

@@ -2,10 +2,9 @@
 //! table that the router is made of, so that a new operation cannot be forgotten.
 
 use crate::{
-    api_caller::{Api, DIRECTORY, EVERYTHING},
+    api_caller::{Api, EVERYTHING, directory},
     http::Answer,
     person::text,
-    support::TestServer,
 };
 use hyper::Method;
 use porteiro::http::api::{OPERATIONS, Operation};
@@ -13,12 +12,6 @@ use serde_json::json;
 use std::time::Duration;
 
 const SUSPEND: &str = "[[organization]]\nslug = \"acme\"\nenabled = false\n";
-
-async fn directory() -> TestServer {
-    let server = TestServer::open().await;
-    server.apply(DIRECTORY).await;
-    server
-}
 
 /// Calls an operation on acme, with any ids in its path and any body.
 async fn call(api: &Api<'_>, operation: &Operation) -> Answer {

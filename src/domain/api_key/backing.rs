@@ -2,15 +2,12 @@
 
 use super::Refusal;
 use crate::domain::{
-    authority::{Asked, Audience, Bound, Permission, Permissions, Scopes, narrow},
+    authority::{Asked, Audience, Bound, PROVISION, Permission, Permissions, Scopes, narrow},
     authorization_details::Details,
     client::{GrantType, KnownClient},
     membership, organization,
 };
 use serde::{Deserialize, Serialize};
-
-/// What hands out roles (contract §7).
-const PROVISION: &str = "scim:provision";
 
 /// As many scopes as are asked for at once.
 const AT_ONCE: usize = 100;

@@ -13,6 +13,7 @@ mod scope;
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
 pub use narrow::{Asked, Bound, Granted, Widening, narrow};
 pub use permission::{
-    ADMINISTER, MalformedPermission, Permission, Permissions, RESERVED_RESOURCES, own_permissions,
+    ADMINISTER, MalformedPermission, PROVISION, Permission, Permissions, RESERVED_RESOURCES,
+    own_permissions,
 };
 pub use scope::{MalformedScope, OIDC_SCOPES, Scopes};

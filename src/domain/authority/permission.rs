@@ -13,7 +13,7 @@ pub const ADMINISTER: &str = "organizations:administer";
 const OWN_ACTIONS: [&str; 2] = ["read", "write"];
 
 /// Provisioning by SCIM, which hands out roles.
-const PROVISION: &str = "scim:provision";
+pub const PROVISION: &str = "scim:provision";
 
 /// Lists what an administrator of one organization holds: everything of our own API but what reaches
 /// beyond that organization.

@@ -11,7 +11,7 @@ use crate::{
         app::App,
         time::{parse_rfc3339, rfc3339},
     },
-    store::views::{Trail, TrailEntry},
+    store::views::{LogEntry, LogPlace, Trail},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -45,11 +45,11 @@ pub const FILTERS: [(&str, &str); 3] = [
     ("until", "Before this time (RFC 3339)."),
 ];
 
-impl From<TrailEntry> for Entry {
-    fn from(entry: TrailEntry) -> Self {
+impl From<LogEntry> for Entry {
+    fn from(entry: LogEntry) -> Self {
         Self {
-            id: format!("{}.{}", entry.lane, entry.seq),
-            at: rfc3339(entry.at),
+            id: format!("{}.{}", entry.place.lane, entry.place.seq),
+            at: rfc3339(entry.place.at),
             event: entry.event,
             subject: Subject { kind: entry.kind, id: entry.id },
             detail: serde_json::from_str(&entry.detail).unwrap_or(Value::Null),
@@ -76,58 +76,49 @@ impl Filter {
         })
     }
 
-    /// Reads the entries that follow a place, or the newest.
+    /// Reads the entries before a place, the newest first.
     pub async fn read(
         &self,
         app: &App,
-        after: Option<&Place>,
+        before: &LogPlace,
         most: u32,
-    ) -> Result<Vec<TrailEntry>, Problem> {
+    ) -> Result<Vec<LogEntry>, Problem> {
         let trail = Trail {
             organization: &self.organization,
             event: self.event.as_deref(),
             since: self.since,
             until: self.until,
-            after: after.map(|place| (place.at, &*place.lane, place.seq)),
+            before,
             most,
         };
         Ok(app.store.trail(&trail).await?)
     }
 }
 
-/// What the trail is ordered by.
-pub struct Place {
-    at: Timestamp,
-    lane: String,
-    seq: i64,
+/// Writes a place as the parts of a cursor.
+fn parts(place: &LogPlace) -> Vec<String> {
+    vec![place.at.millis().to_string(), place.lane.clone(), place.seq.to_string()]
 }
 
-impl Place {
-    pub fn of(entry: &TrailEntry) -> Self {
-        Self { at: entry.at, lane: entry.lane.clone(), seq: entry.seq }
-    }
-
-    fn parts(&self) -> Vec<String> {
-        vec![self.at.millis().to_string(), self.lane.clone(), self.seq.to_string()]
-    }
-
-    fn parse(parts: &[String]) -> Option<Self> {
-        let [at, lane, seq] = parts else { return None };
-        let at = Timestamp::from_millis(at.parse().ok()?);
-        Some(Self { at, lane: lane.clone(), seq: seq.parse().ok()? })
+/// Reads the place of a cursor; of none, the end.
+fn place(parts: &[String]) -> Option<LogPlace> {
+    match parts {
+        [] => Some(LogPlace::end()),
+        [at, lane, seq] => {
+            let at = Timestamp::from_millis(at.parse().ok()?);
+            Some(LogPlace { at, lane: lane.clone(), seq: seq.parse().ok()? })
+        }
+        _ => None,
     }
 }
 
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, "audit")?;
     let filter = Filter::of(&call)?;
-    let after = match &*asked.after {
-        [] => None,
-        parts => Some(Place::parse(parts).ok_or_else(other_cursor)?),
-    };
-    let page = filter.read(&call.app, after.as_ref(), asked.limit).await?;
+    let before = place(&asked.after).ok_or_else(other_cursor)?;
+    let page = filter.read(&call.app, &before, asked.limit).await?;
     let is_full = page.len() == asked.limit as usize;
-    let last = page.last().filter(|_| is_full).map(|entry| Place::of(entry).parts());
+    let last = page.last().filter(|_| is_full).map(|entry| parts(&entry.place));
     Ok(asked.answer(page.into_iter().map(Entry::from).collect(), last))
 }
 

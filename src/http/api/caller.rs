@@ -2,13 +2,13 @@
 
 use super::call::Denied;
 use crate::{
-    actors::MultiCommit,
+    actors::{MultiCommit, key_backing},
     crypto::API_KEY_PREFIX,
     domain::{
         Actor, Context,
         access_token::Claims,
         account::Account,
-        api_key::{ApiKey, Backing, Issuer, Key},
+        api_key::{ApiKey, Key},
         assurance::Level,
         authority::{ADMINISTER, Permissions, Scopes},
         client::Client,
@@ -69,6 +69,19 @@ pub enum Holder {
     },
 }
 
+impl Holder {
+    /// Who acts, as the log says it.
+    fn actor(&self) -> Actor {
+        match self {
+            Self::Member { account, .. } | Self::Administrator { account } => {
+                Actor::Person(account.clone())
+            }
+            Self::Client { client_id } => Actor::Client(client_id.clone()),
+            Self::Key { key } => Actor::ApiKey(key.id.clone()),
+        }
+    }
+}
+
 /// What a caller holds now, by rows that the commit requires to be unchanged.
 pub struct Authority {
     pub home: organization::Known,
@@ -107,10 +120,12 @@ impl Caller {
             Found::Suspended => return Err(SUSPENDED.into()),
             Found::Nothing => return Err(invalid_token()),
         };
+        let organization = key.organization.clone();
+        let holder = Holder::Key { key: Box::new(key) };
         Ok(Self {
-            organization: key.organization.clone(),
-            context: context.by(Actor::ApiKey(key.id.clone())),
-            holder: Holder::Key { key: Box::new(key) },
+            organization,
+            context: context.by(holder.actor()),
+            holder,
             powers: Powers::Permissions(permissions),
             level: None,
         })
@@ -133,13 +148,7 @@ impl Caller {
             (Some(account), None) => Holder::Administrator { account },
             (None, _) => Holder::Client { client_id: claims.client_id.as_ref().to_owned() },
         };
-        let context = context.by(match &holder {
-            Holder::Member { account, .. } | Holder::Administrator { account } => {
-                Actor::Person(account.clone())
-            }
-            Holder::Client { client_id } => Actor::Client(client_id.clone()),
-            Holder::Key { key } => Actor::ApiKey(key.id.clone()),
-        });
+        let context = context.by(holder.actor());
         let level = claims.level(app.clock.now());
         let powers = Powers::Scopes(scopes);
         Some(Self { organization, holder, powers, level, context })
@@ -160,10 +169,11 @@ impl Caller {
             return Err(SUSPENDED);
         }
         let (account, membership) = (member.account.clone(), member.id.clone());
+        let holder = Holder::Member { account, membership };
         Ok(Self {
             organization: home.slug.clone(),
-            context: context.by(Actor::Person(account.clone())),
-            holder: Holder::Member { account, membership },
+            context: context.by(holder.actor()),
+            holder,
             powers: Powers::Permissions(home.confers(&member.roles)),
             level,
         })
@@ -179,7 +189,7 @@ impl Caller {
 
     /// Tells whether the token reaches across organizations.
     pub fn administers(&self) -> bool {
-        matches!(self.holder, Holder::Administrator { .. }) && self.may(ADMINISTER)
+        self.is_administrator() && self.may(ADMINISTER)
     }
 
     pub fn is_administrator(&self) -> bool {
@@ -226,7 +236,7 @@ impl Caller {
                 known.map(|known| home.confers(&known.roles))
             }
             Holder::Key { key } => {
-                let backing = backing_of(commit, &key.issuer).await?;
+                let backing = key_backing(commit, &key.issuer).await?;
                 let machine = commit.look::<ApiKey>(&key.id).await?;
                 let active = machine.known().filter(|_| machine.revoked_at().is_none());
                 let live = active.zip(backing.as_ref());
@@ -235,28 +245,6 @@ impl Caller {
         };
         Ok(Authority { held: held.ok_or(INVALID_TOKEN)?, home })
     }
-}
-
-/// Reads what stands behind a key, so that the commit happens only while it is so.
-pub async fn backing_of(
-    commit: &mut MultiCommit,
-    issuer: &Issuer,
-) -> Result<Option<Backing>, Problem> {
-    Ok(match issuer {
-        Issuer::Operator => Some(Backing::Operator),
-        Issuer::Membership { id, account } => {
-            let epoch = commit.look::<Account>(account).await?.known().map(|known| known.epoch);
-            let member = commit.look::<Membership>(id).await?.known().cloned();
-            member.zip(epoch).map(|(member, account_epoch)| {
-                let member = Box::new(member);
-                Backing::Membership { member, account_epoch }
-            })
-        }
-        Issuer::Client { client_id } => {
-            let client = commit.look::<Client>(client_id).await?.known();
-            client.map(|client| Backing::Client(Box::new(client.clone())))
-        }
-    })
 }
 
 const UNSURE: &str = "insufficient_user_authentication";

@@ -1,9 +1,6 @@
 //! Changes: at the version that the caller has seen, and only while they hold what they need.
 
-use super::{
-    call::Call,
-    caller::{Authority, SUSPENDED},
-};
+use super::{call::Call, caller::Authority};
 use crate::{
     actors::{CommitError, MultiCommit},
     domain::{Machine, authority::Permission},
@@ -92,7 +89,7 @@ impl Change {
 }
 
 /// Refuses where a version is not the one that the caller has seen (RFC 9110 §13.1.1).
-pub fn expect(headers: &HeaderMap, version: i64) -> Result<(), Problem> {
+fn expect(headers: &HeaderMap, version: i64) -> Result<(), Problem> {
     let given = headers.get_all(header::IF_MATCH).iter().map(HeaderValue::to_str);
     let mut tags = Vec::new();
     for line in given {
@@ -109,9 +106,4 @@ pub fn expect(headers: &HeaderMap, version: i64) -> Result<(), Problem> {
 /// Writes a version as an entity tag.
 pub fn version_tag(version: i64) -> HeaderValue {
     HeaderValue::try_from(format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
-}
-
-/// Words that an organization is suspended, for machines that say so by themselves.
-pub const fn suspended() -> Problem {
-    SUSPENDED
 }

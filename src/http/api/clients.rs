@@ -6,7 +6,8 @@
 
 use super::{
     call::{Answer, Call, gone, shown},
-    change::{Change, suspended},
+    caller::SUSPENDED,
+    change::Change,
     page::Asked,
 };
 use crate::{
@@ -255,7 +256,7 @@ fn wrong(faults: &[FieldFault]) -> Problem {
 fn refused(refusal: &Refusal) -> Problem {
     match refusal {
         Refusal::Metadata(faults) => wrong(faults),
-        Refusal::Suspended(_) => suspended(),
+        Refusal::Suspended(_) => SUSPENDED,
         Refusal::NoSuchRole(_) | Refusal::RolesNowhere => {
             Problem::wrong_member("#/roles", "holds a role that the organization does not have")
         }

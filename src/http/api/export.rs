@@ -5,7 +5,7 @@
 //! the client reads. An export that cannot go on breaks off: the client sees an answer without its end.
 
 use super::{
-    audit::{Entry, Filter, Place},
+    audit::{Entry, Filter},
     call::{Answer, Call},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         answer::{error::Problem, never_stored, roomy},
         app::App,
     },
-    store::views::TrailEntry,
+    store::views::{LogEntry, LogPlace},
 };
 use axum::{
     body::{Body, Bytes, HttpBody},
@@ -38,7 +38,7 @@ const FILE: HeaderValue = HeaderValue::from_static("attachment; filename=\"audit
 pub async fn get(call: Call) -> Answer {
     let filter = Filter::of(&call)?;
     // The first page is read before anything is answered: a refusal has its own status.
-    let first = filter.read(&call.app, None, PAGE).await?;
+    let first = filter.read(&call.app, &LogPlace::end(), PAGE).await?;
     let mut response = roomy(Body::new(Export::beginning(call.app.clone(), filter, &first)));
     never_stored(&mut response);
     let headers = response.headers_mut();
@@ -47,7 +47,7 @@ pub async fn get(call: Call) -> Answer {
     Ok(response)
 }
 
-type Reading = Pin<Box<dyn Future<Output = Result<Vec<TrailEntry>, Problem>> + Send>>;
+type Reading = Pin<Box<dyn Future<Output = Result<Vec<LogEntry>, Problem>> + Send>>;
 
 /// An export under way.
 struct Export {
@@ -56,26 +56,26 @@ struct Export {
     /// Lines that have been read and not been taken.
     ready: Option<Bytes>,
     /// The page that follows, once there was an entry to go on from.
-    after: Option<Place>,
+    before: Option<LogPlace>,
     reading: Option<Reading>,
 }
 
 impl Export {
-    fn beginning(app: App, filter: Filter, first: &[TrailEntry]) -> Self {
-        let mut export = Self { app, filter, ready: None, after: None, reading: None };
+    fn beginning(app: App, filter: Filter, first: &[LogEntry]) -> Self {
+        let mut export = Self { app, filter, ready: None, before: None, reading: None };
         export.take(first);
         export
     }
 
     /// Makes lines of a page, and notes where the next begins.
-    fn take(&mut self, page: &[TrailEntry]) {
+    fn take(&mut self, page: &[LogEntry]) {
         let is_full = page.len() == PAGE as usize;
-        self.after = page.last().filter(|_| is_full).map(Place::of);
+        self.before = page.last().filter(|_| is_full).map(|entry| entry.place.clone());
         self.ready = (!page.is_empty()).then(|| lines(page));
     }
 }
 
-fn lines(page: &[TrailEntry]) -> Bytes {
+fn lines(page: &[LogEntry]) -> Bytes {
     let mut text = Vec::new();
     for entry in page {
         let entry = Entry::from(entry.clone());
@@ -86,10 +86,10 @@ fn lines(page: &[TrailEntry]) -> Bytes {
 }
 
 /// Reads a page as work like any other: an export waits for no permit, and holds none between pages.
-fn read(app: App, filter: Filter, after: Place) -> Reading {
+fn read(app: App, filter: Filter, before: LogPlace) -> Reading {
     Box::pin(async move {
         let _permit = app.request_permits.work()?;
-        filter.read(&app, Some(&after), PAGE).await
+        filter.read(&app, &before, PAGE).await
     })
 }
 
@@ -119,12 +119,12 @@ impl HttpBody for Export {
                 }
                 continue;
             }
-            let Some(after) = export.after.take() else { return Poll::Ready(None) };
-            export.reading = Some(read(export.app.clone(), export.filter.clone(), after));
+            let Some(before) = export.before.take() else { return Poll::Ready(None) };
+            export.reading = Some(read(export.app.clone(), export.filter.clone(), before));
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ready.is_none() && self.after.is_none() && self.reading.is_none()
+        self.ready.is_none() && self.before.is_none() && self.reading.is_none()
     }
 }

@@ -9,37 +9,15 @@ use super::{
     operations::{OPERATIONS, Operation},
 };
 use crate::{
-    domain::{
-        Context,
-        membership::{self, MEMBERSHIPS},
-        organization,
+    domain::Context,
+    http::{
+        answer::error::Problem,
+        app::App,
+        facts::{belonging::Belonging, session::Present},
     },
-    http::{answer::error::Problem, app::App, facts::session::Present},
 };
 use axum::{body::to_bytes, http::header};
 use serde_json::{Map, Value};
-
-/// An organization that a person belongs to, and their membership, which was not ended.
-pub struct Belonging {
-    pub organization: organization::Known,
-    membership: membership::Known,
-}
-
-impl Belonging {
-    /// Lists the organizations that an account belongs to now, suspended ones among them.
-    pub async fn of_account(app: &App, account: &str) -> Result<Vec<Self>, Problem> {
-        let mut found = Vec::new();
-        for entry in &*app.memberships.list_if(true, MEMBERSHIPS, account).await? {
-            let Some(membership) = entry.machine.known().filter(|known| known.enabled) else {
-                continue;
-            };
-            let home = app.organizations.look_anew(&membership.organization).await?;
-            let Some(organization) = home.machine.known().cloned() else { continue };
-            found.push(Self { organization, membership: membership.clone() });
-        }
-        Ok(found)
-    }
-}
 
 /// A person in a session, as a member of one organization.
 pub struct MemberInSession {

@@ -3,12 +3,13 @@
 
 use super::{
     call::{Answer, Call, gone, shown},
-    caller::{Holder, backing_of},
-    change::{Change, NOT_HELD, suspended},
+    caller::{Holder, SUSPENDED},
+    change::{Change, NOT_HELD},
     page::Asked,
     words::GivenPermission,
 };
 use crate::{
+    actors::key_backing,
     crypto::{draw_uuid, mint_api_key},
     domain::{
         Timestamp,
@@ -169,7 +170,7 @@ pub async fn rotate(mut call: Call) -> Answer {
     let id = call.param("key").to_owned();
     let mut change = call.begin().await?;
     let key = own(&call, &mut change, &id).await?;
-    let backing = backing_of(&mut change.commit, &key.issuer).await?.ok_or(NOT_HELD)?;
+    let backing = key_backing(&mut change.commit, &key.issuer).await?.ok_or(NOT_HELD)?;
     let minted = mint_api_key(&id, &*call.app.dice).ok_or(Problem::NOT_FOUND)?;
     let rotate = Rotate {
         secret: minted.fingerprint,
@@ -215,7 +216,7 @@ async fn backing(call: &Call, change: &mut Change) -> Result<Backing, Problem> {
         Holder::Client { client_id } => Issuer::Client { client_id: client_id.clone() },
         Holder::Key { key } => key.issuer.clone(),
     };
-    backing_of(&mut change.commit, &issuer).await?.ok_or(NOT_HELD)
+    key_backing(&mut change.commit, &issuer).await?.ok_or(NOT_HELD)
 }
 
 async fn answer(
@@ -240,7 +241,7 @@ fn refused(refusal: &Refusal) -> Problem {
         }
         Refusal::Expiry => wrong("#/expires_at"),
         Refusal::Overlap => wrong("#/overlap"),
-        Refusal::Suspended(_) => suspended(),
+        Refusal::Suspended(_) => SUSPENDED,
         Refusal::NotHeld(_) | Refusal::NoIssuer | Refusal::EarlierEpoch | Refusal::TooDeep => {
             NOT_HELD
         }

@@ -2,7 +2,8 @@
 
 use super::{
     call::{Answer, Call, shown, wrong_parameter},
-    change::{Change, suspended},
+    caller::SUSPENDED,
+    change::Change,
     page::Asked,
 };
 use crate::{
@@ -196,7 +197,7 @@ fn judge(
 
 fn refused(refusal: &Refusal) -> Problem {
     match refusal {
-        Refusal::Suspended(_) => suspended(),
+        Refusal::Suspended(_) => SUSPENDED,
         Refusal::NoSuchRole { .. } => {
             Problem::wrong_member("#/roles", "holds a role that the organization does not have")
         }

@@ -35,7 +35,7 @@ mod words;
 
 pub use call::Asked;
 pub use change::EXISTS;
-pub use in_session::{Belonging, MemberInSession};
+pub use in_session::MemberInSession;
 pub use openapi::get as openapi;
 pub use operations::{OPERATIONS, Operation, Verb};
 

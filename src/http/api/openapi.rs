@@ -97,8 +97,7 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
         let tag = json!({ "description": "The version.", "schema": { "type": "string" } });
         answer["headers"] = json!({ "ETag": tag });
     }
-    // A role that is put is made where there was none.
-    if operation.name == "putRole" {
+    if operation.may_make {
         answers.insert("201".to_owned(), answer.clone());
     }
     answers.insert(operation.status.to_string(), answer);

@@ -50,6 +50,7 @@ impl Verb {
 type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// One operation: what it needs, what it takes and gives, and what does it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Operation {
     pub verb: Verb,
     pub path: &'static str,
@@ -71,6 +72,10 @@ pub struct Operation {
     pub is_list: bool,
     /// It changes what exists, and takes `If-Match`.
     pub at_version: bool,
+    /// It makes what is not there yet, and then answers 201.
+    pub may_make: bool,
+    /// A holder of `organizations:administer` may call it for another organization.
+    pub reaches_across: bool,
     pub handle: fn(Call) -> Answering,
 }
 
@@ -123,6 +128,8 @@ impl Operation {
             media: JSON,
             is_list: false,
             at_version: false,
+            may_make: false,
+            reaches_across: false,
             handle,
         }
     }
@@ -162,6 +169,16 @@ impl Operation {
         self.gives = Some(described::<T>);
         self.media = export::LINES;
         self.parameters = parameters;
+        self
+    }
+
+    const fn may_make(mut self) -> Self {
+        self.may_make = true;
+        self
+    }
+
+    const fn reaches_across(mut self) -> Self {
+        self.reaches_across = true;
         self
     }
 
@@ -227,7 +244,8 @@ pub static OPERATIONS: &[Operation] = {
         )
         .takes::<organizations::OrganizationChange>()
         .gives::<organizations::Organization>(200)
-        .at_version(),
+        .at_version()
+        .reaches_across(),
         Operation::new(
             (Get, routes::API_ROLES),
             "listRoles",
@@ -253,7 +271,8 @@ pub static OPERATIONS: &[Operation] = {
         )
         .takes::<roles::RolePermissions>()
         .gives::<roles::Role>(200)
-        .at_version(),
+        .at_version()
+        .may_make(),
         Operation::new(
             (Delete, routes::API_ROLE),
             "deleteRole",

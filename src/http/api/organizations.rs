@@ -2,7 +2,8 @@
 
 use super::{
     call::{Answer, Call, shown},
-    change::{EXISTS, expect, suspended},
+    caller::SUSPENDED,
+    change::EXISTS,
     page::Asked,
     words::Name,
 };
@@ -138,8 +139,7 @@ pub async fn change(mut call: Call) -> Answer {
     if !is_known || !(is_own || only_enables) {
         return Err(Problem::NOT_FOUND);
     }
-    let version = change.commit.version::<Machine>(&slug).await?;
-    expect(&call.headers, version)?;
+    change.expect::<Machine>(&call, &slug).await?;
     let draft = Draft {
         slug: slug.clone(),
         name: name.map(|Name(name)| name),
@@ -158,7 +158,7 @@ pub async fn change(mut call: Call) -> Answer {
 /// Words why an organization did not change.
 pub fn refused(refusal: &Refusal) -> Problem {
     match refusal {
-        Refusal::Suspended => suspended(),
+        Refusal::Suspended => SUSPENDED,
         Refusal::Slug => Problem::wrong_member("#/slug", refusal.to_string()),
         Refusal::RoleName(_) | Refusal::RepeatedRole(_) => {
             Problem::wrong_member("#/name", "is no role name, or is given twice")

@@ -4,7 +4,7 @@
 
 use super::{
     call::{Answer, Call, gone, shown},
-    change::{Change, expect},
+    change::Change,
     organizations::refused,
     page::Asked,
     words::GivenPermission,
@@ -125,8 +125,7 @@ async fn replace(
     roles: Vec<organization::Role>,
 ) -> Result<(), Problem> {
     let slug = change.authority.home.slug.clone();
-    let version = change.commit.version::<Machine>(&slug).await?;
-    expect(&call.headers, version)?;
+    change.expect::<Machine>(call, &slug).await?;
     let draft = Draft { slug: slug.clone(), roles: Some(roles), ..Draft::default() };
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
     decided.map(drop).map_err(|refusal| refused(&refusal))

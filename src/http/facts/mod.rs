@@ -3,6 +3,7 @@
 pub mod added_claims;
 pub mod api_key;
 pub mod authorization;
+pub mod belonging;
 pub mod client_keys;
 pub mod family;
 pub mod limits;

@@ -11,7 +11,7 @@ use crate::{
         app::App,
         time::rfc3339,
     },
-    store::views::{HistoryPlace, HistoryRow},
+    store::views::{LogEntry, LogPlace},
 };
 use axum::{
     extract::{RawQuery, State},
@@ -48,7 +48,7 @@ const WRONG_PARAMETER: Problem = Problem::new(
 /// What is asked of the list.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
-    before: HistoryPlace,
+    before: LogPlace,
     limit: u32,
 }
 
@@ -89,7 +89,7 @@ pub async fn list(
 
 /// Reads the newest part of the history of an account.
 pub async fn newest(app: &App, account: &str, most: u32) -> Result<Vec<Happened>, Problem> {
-    let rows = app.store.history(account, &HistoryPlace::end(), most).await?;
+    let rows = app.store.history(account, &LogPlace::end(), most).await?;
     Ok(rows.into_iter().map(|row| Happened::of(row, account)).collect())
 }
 
@@ -108,14 +108,14 @@ impl Asked {
                 _ => return Err(WRONG_PARAMETER),
             }
         }
-        let before = before.unwrap_or_else(HistoryPlace::end);
+        let before = before.unwrap_or_else(LogPlace::end);
         Ok(Self { before, limit: limit.unwrap_or(USUAL) })
     }
 }
 
 impl Happened {
-    fn of(row: HistoryRow, account: &str) -> Self {
-        let HistoryRow { place, event, organization, detail, .. } = row;
+    fn of(row: LogEntry, account: &str) -> Self {
+        let LogEntry { place, event, organization, detail, .. } = row;
         let mut detail: Map<String, Value> = serde_json::from_str(&detail).unwrap_or_default();
         let mut context = match detail.remove("context") {
             Some(Value::Object(context)) => context,
@@ -147,16 +147,16 @@ impl Happened {
     }
 }
 
-fn identify(place: &HistoryPlace) -> String {
+fn identify(place: &LogPlace) -> String {
     URL_SAFE_NO_PAD.encode(format!("{}:{}", place.seq, place.lane))
 }
 
-fn cursor(place: &HistoryPlace) -> String {
-    let HistoryPlace { at, lane, seq } = place;
+fn cursor(place: &LogPlace) -> String {
+    let LogPlace { at, lane, seq } = place;
     URL_SAFE_NO_PAD.encode(format!("{CURSOR}:{}:{seq}:{lane}", at.millis()))
 }
 
-fn place(cursor: &str) -> Option<HistoryPlace> {
+fn place(cursor: &str) -> Option<LogPlace> {
     let cursor = Some(cursor).filter(|cursor| cursor.len() <= LONGEST_CURSOR)?;
     let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
     let mut parts = text.splitn(4, ':');
@@ -164,7 +164,7 @@ fn place(cursor: &str) -> Option<HistoryPlace> {
     let (at, seq, lane) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
     // A database could not even be asked about a zero.
     let sound = of_this_list && !lane.contains('\0');
-    sound.then(|| HistoryPlace { at: Timestamp::from_millis(at), lane: lane.to_owned(), seq })
+    sound.then(|| LogPlace { at: Timestamp::from_millis(at), lane: lane.to_owned(), seq })
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_back_and_one_of_another_list_is_not() {
-        let here = HistoryPlace { at: Timestamp::from_millis(7), lane: "a:b".to_owned(), seq: 3 };
+        let here = LogPlace { at: Timestamp::from_millis(7), lane: "a:b".to_owned(), seq: 3 };
         assert_eq!(place(&cursor(&here)), Some(here));
         let other = URL_SAFE_NO_PAD.encode("accounts:7:3:a");
         let nul = URL_SAFE_NO_PAD.encode("history:7:3:\0");
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_list_takes_what_it_knows_and_nothing_else() {
-        let usual = Asked { before: HistoryPlace::end(), limit: USUAL };
+        let usual = Asked { before: LogPlace::end(), limit: USUAL };
         assert_eq!(Asked::read(""), Ok(usual));
         assert_eq!(Asked::read("limit=100").unwrap().limit, 100);
         for bad in ["limit=0", "limit=101", "limit=", "limit=-1", "limit=1e1"] {
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn what_others_did_is_told_without_where_they_are() {
-        let row = |actor: Value| HistoryRow {
-            place: HistoryPlace::end(),
+        let row = |actor: Value| LogEntry {
+            place: LogPlace::end(),
             event: "account.suspended".to_owned(),
             organization: None,
             kind: "account".to_owned(),

@@ -13,7 +13,7 @@ use crate::{
         membership::{self, MEMBERS, MEMBERSHIPS, Membership, Refusal},
         organization::{self, Organization},
     },
-    http::{answer::error::Problem, app::App, time::rfc3339},
+    http::{answer::error::Problem, app::App, facts::belonging::Belonging, time::rfc3339},
 };
 use axum::{
     extract::State,
@@ -67,22 +67,16 @@ pub async fn list(
 
 /// Lists the organizations of a person.
 pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Member>, Problem> {
-    let mut items = Vec::new();
-    for entry in &*app.memberships.list_if(true, MEMBERSHIPS, &known.id).await? {
-        let Some(member) = entry.machine.known().filter(|member| member.enabled) else { continue };
-        let home = app.organizations.look_anew(&member.organization).await?;
-        let Some(home) = home.machine.known() else { continue };
-        items.push(Member {
-            id: home.slug.clone(),
-            slug: home.slug.clone(),
-            name: home.name.clone(),
-            membership: member.id.clone(),
-            roles: member.roles_at(home).into_iter().map(str::to_owned).collect(),
-            enabled: home.enabled,
-            created_at: rfc3339(member.created_at),
-        });
-    }
-    Ok(items)
+    let member = |Belonging { organization, membership }: Belonging| Member {
+        id: organization.slug.clone(),
+        roles: membership.roles_at(&organization).into_iter().map(str::to_owned).collect(),
+        slug: organization.slug,
+        name: organization.name,
+        membership: membership.id,
+        enabled: organization.enabled,
+        created_at: rfc3339(membership.created_at),
+    };
+    Ok(Belonging::of_account(app, &known.id).await?.into_iter().map(member).collect())
 }
 
 /// Lets the person leave an organization.

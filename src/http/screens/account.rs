@@ -11,9 +11,9 @@ use crate::{
     domain::Context,
     http::{
         answer::error::Problem,
-        api::Belonging,
         app::App,
         extract::{cookies::with_cookies, form::Form, request_source::RequestSource},
+        facts::belonging::Belonging,
         flows::{
             FlowAnswer, Opened, Wish, begin_one,
             steps::{StepRequest, Steps},

@@ -1,33 +1,15 @@
 //! The security log in the order of time, of the whole installation or of one organization.
 
-use super::super::{
-    LogRow, ReadError, Store, sql,
-    value::{Row, Value},
+use super::{
+    super::{
+        LogRow, ReadError, Store, sql,
+        value::{Row, Value},
+    },
+    entry::LogPlace,
 };
-use crate::domain::Timestamp;
 
 /// How many rows are read at a time.
 const PAGE: i64 = 500;
-
-/// A place in the log, in the order of time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPlace {
-    at: Timestamp,
-    lane: String,
-    seq: i64,
-}
-
-impl LogPlace {
-    /// The place before everything that was written at this time or later.
-    pub fn before(at: Timestamp) -> Self {
-        Self { at, lane: String::new(), seq: 0 }
-    }
-
-    /// The place of a row.
-    pub fn of(row: &LogRow) -> Self {
-        Self { at: row.at, lane: row.lane.clone(), seq: row.seq }
-    }
-}
 
 impl Store {
     /// Reads a page of the log after a place; of one organization, if it is named. An empty page is the

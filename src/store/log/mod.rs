@@ -1,13 +1,14 @@
 //! The security log as its readers see it; [`verify`] proves it, [`retention`] shortens it.
 
+mod entry;
 mod evidence;
-pub(super) mod history;
+mod history;
 mod list;
 pub(super) mod retention;
 pub(super) mod trail;
 mod verify;
 
-pub use list::LogPlace;
+pub use entry::{LogEntry, LogPlace};
 pub use verify::{Finding, Proof};
 
 use super::{

@@ -16,9 +16,10 @@ use crate::{
     domain::Context,
     http::{
         answer::error::Problem,
-        api::{self, Belonging, MemberInSession},
+        api::{self, MemberInSession},
         app::App,
         extract::{cookies::with_cookie, form::Form},
+        facts::belonging::Belonging,
         me::{Caller, begin_step_up, is_fresh},
         routes,
     },

@@ -14,8 +14,9 @@ use crate::{
     domain::Context,
     http::{
         answer::error::Problem,
-        api::{Belonging, MemberInSession},
+        api::MemberInSession,
         extract::form::Form,
+        facts::belonging::Belonging,
         me::{Caller, is_fresh},
         routes,
     },
