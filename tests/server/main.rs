@@ -124,6 +124,7 @@ mod site;
 mod statements;
 mod step_up;
 mod support;
+mod suspension_races;
 mod tab;
 mod tokens;
 mod totp_enrolment;
