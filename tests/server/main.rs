@@ -114,6 +114,7 @@ mod sector_host;
 #[path = "../shared/security_key.rs"]
 mod security_key;
 mod security_log;
+mod seed_sentences;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;
