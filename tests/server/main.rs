@@ -115,6 +115,7 @@ mod sector_host;
 mod security_key;
 mod security_log;
 mod seed_sentences;
+mod several_accounts;
 #[path = "../shared/world.rs"]
 mod shared;
 mod shell;

@@ -8,6 +8,7 @@ use crate::domain::{
     grant::Person,
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// The channel that began a flow; it alone goes on with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub struct Seed {
     /// The link of an operator that the flow began with.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub operator_link: Option<OperatorLink>,
+    /// The person may choose one of the accounts that are signed in where the flow began (adr/0087).
+    #[serde(rename = "a", default, skip_serializing_if = "Not::not")]
+    pub selects: bool,
 }
 
 /// A link by which an operator lets a person recover their account, whose token the caller has
@@ -165,6 +169,7 @@ impl Seed {
             keeps_codes: false,
             epoch,
             device: None,
+            session: None,
         }
     }
 }

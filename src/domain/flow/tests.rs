@@ -45,6 +45,7 @@ fn seed(request: Option<Request>) -> Seed {
         invited: None,
         user_code: None,
         operator_link: None,
+        selects: false,
     }
 }
 
@@ -472,3 +473,6 @@ mod offer;
 
 #[path = "tests_required.rs"]
 mod required;
+
+#[path = "tests_select.rs"]
+mod select;

@@ -25,6 +25,7 @@ pub enum Code {
     // OIDC Core §3.1.2.6
     InteractionRequired,
     LoginRequired,
+    AccountSelectionRequired,
     ConsentRequired,
     RegistrationNotSupported,
     InvalidRequestUri,
@@ -48,7 +49,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -63,6 +64,7 @@ impl Code {
         Self::ServerError,
         Self::InteractionRequired,
         Self::LoginRequired,
+        Self::AccountSelectionRequired,
         Self::ConsentRequired,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
@@ -96,6 +98,7 @@ impl Code {
             Self::ServerError => "server_error",
             Self::InteractionRequired => "interaction_required",
             Self::LoginRequired => "login_required",
+            Self::AccountSelectionRequired => "account_selection_required",
             Self::ConsentRequired => "consent_required",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",

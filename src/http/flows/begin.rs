@@ -67,6 +67,9 @@ pub struct Wish {
     /// another has signed in.
     #[serde(default)]
     pub flow: Option<String>,
+    /// The person chooses among the accounts that are signed in here, if any is.
+    #[serde(default)]
+    pub select_account: bool,
 }
 
 pub async fn post(
@@ -90,7 +93,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, flow } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow, select_account } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -116,7 +119,8 @@ pub async fn begin(
     } else {
         None
     };
-    let beginning = Beginning { signed_in, user_code, former, ..presented };
+    let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
+    let beginning = Beginning { signed_in, user_code, former, selects, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -126,10 +130,27 @@ pub async fn begin(
         let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
         user_code::enter(app, &opened, &code).await?.answer
     } else {
-        FlowAnswer { document: begun(app, seed).await?, cookies: Vec::new() }
+        let document = begun(app, seed).await?;
+        let document = document.telling_accounts(app, &context, &source).await?;
+        FlowAnswer { document, cookies: Vec::new() }
     };
     answer.cookies.extend(cookie);
     Ok(answer)
+}
+
+/// Tells whether the person is asked for one of the accounts that are signed in here: where that is wanted,
+/// and where none of them is the current one.
+async fn selects(
+    app: &App,
+    context: &Context,
+    source: &RequestSource,
+    wanted: bool,
+) -> Result<bool, Problem> {
+    if !wanted && source.other_tokens.is_empty() {
+        return Ok(false);
+    }
+    let held = session::held(app, context, source, true).await?;
+    Ok(!held.is_empty() && (wanted || !held.iter().any(|one| one.is_current)))
 }
 
 /// What a flow begins with.
@@ -141,6 +162,8 @@ struct Beginning {
     /// Sealed.
     user_code: Option<String>,
     former: Option<Former>,
+    /// The person may choose an account that is signed in here.
+    selects: bool,
 }
 
 /// What goes on of another flow: what a client asks for, for as long as it would have waited there.
@@ -212,7 +235,7 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former, selects } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -239,6 +262,7 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         invited,
         user_code,
         operator_link,
+        selects,
     };
     (seed, cookie)
 }

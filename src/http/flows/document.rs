@@ -2,6 +2,7 @@
 
 use super::{
     belonging::{decided, inviting, of_client},
+    browser_sessions::AccountTold,
     ticket::{OverAtOnce, Ticket},
     told::{InvitationTold, RequestedFrom, organizations},
 };
@@ -45,6 +46,9 @@ pub struct Document {
     /// Those that the person cannot choose now, where they choose one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspended_organizations: Vec<Choice>,
+    /// The accounts that are signed in where the flow is taken, where the person may choose one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<AccountTold>,
     /// What the person is invited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationTold>,
@@ -276,6 +280,7 @@ impl Document {
             scopes: wanted.map(scopes).unwrap_or_default(),
             organizations,
             suspended_organizations: suspended,
+            accounts: Vec::new(),
             invitation: seed.invited.as_ref().and_then(InvitationTold::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
@@ -323,6 +328,7 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             suspended_organizations: Vec::new(),
+            accounts: Vec::new(),
             invitation: None,
             consent: None,
             requested_from: None,

@@ -9,6 +9,7 @@
 
 use super::{
     answering::{Acting, Drawn, answer, changes, draw, ended_by},
+    browser_sessions::{adds, is_in_chosen},
     decided_request::DecidedRequest,
     document::{Document, Shown},
     invited, known_browser,
@@ -29,7 +30,7 @@ use crate::{
         consent::{self, Consent, Parties},
         flow::{
             AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished, FinishedSession,
-            Flow, Material, Proved, RECOVERY, Refusal, Reply, SessionChange, Step,
+            Flow, Material, Proved, RECOVERY, Refusal, Reply, Selected, SessionChange, Step,
         },
         grant::Grant,
         membership::MEMBERSHIP_PAIRS,
@@ -64,6 +65,8 @@ pub enum Said {
     /// A credential was chosen, or none.
     Enrolled(Enrolled),
     Chose(String),
+    /// An account that is signed in here.
+    Selected(Box<Selected>),
     /// The code of a device, or of none.
     Entered(Option<Box<EnteredDevice>>),
     Decided {
@@ -96,6 +99,7 @@ impl Said {
             }
             Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
+            Self::Selected(selected) => Step::Select { selected: selected.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
     }
@@ -139,11 +143,14 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         _ => context.by(Actor::Person(asking.account.to_owned())),
     };
     let acting = &Acting { opened, context };
-    let present = sessions::find(app, &acting.context, &opened.source, true).await?;
-    let (mut own, other) = match present {
-        Some(present) if present.person.account == asking.account => (Some(present.id), None),
-        other => (None, other.map(|present| present.id)),
-    };
+    let held = sessions::held(app, &acting.context, &opened.source, true).await?;
+    let of_person = held.iter().find(|one| one.present.person.account == asking.account);
+    let mut own = of_person.map(|one| one.present.id.clone());
+    // A program holds one session: no caller is left with the token of another.
+    let replaced = held.first().filter(|_| own.is_none() && !adds(&opened.seed, &opened.source));
+    let chosen = is_in_chosen(app, opened, own.as_deref()).await?;
+    let in_session = opened.seed.signed_in.is_some() || chosen;
+    let in_session = in_session || matches!(asking.answer, Said::Selected(_));
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     if recovers && matches!(asking.answer, Said::Enrolled(_)) {
@@ -180,20 +187,19 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
                     // What was born between the list and the commit.
                     sign_out::after_commit(app, &acting.context, asking.account).await;
                 }
-                if let (Some(other), Flow::Over(over)) = (&other, &flow)
+                if let (Some(other), Flow::Over(over)) = (replaced, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
-                    // The browser holds one session: no caller is left with the token of the other.
-                    app.sessions.tell(&acting.context, other, session::Command::End);
+                    app.sessions.tell(&acting.context, &other.present.id, session::Command::End);
                 }
                 let codes = match &asking.answer {
                     Said::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
                     _ => Vec::new(),
                 };
-                return answer(app, acting, flow, (drawn, codes)).await;
+                return answer(app, acting, flow, (drawn, codes, &held)).await;
             }
             Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
-                if opened.seed.signed_in.is_some() {
+                if in_session {
                     return Err(SESSION_OVER);
                 }
                 own = None;
@@ -214,8 +220,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
 
 /// Shows a flow that goes on.
 pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
-    let Opened { id, seed, .. } = opened;
-    Ok(Document::of(app, Shown { id, seed, flow, outcome: None }).await?)
+    let Opened { id, seed, context, source, .. } = opened;
+    let document = Document::of(app, Shown { id, seed, flow, outcome: None }).await?;
+    Ok(document.telling_accounts(app, context, source).await?)
 }
 
 /// Why a step was not taken.
@@ -247,6 +254,7 @@ async fn take(
         || deleting
         || opened.seed.signed_in.is_some()
         || opened.seed.invited.is_some()
+        || opened.seed.selects
         || opened.seed.kind == DEVICE
         || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {

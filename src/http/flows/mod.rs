@@ -13,6 +13,7 @@
 mod answering;
 mod begin;
 mod belonging;
+pub mod browser_sessions;
 mod decided_request;
 mod document;
 mod ending;

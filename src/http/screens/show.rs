@@ -132,6 +132,8 @@ impl Asked<'_> {
             Some(_) => None,
             None => Returning::of(app, &source, &document).await,
         };
+        let ends = document.kind == "sign_out" && document.offers("confirm");
+        let holds_others = ends && session::held(app, &caller.0, &source, false).await?.len() > 1;
         let mut sign_out = None;
         if pages::is_for_another(&document) && session::is_open(app, &source).await {
             let wish = Wish { kind: "sign_out".to_owned(), ..Wish::default() };
@@ -141,7 +143,7 @@ impl Asked<'_> {
                 sign_out = Some(leaving.document.id);
             }
         }
-        let beside = Beside { returning, sign_out };
+        let beside = Beside { returning, sign_out, holds_others };
         Ok(Opened::Flow { document: Box::new(document), cookies, beside })
     }
 
@@ -152,7 +154,8 @@ impl Asked<'_> {
         source: RequestSource,
     ) -> Result<FlowAnswer, Problem> {
         if let Some(id) = self.query.get("flow") {
-            return Ok(FlowAnswer { document: look(app, id, &source).await?, cookies: Vec::new() });
+            let document = look(app, &caller.0, id, &source).await?;
+            return Ok(FlowAnswer { document, cookies: Vec::new() });
         }
         let given = |name: &str| self.query.get(name).map(str::to_owned);
         let (token, invitation) = (given("token"), given("invitation"));
@@ -168,7 +171,15 @@ impl Asked<'_> {
             _ => None,
         };
         let flow = invitation.filter(|_| invited).or_else(|| given("from"));
-        let wish = Wish { kind: kind.to_owned(), token, user_code, flow, ..Wish::default() };
+        let select_account = self.query.get("prompt") == Some("select_account");
+        let wish = Wish {
+            kind: kind.to_owned(),
+            token,
+            user_code,
+            flow,
+            select_account,
+            ..Wish::default()
+        };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in; there is nothing to sign out of.
             Err(problem) if problem.code == "session_required" && kind != "sign_out" => {

@@ -136,7 +136,7 @@ impl Submitted<'_> {
             Taken::Flow(answer) => *answer,
             // The page shows what the flow holds.
             Taken::Options(_) => {
-                let seen = look(app, &opened.id, &opened.source).await;
+                let seen = look(app, &opened.context, &opened.id, &opened.source).await;
                 let document = seen.map_err(|problem| refused(path, problem))?;
                 FlowAnswer { document, cookies: Vec::new() }
             }

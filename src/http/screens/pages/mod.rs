@@ -1,5 +1,6 @@
 //! Pages of flows: which one is drawn for a document, and what they share.
 
+mod choose_account;
 mod client;
 mod code;
 mod consent;
@@ -47,6 +48,8 @@ pub struct FlowPage<'a> {
     typed: Option<Typed>,
     /// The flow by which the person can sign out first.
     sign_out: Option<&'a str>,
+    /// The browser holds other sessions than the one that would end.
+    pub holds_others: bool,
 }
 
 /// What a page shows beside the document of its flow.
@@ -56,6 +59,8 @@ pub struct Beside {
     pub returning: Option<Returning>,
     /// The flow by which a person can sign out who is signed in as another than the flow is for.
     pub sign_out: Option<String>,
+    /// The browser holds other sessions than the one that would end.
+    pub holds_others: bool,
 }
 
 impl<'a> FlowPage<'a> {
@@ -63,7 +68,7 @@ impl<'a> FlowPage<'a> {
         page: &Shell<'_>,
         document: &'a Document,
         query: &Form,
-        Beside { returning, sign_out }: &'a Beside,
+        Beside { returning, sign_out, holds_others }: &'a Beside,
     ) -> Self {
         let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
         let refused = Refused::of(page, query);
@@ -79,6 +84,7 @@ impl<'a> FlowPage<'a> {
             returning: returning.as_ref(),
             typed,
             sign_out: sign_out.as_deref(),
+            holds_others: *holds_others,
             // Without a flow it is what the flow has begun with.
             token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
             user_code: query.get("user_code").map(str::to_owned),
@@ -169,6 +175,7 @@ pub async fn draw(
         return sign_in::draw(page, &flow);
     }
     match document.state {
+        "identify" if !document.accounts.is_empty() => choose_account::draw(page, &flow),
         "identify" => sign_in::draw(page, &flow),
         "credential" if upgrade::is_offer(&flow) => upgrade::draw(page, &flow),
         "credential" if enrols.into_iter().any(|step| flow.offers(step)) => {
