@@ -49,6 +49,7 @@ mod documents;
 mod drain;
 mod edge;
 mod epochs;
+mod exchange;
 mod families;
 mod flows;
 mod guessing;

@@ -32,6 +32,7 @@ use crate::{
         facts::{
             added_claims::{self, About, Place},
             limits::{self, Limited},
+            reading::Reading,
             tries::{Stopped, Tries},
         },
     },
@@ -85,20 +86,18 @@ pub fn narrowing(app: &App, form: &Form) -> Narrowing {
         (.., Some(Err(_))) => Some(Malformed::Details),
         _ => None,
     };
-    let audience = |resource: &str| {
-        if resource == app.issuer {
-            Audience::Issuer
-        } else {
-            Audience::Resource(resource.to_owned())
-        }
-    };
     Narrowing {
         scopes: scopes.and_then(Result::ok),
         details: details.and_then(Result::ok),
-        audience: target.ok().flatten().map(audience),
+        audience: target.ok().flatten().map(|name| audience(app, name)),
         organization: form.get("organization").map(str::to_owned),
         malformed,
     }
+}
+
+/// The recipient of this name.
+pub fn audience(app: &App, name: &str) -> Audience {
+    if name == app.issuer { Audience::Issuer } else { Audience::Resource(name.to_owned()) }
 }
 
 /// Refuses a client that must not get the tokens that are issued here.
@@ -140,7 +139,8 @@ pub async fn issue(
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
     let (issue, roles) = loop {
-        let limited = limits::gather(app, client, &shown.grant, tries.anew()).await;
+        let limited =
+            limits::gather(app, client, &shown.grant, Reading::anew_if(tries.anew())).await;
         let Limited { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
         let issuing = Issuing {
             client_id: client.client_id.clone(),
@@ -175,15 +175,14 @@ async fn profile(
     client: &KnownClient,
     grant: &Grant,
 ) -> Result<Map<String, Value>, OAuthError> {
-    if !grant.scopes.contains("openid") {
-        return Ok(Map::new());
-    }
+    let person = grant.account.as_deref().filter(|_| grant.scopes.contains("openid"));
+    let Some(account) = person else { return Ok(Map::new()) };
     let mut profile = Map::new();
     // Who is meant is worked out for the hook alone.
     if app.claims_hook.is_some() {
         let about = About {
-            subject: &app.subject(client, &grant.account),
-            account: &grant.account,
+            subject: &app.subject(client, account),
+            account,
             client_id: &client.client_id,
             organization: grant.organization(),
             scope: &grant.scopes.to_string(),
@@ -191,14 +190,14 @@ async fn profile(
         profile = added_claims::ask(app, Place::IdToken, about).await?;
     }
     if !grant.claims.id_token.is_empty() {
-        let seen = app.accounts.look(&grant.account).await?;
+        let seen = app.accounts.look(account).await?;
         let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
         profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
     }
     Ok(profile)
 }
 
-fn lifetimes(app: &App) -> Lifetimes {
+pub(super) fn lifetimes(app: &App) -> Lifetimes {
     Lifetimes {
         access_token: app.lifetimes.access_token,
         refresh_idle: app.lifetimes.refresh_idle,
@@ -214,8 +213,11 @@ pub fn sign(
 ) -> Result<Issued, OAuthError> {
     let Signing { client, granted, roles, epoch, under } = signing;
     let now = app.clock.now();
-    let subject = under.map(|under| app.subject(client, &under.grant.account));
-    let subject = subject.as_deref().unwrap_or(&client.client_id);
+    let person = under.and_then(|under| under.grant.account.as_deref());
+    let pseudonym = person.map(|account| app.subject(client, account));
+    let delegation = under.and_then(|under| under.grant.delegation.as_deref());
+    let other = delegation.and_then(|one| one.subject.as_deref());
+    let subject = pseudonym.as_deref().or(other).unwrap_or(&client.client_id);
     let claims = Claims::from(Mint {
         issuer: &app.issuer,
         client_id: &client.client_id,
@@ -223,6 +225,7 @@ pub fn sign(
         granted,
         roles,
         epoch,
+        may_act: client.may_act.as_deref(),
         id: draw_text(&*app.dice, 16),
         under: under.map(|under| (under.grant, under.family)),
         now,
@@ -230,7 +233,9 @@ pub fn sign(
     });
     let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
     let scope = claims.scope;
-    let id_token = match under.filter(|_| granted.scopes().contains("openid")) {
+    // An ID token is for the client that a person signs into, and for no party that acts for them.
+    let signed_into = under.filter(|_| delegation.is_none());
+    let id_token = match signed_into.filter(|_| granted.scopes().contains("openid")) {
         None => None,
         Some(Under { grant, nonce, profile, .. }) => {
             let algorithm = client.id_token_algorithm();
@@ -248,11 +253,11 @@ pub fn sign(
             Some(app.sign(algorithm, "JWT", &claims)?)
         }
     };
-    let expires_in = app.lifetimes.access_token.as_secs();
     Ok(Issued {
         access_token,
+        exchanged_for: None,
         token_type: "Bearer",
-        expires_in,
+        expires_in: u64::try_from(claims.exp - claims.iat).unwrap_or_default(),
         refresh_token,
         id_token,
         scope,

@@ -8,6 +8,7 @@ mod client_credentials;
 mod device_code;
 mod issue;
 mod refresh_token;
+mod token_exchange;
 
 use crate::{
     domain::{authorization_details::Details, client::GrantType},
@@ -36,6 +37,9 @@ use zeroize::Zeroizing;
 #[derive(Serialize)]
 pub struct Issued {
     access_token: String,
+    /// RFC 8693 §2.2.1.
+    #[serde(rename = "issued_token_type", skip_serializing_if = "Option::is_none")]
+    exchanged_for: Option<&'static str>,
     token_type: &'static str,
     expires_in: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,11 +68,12 @@ struct Grant {
 }
 
 /// Every grant that is served; metadata and metrics are read from it.
-static GRANTS: [Grant; 4] = [
+static GRANTS: [Grant; 5] = [
     authorization_code::GRANT,
     refresh_token::GRANT,
     client_credentials::GRANT,
     device_code::GRANT,
+    token_exchange::GRANT,
 ];
 
 /// Lists the grant types that are served.
@@ -86,7 +91,11 @@ pub async fn post(
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let form = &posted.form;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
-    let kind = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
+    let kind = match form.get("grant_type").ok_or(missing)? {
+        // Contract §4: the short name is accepted as well.
+        "token-exchange" => Some(GrantType::TokenExchange),
+        name => GrantType::by_name(name),
+    };
     let grant = GRANTS.iter().find(|grant| Some(grant.kind) == kind).ok_or(UNSUPPORTED)?;
     if !caller.client().may_use(grant.kind) {
         let why = "the client is not registered for this grant type";
