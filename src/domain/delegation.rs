@@ -63,6 +63,20 @@ pub struct Delegation {
     /// What tokens say as `sub` where no person is behind it: a `client_id`, or the id of a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// The administrator who acts as the person, of an impersonation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub administrator: Option<Administrator>,
+}
+
+/// An administrator who acts as another member of their organization (adr/0089).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Administrator {
+    /// The id of the account.
+    pub account: String,
+    /// The id of the membership.
+    pub membership: String,
+    /// Of both and of the organization; it ends with it.
+    pub epoch: u64,
 }
 
 /// A token or a key of another party that a client presents; it was good a moment ago.
@@ -154,7 +168,8 @@ impl Presented {
             return Err(Refusal::Expired);
         }
         let act = Act { sub: agent.client_id.to_owned(), act: act.map(Box::new) };
-        let mut delegation = Delegation { root, through, act, until, subject: None };
+        let mut delegation =
+            Delegation { root, through, act, until, subject: None, administrator: None };
         let mut grant = Grant {
             client_id: agent.client_id.to_owned(),
             account: None,

@@ -202,8 +202,10 @@ impl Grant {
 
     /// Tells whether a person has proved who they are for it.
     pub fn rests_on_proof(&self) -> bool {
-        let root = self.delegation.as_ref().map(|one| &one.root);
-        self.account.is_some() && !matches!(root, Some(Root::ApiKey { .. }))
+        let by_another = |one: &Delegation| {
+            matches!(one.root, Root::ApiKey { .. }) || one.administrator.is_some()
+        };
+        self.account.is_some() && !self.delegation.as_deref().is_some_and(by_another)
     }
 
     /// Lists the clients that hold it or held what it was exchanged for, its own last.

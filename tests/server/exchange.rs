@@ -273,28 +273,6 @@ async fn whatever_ends_the_subject_ends_what_was_exchanged_for_it() {
     let path = format!("/me/sessions/{}", text(&current.unwrap()["id"]));
     assert_eq!(delete_in(&server, &session, &path).await.status, 204);
     assert!(!server.is_active(&below).await && !server.is_active(&last).await);
-    // The person ends what the first client may do; what the agent may do; the role is lost.
-    for (change, back) in [
-        (
-            "[[account]]\nemail = \"ana@acme.test\"\nmemberships = [{ organization = \"acme\", roles = [] }]\n",
-            "[[account]]\nemail = \"ana@acme.test\"\nmemberships = [{ organization = \"acme\", roles = [\"manager\"] }]\n",
-        ),
-        (
-            "[[client]]\nclient_id = \"agent\"\nscope = \"invoices:write\"\n",
-            "[[client]]\nclient_id = \"agent\"\nscope = \"\"\n",
-        ),
-        (
-            "[[client]]\nclient_id = \"agent\"\ngrant_types = [\"client_credentials\"]\n",
-            "[[client]]\nclient_id = \"agent\"\ngrant_types = [\"token-exchange\", \"client_credentials\"]\n",
-        ),
-    ] {
-        let (_, _, [_, below, last]) = chain().await;
-        server.apply(change).await;
-        assert!(!server.is_active(&below).await, "{change}");
-        let lasts = server.is_active(&last).await;
-        assert!(!lasts || change.contains("grant_types"), "{change}");
-        server.apply(back).await;
-    }
     // The organization is suspended, and what was issued stays void.
     let (_, _, [root, below, last]) = chain().await;
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
@@ -303,6 +281,29 @@ async fn whatever_ends_the_subject_ends_what_was_exchanged_for_it() {
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
     assert!(!server.is_active(&below).await && !server.is_active(&last).await);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_link_may_no_longer_ask_for_is_lost_below_it() {
+    for (change, lasts) in [
+        (
+            "[[account]]\nemail = \"ana@acme.test\"\n\
+             memberships = [{ organization = \"acme\", roles = [] }]\n",
+            false,
+        ),
+        ("[[client]]\nclient_id = \"agent\"\nscope = \"invoices:write\"\n", false),
+        ("[[client]]\nclient_id = \"web\"\nscope = \"invoices:write\"\n", false),
+        ("[[client]]\nclient_id = \"second\"\ngrant_types = [\"client_credentials\"]\n", false),
+        ("[[client]]\nclient_id = \"reader\"\nscope = \"invoices:write\"\n", true),
+    ] {
+        let server = agents().await;
+        let token = token_of(&server, "ana@acme.test", "invoices:read").await;
+        let below = server.exchanged("agent", &token, "").await;
+        let last = server.exchanged("second", &below, "").await;
+        server.apply(change).await;
+        assert_eq!(server.is_active(&last).await, lasts, "{change}");
+        server.stop().await;
+    }
 }
 
 #[tokio::test]
@@ -429,5 +430,77 @@ async fn a_client_that_registered_itself_acts_only_for_people_who_have_let_it() 
     };
     ask(&token).await.refused(400, "invalid_request");
     ask(&server.token("billing", "invoices:read").await).await.refused(400, "invalid_request");
+    server.stop().await;
+}
+
+/// Draws as a generator of this seed does, the same each time.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % most
+    }
+}
+
+/// A token and where it came from.
+struct Node {
+    token: String,
+    holder: &'static str,
+    parent: Option<usize>,
+    scopes: Vec<&'static str>,
+}
+
+#[tokio::test]
+async fn in_random_trees_no_token_holds_more_than_those_above_and_a_kill_ends_exactly_its_subtree()
+{
+    const ALL: [&str; 3] = ["invoices:read", "invoices:write", "invoices:approve"];
+    let server = agents().await;
+    for seed in 1..=4 {
+        let mut draws = Draws(seed);
+        let mut nodes: Vec<Node> = Vec::new();
+        while nodes.len() < 24 {
+            let parent = (nodes.len() >= 3).then(|| draws.below(nodes.len()));
+            let asked: Vec<&str> = ALL.into_iter().filter(|_| draws.below(3) > 0).collect();
+            let Some(above) = parent else {
+                let scopes = if asked.is_empty() { ALL.to_vec() } else { asked };
+                let token = token_of(&server, "ana@acme.test", &scopes.join(" ")).await;
+                nodes.push(Node { token, holder: "web", parent: None, scopes });
+                continue;
+            };
+            let holder = ["agent", "second", "reader"][draws.below(3)];
+            let covered = asked.iter().all(|one| nodes[above].scopes.contains(one));
+            let allowed = holder != "reader" || asked.iter().all(|one| *one == "invoices:read");
+            let depth = std::iter::successors(Some(above), |at| nodes[*at].parent).count();
+            let scope = [("scope", asked.join(" "))];
+            let scope: Vec<(&str, &str)> =
+                scope.iter().filter(|_| !asked.is_empty()).map(|(a, b)| (*a, b.as_str())).collect();
+            let answer = server.exchange(holder, &nodes[above].token, &scope).await;
+            // Nothing named is all of it.
+            let scopes = if asked.is_empty() { nodes[above].scopes.clone() } else { asked };
+            let allowed = allowed && (holder != "reader" || scopes == ["invoices:read"]);
+            let expected = covered && allowed && depth <= 8;
+            assert_eq!(answer.status == 200, expected, "{seed}: {holder} {scopes:?} {answer:?}");
+            if expected {
+                let token = text(&answer.json()["access_token"]).to_owned();
+                assert_eq!(claims(&json!(token))["scope"], scopes.join(" "), "all that was asked");
+                nodes.push(Node { token, holder, parent, scopes });
+            }
+        }
+        let mut dead = vec![false; nodes.len()];
+        for _ in 0..6 {
+            let killed = draws.below(nodes.len());
+            let Node { holder, token, .. } = &nodes[killed];
+            let answer = server.post_as(holder, "/connect/revoke", &[("token", token)]).await;
+            assert_eq!(answer.status, 200);
+            dead[killed] = true;
+            for place in 0..nodes.len() {
+                dead[place] |= nodes[place].parent.is_some_and(|above| dead[above]);
+                let active = server.is_active(&nodes[place].token).await;
+                assert_eq!(active, !dead[place], "{seed}: {killed} was killed, {place} looked at");
+            }
+        }
+    }
     server.stop().await;
 }

@@ -54,6 +54,7 @@ mod families;
 mod flows;
 mod guessing;
 mod http;
+mod impersonation;
 mod imported;
 mod indistinguishable;
 mod introspection;

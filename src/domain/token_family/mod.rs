@@ -154,8 +154,11 @@ impl TokenFamily {
             Err(why) => return Decision::refuse(why),
         };
         let alive = start.alive(&granted, now);
-        let event =
-            if grant.delegation.is_some() { "token.exchanged" } else { "authorization.granted" };
+        let event = match grant.delegation.as_deref() {
+            None => "authorization.granted",
+            Some(Delegation { administrator: Some(_), .. }) => "impersonation.began",
+            Some(_) => "token.exchanged",
+        };
         let record = alive.grant.record(event).with("scope", granted.scopes().to_string());
         let issue = Issue { grant: alive.grant.clone(), granted };
         let started = vec![Event::Started(Box::new(alive))];

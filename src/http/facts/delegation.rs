@@ -14,9 +14,9 @@ use crate::{
         account::Account,
         api_key::{ApiKey, Key},
         authority::{Permissions, Scopes},
-        client::{Client, GrantType},
+        client::{Client, GrantType, KnownClient},
         consent::Consent,
-        delegation::{Delegation, Root},
+        delegation::{Administrator, Delegation, Root},
         grant::{Grant, Held, Wish},
         membership::Membership,
         organization::{self, Organization},
@@ -50,6 +50,11 @@ pub async fn gather(
         Some(slug) => Some(reading.see(&app.organizations, slug).await?),
     };
     let home = home.as_ref().and_then(|seen| seen.machine.known());
+    if let Some(administrator) = &delegation.administrator {
+        let held = administered(app, administrator, home, reading).await?;
+        limited.limits.over |= held.is_none();
+        limited.limits.within.extend(held);
+    }
     match &delegation.root {
         Root::Token(_) if grant.account.is_some() => {}
         Root::Token(_) => {
@@ -110,6 +115,9 @@ pub async fn of_token(
     asked.extend(grant.account.as_deref().map(|id| (Account::KIND, id)));
     let membership = grant.membership.as_ref().and_then(|one| one.id.as_deref());
     asked.extend(membership.map(|id| (Membership::KIND, id)));
+    if let Some(Administrator { account, membership, .. }) = &delegation.administrator {
+        asked.extend([(Account::KIND, account.as_str()), (Membership::KIND, membership)]);
+    }
     if let Root::ApiKey { id, parents } = &delegation.root {
         asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
     }
@@ -124,7 +132,11 @@ pub async fn of_token(
     let standing = Standing { asked: &asked, found: &found };
     let reading = Reading::At(&standing);
     let client = reading.see(&app.clients, &grant.client_id).await?;
-    let client = client.machine.known().filter(|one| one.may_use(GrantType::TokenExchange));
+    // An administrator acts by the client that they have signed into.
+    let may_hold = |one: &&KnownClient| {
+        delegation.administrator.is_some() || one.may_use(GrantType::TokenExchange)
+    };
+    let client = client.machine.known().filter(may_hold);
     let Some(client) = client else { return Ok(None) };
     let Limited { limits, roles, .. } = limits::gather(app, client, grant, reading).await?;
     let wish = Wish { scopes: &scopes, details: &claims.authorization_details };
@@ -167,6 +179,28 @@ async fn client_in_its_own_name(
     let permissions = home.confers(&client.roles);
     limited.limits.held = Some(Held { organization: home.slug.clone(), permissions });
     Ok(true)
+}
+
+/// Returns what an administrator holds who acts as another member, while the organization lets them.
+async fn administered(
+    app: &App,
+    administrator: &Administrator,
+    home: Option<&organization::Known>,
+    reading: Reading<'_>,
+) -> Result<Option<Permissions>, HydrateError> {
+    let Some(home) = home.filter(|home| home.enabled && home.impersonation) else {
+        return Ok(None);
+    };
+    let member = reading.see(&app.memberships, &administrator.membership).await?;
+    let account = reading.see(&app.accounts, &administrator.account).await?;
+    let both = member.machine.known().zip(account.machine.known());
+    let good = both.filter(|(member, account)| {
+        member.enabled
+            && member.organization == home.slug
+            && member.account == administrator.account
+            && administrator.epoch == member.epoch_at(home).saturating_add(account.epoch)
+    });
+    Ok(good.map(|(member, _)| home.confers(&member.roles)))
 }
 
 /// Returns what a key confers in its organization, if it does.

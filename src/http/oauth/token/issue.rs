@@ -1,4 +1,4 @@
-//! Issues what a person's grant confers, over everything that limits it now; signs for every grant.
+//! Issues what a person's grant confers, over everything that limits it now.
 //!
 //! 1. the family says what it is about;
 //! 2. membership, organization and API are looked at, and become requirements of the commit: if one
@@ -9,21 +9,17 @@
 use super::Issued;
 use crate::{
     actors::{Failure, Replied},
-    crypto::{OpaqueKind, draw_text},
+    crypto::OpaqueKind,
     domain::{
         Context, Machine as _,
-        access_token::{Claims, Mint},
         account::Account,
-        authority::{Audience, Granted, Scopes, Widening},
+        authority::{Scopes, Widening},
         authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
-        id_token::{self, IdToken},
         session::Session,
         signing_keys::SigningAlgorithm,
-        token_family::{
-            Command, Issuing, Lifetimes, Malformed, Narrowing, Refusal, Reply, TokenFamily,
-        },
+        token_family::{Command, Issuing, Malformed, Narrowing, Refusal, Reply, TokenFamily},
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -35,10 +31,10 @@ use crate::{
             reading::Reading,
             tries::{Stopped, Tries},
         },
+        issuing::{Signing, Under, audience, check_client, lifetimes, sign},
     },
 };
 use serde_json::{Map, Value};
-use zeroize::Zeroizing;
 
 pub const INVALID_GRANT: OAuthError =
     OAuthError::new(Code::InvalidGrant, "the code or token is not valid, or not for this client");
@@ -51,28 +47,6 @@ pub struct Presented<'a> {
     /// Whether a refresh token is due.
     pub refreshable: bool,
     pub narrowing: Narrowing,
-}
-
-/// What is signed.
-#[derive(Clone, Copy)]
-pub struct Signing<'a> {
-    pub client: &'a KnownClient,
-    pub granted: &'a Granted,
-    pub roles: &'a [String],
-    /// Of everything that the grant rests on.
-    pub epoch: u64,
-    /// The grant of a person, if there is one.
-    pub under: Option<Under<'a>>,
-}
-
-/// A grant of a person, and its family.
-#[derive(Clone, Copy)]
-pub struct Under<'a> {
-    pub grant: &'a Grant,
-    pub family: &'a str,
-    pub nonce: Option<&'a str>,
-    /// The claims of the person that the ID token tells.
-    pub profile: &'a Map<String, Value>,
 }
 
 /// Reads what a client asks of its grant; the family judges it.
@@ -93,21 +67,6 @@ pub fn narrowing(app: &App, form: &Form) -> Narrowing {
         organization: form.get("organization").map(str::to_owned),
         malformed,
     }
-}
-
-/// The recipient of this name.
-pub fn audience(app: &App, name: &str) -> Audience {
-    if name == app.issuer { Audience::Issuer } else { Audience::Resource(name.to_owned()) }
-}
-
-/// Refuses a client that must not get the tokens that are issued here.
-pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
-    // A token that any holder could use is not what such a client has asked for.
-    if client.demands_bound_tokens() {
-        let why = "the client wants bound tokens, which are not offered yet";
-        return Err(OAuthError::new(Code::UnauthorizedClient, why));
-    }
-    Ok(())
 }
 
 /// Issues what the family grants to the command that `command` makes.
@@ -195,74 +154,6 @@ async fn profile(
         profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
     }
     Ok(profile)
-}
-
-pub(super) fn lifetimes(app: &App) -> Lifetimes {
-    Lifetimes {
-        access_token: app.lifetimes.access_token,
-        refresh_idle: app.lifetimes.refresh_idle,
-        refresh_ceiling: app.lifetimes.refresh_ceiling,
-    }
-}
-
-/// Signs what was granted: an access token, and an ID token where a person granted `openid`.
-pub fn sign(
-    app: &App,
-    signing: Signing<'_>,
-    refresh_token: Option<Zeroizing<String>>,
-) -> Result<Issued, OAuthError> {
-    let Signing { client, granted, roles, epoch, under } = signing;
-    let now = app.clock.now();
-    let person = under.and_then(|under| under.grant.account.as_deref());
-    let pseudonym = person.map(|account| app.subject(client, account));
-    let delegation = under.and_then(|under| under.grant.delegation.as_deref());
-    let other = delegation.and_then(|one| one.subject.as_deref());
-    let subject = pseudonym.as_deref().or(other).unwrap_or(&client.client_id);
-    let claims = Claims::from(Mint {
-        issuer: &app.issuer,
-        client_id: &client.client_id,
-        subject,
-        granted,
-        roles,
-        epoch,
-        may_act: client.may_act.as_deref(),
-        id: draw_text(&*app.dice, 16),
-        under: under.map(|under| (under.grant, under.family)),
-        now,
-        lifetime: app.lifetimes.access_token,
-    });
-    let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
-    let scope = claims.scope;
-    // An ID token is for the client that a person signs into, and for no party that acts for them.
-    let signed_into = under.filter(|_| delegation.is_none());
-    let id_token = match signed_into.filter(|_| granted.scopes().contains("openid")) {
-        None => None,
-        Some(Under { grant, nonce, profile, .. }) => {
-            let algorithm = client.id_token_algorithm();
-            let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
-            let claims = IdToken::from(id_token::Mint {
-                issuer: &app.issuer,
-                subject,
-                grant,
-                nonce,
-                access_token: hashed,
-                profile: profile.clone(),
-                now,
-                lifetime: app.lifetimes.id_token,
-            });
-            Some(app.sign(algorithm, "JWT", &claims)?)
-        }
-    };
-    Ok(Issued {
-        access_token,
-        exchanged_for: None,
-        token_type: "Bearer",
-        expires_in: u64::try_from(claims.exp - claims.iat).unwrap_or_default(),
-        refresh_token,
-        id_token,
-        scope,
-        authorization_details: claims.authorization_details,
-    })
 }
 
 /// The reason goes to the log; the caller hears the same of all of them.

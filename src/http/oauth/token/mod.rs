@@ -11,53 +11,20 @@ mod refresh_token;
 mod token_exchange;
 
 use crate::{
-    domain::{authorization_details::Details, client::GrantType},
+    domain::client::GrantType,
     http::{
-        answer::{
-            error::{Code, OAuthError},
-            private_json,
-        },
+        answer::error::{Code, OAuthError},
         app::App,
         extract::{
             client_auth::{self, Caller},
             context::RequestContext,
             form::{Form, Posted},
         },
+        issuing::Issued,
     },
 };
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
-use serde::Serialize;
+use axum::extract::State;
 use std::pin::Pin;
-use zeroize::Zeroizing;
-
-/// A successful answer (RFC 6749 §5.1).
-#[derive(Serialize)]
-pub struct Issued {
-    access_token: String,
-    /// RFC 8693 §2.2.1.
-    #[serde(rename = "issued_token_type", skip_serializing_if = "Option::is_none")]
-    exchanged_for: Option<&'static str>,
-    token_type: &'static str,
-    expires_in: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refresh_token: Option<Zeroizing<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_token: Option<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    scope: String,
-    /// RFC 9396 §7.
-    #[serde(skip_serializing_if = "Details::is_empty")]
-    authorization_details: Details,
-}
-
-impl IntoResponse for Issued {
-    fn into_response(self) -> Response {
-        private_json(&self)
-    }
-}
 
 type Issuance<'a> = Pin<Box<dyn Future<Output = Result<Issued, OAuthError>> + Send + 'a>>;
 

@@ -8,40 +8,24 @@
 
 mod subject;
 
-use super::{
-    Grant, Issued,
-    issue::{self, Signing, Under},
-};
+use super::{Grant, Issued, issue};
 use crate::{
-    actors::{Failure, Replied},
-    crypto::{OpaqueKind, draw_id},
+    actors::Failure,
     domain::{
-        Context, Machine as _,
-        account::Account,
-        api_key::ApiKey,
         authority::Widening,
-        client::{Client, GrantType, KnownClient},
+        client::{GrantType, KnownClient},
         consent::Parties,
         delegation::{self, Agent, Presented, Subject},
-        grant,
-        session::Session,
-        token_family::{
-            Command, FAMILIES, Issue, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily,
-        },
+        token_family::{FAMILIES, Narrowing, Refusal},
     },
     http::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{
-            limits::{self, Limited},
-            reading::Reading,
-            token_validity,
-            tries::{Stopped, Tries},
-        },
+        facts::{token_validity, tries::Stopped},
+        issuing::{self, NotStarted},
     },
 };
-use serde_json::Map;
 
 pub const GRANT: Grant = Grant {
     kind: GrantType::TokenExchange,
@@ -74,7 +58,7 @@ const NOT_GRANTED: OAuthError = OAuthError::new(
 
 async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
     let client = caller.confidential()?;
-    issue::check_client(client)?;
+    issuing::check_client(client)?;
     check_types(form)?;
     check_actor(app, client, form).await?;
     let narrowing = narrowing(app, form)?;
@@ -102,59 +86,14 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
         let why = "this API is not for clients that registered themselves";
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
-    let mut issued = start(app, (&caller.context, client), grant, narrowing).await?;
+    let started = issuing::start(app, (&caller.context, client), grant, narrowing).await;
+    let mut issued = started.map_err(|why| match why {
+        NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
+        NotStarted::Stopped(stopped) => refuse(stopped),
+        NotStarted::Failed(error) => error,
+    })?;
     issued.exchanged_for = Some(ACCESS_TOKEN);
     Ok(issued)
-}
-
-/// Begins the family of the grant and issues its one token.
-async fn start(
-    app: &App,
-    (context, client): (&Context, &KnownClient),
-    grant: grant::Grant,
-    narrowing: Narrowing,
-) -> Result<Issued, OAuthError> {
-    // Drawn once for all tries: by them the family knows a command that it has carried out.
-    let family = draw_id(&*app.dice);
-    let next = OpaqueKind::RefreshToken.mint(&family, &app.vault.now(), &*app.dice).fingerprint;
-    let mut tries = Tries::new();
-    let (Issue { grant, granted }, roles) = loop {
-        let reading = Reading::anew_if(tries.anew());
-        let limited = limits::gather(app, client, &grant, reading).await;
-        let Limited { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
-        let issuing = Issuing {
-            client_id: client.client_id.clone(),
-            narrowing: narrowing.clone(),
-            next,
-            limits,
-            requirements,
-            lifetimes: issue::lifetimes(app),
-        };
-        let start = Start { grant: grant.clone(), refreshable: false, issuing };
-        let command = Command::Start(Box::new(start));
-        let answer = if tries.anew() {
-            app.families.ask(context, &family, command).await
-        } else {
-            app.families.ask_new(context, &family, command).await
-        };
-        match answer {
-            Ok(Replied { reply: Reply::Issue(issue), .. }) => break (*issue, roles),
-            Ok(_) => return Err(OAuthError::unavailable()),
-            Err(Failure::Unmet {
-                kind:
-                    kind @ (Session::KIND
-                    | Account::KIND
-                    | TokenFamily::KIND
-                    | Client::KIND
-                    | ApiKey::KIND),
-            }) => return Err(INVALID_SUBJECT.because(format!("its {kind} is over"))),
-            Err(failure) => tries.after(failure).await.map_err(refuse)?,
-        }
-    };
-    let nothing = Map::new();
-    let under = Under { grant: &grant, family: &family, nonce: None, profile: &nothing };
-    let (epoch, roles) = (grant.epochs(), &*roles);
-    issue::sign(app, Signing { client, granted: &granted, roles, epoch, under: Some(under) }, None)
 }
 
 /// Refuses what is neither an access token nor an API key, and what asks for something else.
@@ -194,7 +133,7 @@ async fn check_actor(app: &App, client: &KnownClient, form: &Form) -> Result<(),
 fn narrowing(app: &App, form: &Form) -> Result<Narrowing, OAuthError> {
     let mut narrowing = issue::narrowing(app, form);
     if let Some(name) = form.get("audience") {
-        let audience = issue::audience(app, name);
+        let audience = issuing::audience(app, name);
         if narrowing.audience.as_ref().is_some_and(|one| *one != audience) {
             let why = "a token is for one recipient: resource and audience differ";
             return Err(OAuthError::new(Code::InvalidTarget, why));

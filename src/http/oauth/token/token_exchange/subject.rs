@@ -24,6 +24,7 @@ use crate::{
             target::{self, Sought},
             token_validity,
         },
+        issuing,
     },
 };
 
@@ -83,7 +84,7 @@ fn of_token(
     claims: Claims<'static>,
     grant: Option<&Grant>,
 ) -> Result<Presented, OAuthError> {
-    let audience = super::issue::audience(app, &claims.aud);
+    let audience = issuing::audience(app, &claims.aud);
     let scopes = Scopes::parse(&claims.scope).map_err(|_| INVALID_SUBJECT)?;
     let families = claims.families().map(str::to_owned).collect();
     let until = claims.expires_at();
@@ -167,6 +168,10 @@ async fn of_key(
         Some(scopes) => scopes.clone(),
         None => all_of(app, &key.permissions, resource, &permissions).await?,
     };
+    if scopes.iter().count() != scopes.of_apis().count() {
+        let why = "a scope speaks of a person, and an API key is none";
+        return Err(OAuthError::new(Code::InvalidScope, why));
+    }
     let sought = Sought { client, scopes: &scopes, details: &details };
     let audience = target::find(app, resource, sought).await?.audience;
     let (subject, through, membership, epoch) = match &key.issuer {
