@@ -123,7 +123,7 @@ const ROUTES: [Route; 37] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 19] = {
+const API: [Route; 20] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
