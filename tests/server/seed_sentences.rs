@@ -5,12 +5,10 @@
 //!
 //! | sentence | brought by |
 //! |---|---|
-//! | External identity is the pair provider plus subject, never the e-mail a provider reports. | single sign-on (issue 12) |
-//! | Can have SSO configured and a DNS-verified domain. | single sign-on and domains (issue 12) |
-//! | It is the resource that SCIM provisions. | SCIM (issue 12) |
-//! | Impersonation is audited. | impersonation (the rest of issue 8) |
-//! | Alerts exist for sign-in from a new device and for impossible travel. | alerts (issue 13) |
-//! | Use of … impersonation land in the customer's audit trail. | impersonation (the rest of issue 8) |
+//! | External identity is the pair provider plus subject, never the e-mail a provider reports. | the issue on single sign-on |
+//! | Can have SSO configured and a DNS-verified domain. | the issue on single sign-on |
+//! | It is the resource that SCIM provisions. | the issue on SCIM |
+//! | Alerts exist for sign-in from a new device and for impossible travel. | the issue on alerts |
 
 mod permissions_and_events;
 

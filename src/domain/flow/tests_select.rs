@@ -14,19 +14,19 @@ fn select(person: Person, methods: &[Method], facts: Option<AuthorizationFacts>)
     Step::Select { selected: Box::new(selected), material: Box::new(material) }
 }
 
-fn first_party() -> Option<AuthorizationFacts> {
-    Some(facts(&["acme"], ConsentRule::FirstParty))
+fn first_party() -> AuthorizationFacts {
+    facts(&["acme"], ConsentRule::FirstParty)
 }
 
 #[test]
 fn the_account_of_a_session_is_chosen_where_the_flow_asks_for_one_and_nowhere_else() {
     let mut flow = Flow::default();
     let plain = seed(Some(request()));
-    let refused = take(&mut flow, &plain, select(person(), &[], first_party()));
+    let refused = take(&mut flow, &plain, select(person(), &[], Some(first_party())));
     assert_eq!(refused.outcome, Err(Refusal::NotNow));
     let asks = selecting(Some(request()));
     assert_eq!(asks.clone().open().offers(&rules())[..2], ["account", "identifier"]);
-    let done = take(&mut flow, &asks, select(person(), &[], first_party()));
+    let done = take(&mut flow, &asks, select(person(), &[], Some(first_party())));
     assert_eq!(births(&done), ["token_family"], "no session begins");
     let kept = FinishedSession { id: "chosen".to_owned(), change: SessionChange::Kept };
     assert_eq!(session(&flow), Some(kept));
@@ -54,7 +54,7 @@ fn what_is_too_old_is_proved_again_by_that_account() {
     let mut asked = request();
     asked.wanted.prompt = login;
     let (mut flow, seed) = (Flow::default(), selecting(Some(asked)));
-    take(&mut flow, &seed, select(person(), &[], first_party()));
+    take(&mut flow, &seed, select(person(), &[], Some(first_party())));
     let Flow::Open(open) = &flow else { panic!("it goes on") };
     assert_eq!(
         (open.stage, open.identifier.as_deref()),
@@ -63,7 +63,7 @@ fn what_is_too_old_is_proved_again_by_that_account() {
     assert!(open.person.is_none() && open.session.is_none(), "nothing is proved yet");
     // Another may be chosen yet.
     assert!(open.offers(&rules()).contains(&"account"));
-    let done = take(&mut flow, &seed, prove(first_party()));
+    let done = take(&mut flow, &seed, prove(Some(first_party())));
     assert!(done.outcome.unwrap().granted.is_some());
 }
 
@@ -72,13 +72,19 @@ fn what_the_client_would_like_more_is_proved_in_the_session_that_was_chosen() {
     let mut asked = request();
     asked.wanted.acr_values = vec![Acr::Aal2];
     let (mut flow, seed) = (Flow::default(), selecting(Some(asked)));
-    take(&mut flow, &seed, select(person(), &[Method::Password, Method::Totp], first_party()));
+    take(
+        &mut flow,
+        &seed,
+        select(person(), &[Method::Password, Method::Totp], Some(first_party())),
+    );
     assert_eq!(stage(&flow), Some(Stage::SecondFactor));
     let eve = Proved { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
-    let mixed = Step::Prove { proved: eve, material: material(first_party()) };
+    let mixed = Step::Prove { proved: eve, material: material(Some(first_party())) };
     assert_eq!(take(&mut flow, &seed, mixed).outcome, Err(Refusal::NotNow));
-    let totp =
-        Step::Prove { proved: proved("totp", &[Method::Totp]), material: material(first_party()) };
+    let totp = Step::Prove {
+        proved: proved("totp", &[Method::Totp]),
+        material: material(Some(first_party())),
+    };
     take(&mut flow, &seed, totp);
     let renewed = FinishedSession { id: "chosen".to_owned(), change: SessionChange::Renewed };
     assert_eq!(session(&flow), Some(renewed));
@@ -88,7 +94,7 @@ fn what_the_client_would_like_more_is_proved_in_the_session_that_was_chosen() {
 fn a_session_of_a_former_epoch_is_worth_nothing() {
     let (mut flow, seed) = (Flow::default(), selecting(Some(request())));
     let former = Person { epoch: 1, ..person() };
-    let refused = take(&mut flow, &seed, select(former, &[], first_party()));
+    let refused = take(&mut flow, &seed, select(former, &[], Some(first_party())));
     assert_eq!(refused.outcome, Err(Refusal::Recovered));
     assert!(births(&refused).is_empty());
 }

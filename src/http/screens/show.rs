@@ -66,14 +66,15 @@ pub async fn get(
             if screen == ORGANIZATION && query.get("flow").is_none() {
                 let parameters = organization::parameters(&query);
                 let shell = Shell::new(&app, preferences, None).at(parameters);
-                match organization::draw(&shell, context.clone(), &headers, &query).await {
+                let drawn = organization::draw(&shell, context.clone(), &headers, &query);
+                match Box::pin(drawn).await {
                     Ok(page) => return page,
                     Err(problem) if problem.code == "session_required" => {}
                     Err(problem) => return in_trouble(&shell, &problem),
                 }
             }
             let asked = Asked { screen, query: &query };
-            asked.open(&app, (context.clone(), address), source).await
+            Box::pin(asked.open(&app, (context.clone(), address), source)).await
         }
     };
     match opened {

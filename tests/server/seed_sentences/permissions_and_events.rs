@@ -3,6 +3,7 @@
 use super::{ACME, ANA, SCOPE, token_for};
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
+    impersonation,
     me::records,
     person::{claims, text},
     shared::eventually,
@@ -147,6 +148,20 @@ async fn each_use_of_organizations_administer_is_recorded_in_the_customers_audit
     server.stop().await;
 }
 
+#[tokio::test]
+async fn impersonation_is_audited() {
+    let server = impersonation::scene().await;
+    let (_, api) = impersonation::sofia(&server).await;
+    let carla = impersonation::membership_of(&api, "carla@acme.test").await;
+    let began = impersonation::act_as(&api, &carla, &impersonation::wanted()).await;
+    assert_eq!(began.status, 201, "{began:?}");
+    let rows = records(&server, "impersonation.began").await;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["context"]["actor"]["id"], claims(&json!(api.token))["sub"]);
+    assert!(rows[0]["context"]["reason"].is_string(), "{rows:?}");
+    server.stop().await;
+}
+
 // Events
 
 #[tokio::test]
@@ -181,6 +196,21 @@ async fn use_of_organizations_administer_lands_in_the_customers_audit_trail() {
     // It is in no other customer's.
     let otto = Api::of(&server, "otto@other.test", "audit:read").await;
     let path = "/api/organizations/other/audit?event=organization.administered";
+    assert_eq!(otto.get(path).await.json()["items"], json!([]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn use_of_impersonation_lands_in_the_customers_audit_trail() {
+    let server = impersonation::scene().await;
+    let (_, api) = impersonation::sofia(&server).await;
+    let carla = impersonation::membership_of(&api, "carla@acme.test").await;
+    impersonation::act_as(&api, &carla, &impersonation::wanted()).await;
+    let trail = api.get(&format!("{ACME}/audit?event=impersonation.began")).await.json();
+    let context = &trail["items"][0]["detail"]["context"];
+    assert_eq!(context["actor"]["id"], claims(&json!(api.token))["sub"], "{trail}");
+    let otto = Api::of(&server, "otto@other.test", "audit:read").await;
+    let path = "/api/organizations/other/audit?event=impersonation.began";
     assert_eq!(otto.get(path).await.json()["items"], json!([]));
     server.stop().await;
 }
