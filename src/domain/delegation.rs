@@ -145,6 +145,8 @@ pub enum Refusal {
     TooDeep,
     #[error("the client speaks for another organization")]
     OtherOrganization,
+    #[error("what is held by `organizations:administer` is not passed on")]
+    Administration,
     #[error("it has expired")]
     Expired,
 }
@@ -163,6 +165,11 @@ impl Presented {
         let organization = membership.as_ref().map(|one| one.organization.as_str());
         if agent.organization.is_some_and(|own| Some(own) != organization) {
             return Err(Refusal::OtherOrganization);
+        }
+        // A person without a membership speaks for it by that permission alone.
+        let by_person = matches!(subject, Subject::Person(_));
+        if by_person && membership.as_ref().is_some_and(|one| one.id.is_none()) {
+            return Err(Refusal::Administration);
         }
         if until <= now {
             return Err(Refusal::Expired);

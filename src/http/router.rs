@@ -126,7 +126,7 @@ const ROUTES: [Route; 40] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 20] = {
+const API: [Route; 22] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -141,6 +141,8 @@ const API: [Route; 20] = {
         operations(routes::API_CLIENTS, || api::methods(routes::API_CLIENTS)),
         operations(routes::API_CLIENT, || api::methods(routes::API_CLIENT)),
         operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
+        operations(routes::API_DELEGATIONS, || api::methods(routes::API_DELEGATIONS)),
+        operations(routes::API_DELEGATION, || api::methods(routes::API_DELEGATION)),
         operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
         operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
         operations(routes::API_KEYS, || api::methods(routes::API_KEYS)),

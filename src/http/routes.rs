@@ -76,6 +76,10 @@ pub const API_INVITATION: &str = "/api/organizations/{organization}/invitations/
 pub const API_CLIENTS: &str = "/api/organizations/{organization}/clients";
 pub const API_CLIENT: &str = "/api/organizations/{organization}/clients/{client_id}";
 pub const API_CLIENT_SECRET: &str = "/api/organizations/{organization}/clients/{client_id}/secret";
+pub const API_DELEGATIONS: &str =
+    "/api/organizations/{organization}/clients/{client_id}/delegations";
+pub const API_DELEGATION: &str =
+    "/api/organizations/{organization}/clients/{client_id}/delegations/{delegation}";
 pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
 pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
 pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";

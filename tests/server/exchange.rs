@@ -199,6 +199,16 @@ async fn only_an_authenticated_client_with_the_grant_may_exchange() {
 }
 
 #[tokio::test]
+async fn what_is_held_by_administering_is_not_passed_on() {
+    let server = agents().await;
+    server.administers("olga@operator.test", true).await;
+    let scope = "organizations:administer organizations:read";
+    let olga = Api::of_organization(&server, "olga@operator.test", scope, "acme").await;
+    server.exchange("agent", &olga.token, &[]).await.refused(400, "invalid_request");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn who_acts_is_nested_up_to_eight_and_no_deeper() {
     let server = agents().await;
     let mut token = token_of(&server, "ana@acme.test", "invoices:read").await;
@@ -502,5 +512,34 @@ async fn in_random_trees_no_token_holds_more_than_those_above_and_a_kill_ends_ex
             }
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_administrator_sees_what_an_agent_holds_and_ends_it_with_all_below() {
+    let server = agents().await;
+    let token = token_of(&server, "ana@acme.test", "invoices:read invoices:write").await;
+    let below = server.exchanged("agent", &token, "invoices:read").await;
+    let last = server.exchanged("second", &below, "").await;
+    let rita = Api::of(&server, "rita@acme.test", "clients:read clients:write").await;
+    let path = "/api/organizations/acme/clients/agent/delegations";
+    let held = rita.get(path).await.json();
+    let [held] = &held["items"].as_array().unwrap()[..] else { panic!("{held}") };
+    assert_eq!((&held["act"], &held["through"]), (&json!(["agent"]), &json!(["web"])));
+    assert_eq!(held["account"], claims(&json!(token))["sub"]);
+    assert_eq!((&held["scopes"], &held["resource"]), (&json!(["invoices:read"]), &json!(INVOICES)));
+    let nested = rita.get("/api/organizations/acme/clients/second/delegations").await.json();
+    let parents = nested["items"][0]["parents"].as_array().unwrap();
+    assert_eq!(parents.last(), Some(&held["id"]), "the tree is told by its parents");
+    let otto = Api::of(&server, "otto@other.test", "clients:read clients:write").await;
+    let elsewhere = "/api/organizations/other/clients/agent/delegations";
+    assert_eq!(otto.get(elsewhere).await.json()["items"], json!([]));
+    let foreign = format!("{elsewhere}/{}", text(&held["id"]));
+    assert_eq!(otto.call(Method::DELETE, &foreign, None, &[]).await.status, 404);
+    let one = format!("{path}/{}", text(&held["id"]));
+    assert_eq!(rita.call(Method::DELETE, &one, None, &[]).await.status, 204);
+    assert!(server.is_active(&token).await);
+    assert!(!server.is_active(&below).await && !server.is_active(&last).await);
+    assert_eq!(rita.get(path).await.json()["items"], json!([]));
     server.stop().await;
 }

@@ -100,6 +100,9 @@ fn another_party_another_organization_and_the_ninth_link_are_refused() {
     assert_eq!(ask(presented("openid"), elsewhere), Err(Refusal::OtherOrganization));
     let nowhere = Presented { membership: None, ..presented("openid") };
     assert_eq!(ask(nowhere, elsewhere), Err(Refusal::OtherOrganization));
+    let administers = MembershipRef { id: None, organization: "acme".to_owned(), epoch: 0 };
+    let administered = Presented { membership: Some(administers), ..presented("openid") };
+    assert_eq!(ask(administered, AGENT), Err(Refusal::Administration));
     let late = Presented { until: NOW, ..presented("openid") };
     assert_eq!(ask(late, AGENT), Err(Refusal::Expired));
     let deep = |depth: usize| {

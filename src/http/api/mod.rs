@@ -21,6 +21,7 @@ mod call;
 mod caller;
 mod change;
 mod clients;
+mod delegations;
 mod described;
 mod export;
 mod impersonation;

@@ -3,7 +3,7 @@
 use super::{
     accounts, audit,
     call::{Answer, Call},
-    clients, export, impersonation, invitations, keys, members, organizations,
+    clients, delegations, export, impersonation, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
     roles,
 };
@@ -415,6 +415,22 @@ pub static OPERATIONS: &[Operation] = {
         .gives::<clients::Client>(200)
         .in_person()
         .at_version(),
+        Operation::new(
+            (Get, routes::API_DELEGATIONS),
+            "listDelegations",
+            "clients:read",
+            "Lists what a client holds for others in the organization now, and what stands above it.",
+            handled!(delegations::list),
+        )
+        .lists::<delegations::Delegation>(&[]),
+        Operation::new(
+            (Delete, routes::API_DELEGATION),
+            "endDelegation",
+            "clients:write",
+            "Ends what a client holds for another, and everything below it.",
+            handled!(delegations::end),
+        )
+        .gives_nothing(),
         Operation::new(
             (Get, routes::API_KEYS),
             "listApiKeys",

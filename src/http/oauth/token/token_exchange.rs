@@ -79,6 +79,10 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
             Code::InvalidRequest,
             "as many parties act one after another in the subject_token as are allowed",
         ),
+        delegation::Refusal::Administration => OAuthError::new(
+            Code::InvalidRequest,
+            "what is held by organizations:administer is not passed on",
+        ),
         delegation::Refusal::Expired => INVALID_SUBJECT,
     })?;
     let own_api = grant.audience.claim(&app.issuer) == app.own_api_identifier();
