@@ -7,6 +7,10 @@
 //! It is an entity of its own, one for each organization: a row of the log belongs to a commit, and an
 //! organization that is only looked at must keep its version.
 
+mod entry;
+
+pub use entry::{Entry, EntryParts, Subject};
+
 use super::{Decision, Machine, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;

@@ -43,6 +43,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
         trail::Trail,
+        webhook::Webhook,
     },
     messages::Mailbox,
     store::views::FreshReads,
@@ -81,6 +82,7 @@ pub struct Inner {
     pub(super) organizations: View<Organization>,
     /// What is written into the trail of an organization and changes nothing else.
     pub(super) trails: Entities<Trail>,
+    pub(super) webhooks: View<Webhook>,
     pub(super) brands: BrandFiles,
     pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
@@ -210,6 +212,7 @@ impl App {
             client_logos,
             organizations: system.view(),
             trails: system.host().await?,
+            webhooks: system.view(),
             brands: BrandFiles::new(system.vault()),
             brand_logos: system.view(),
             resources: system.view(),

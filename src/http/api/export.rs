@@ -5,7 +5,7 @@
 //! the client reads. An export that cannot go on breaks off: the client sees an answer without its end.
 
 use super::{
-    audit::{Entry, Filter},
+    audit::{Filter, shown},
     call::{Answer, Call},
 };
 use crate::{
@@ -78,8 +78,7 @@ impl Export {
 fn lines(page: &[LogEntry]) -> Bytes {
     let mut text = Vec::new();
     for entry in page {
-        let entry = Entry::from(entry.clone());
-        serde_json::to_writer(&mut text, &entry).expect("plain data with text keys is JSON");
+        serde_json::to_writer(&mut text, &shown(entry)).expect("plain data with text keys is JSON");
         text.push(b'\n');
     }
     text.into()
