@@ -137,7 +137,7 @@ fn after_a_rotation_both_secrets_sign_until_the_overlap_is_over() {
 #[test]
 fn an_endpoint_that_fails_for_days_is_disabled_and_one_success_counts_anew() {
     let mut webhook = made(&[]);
-    let mut fail = |webhook: &mut Webhook, hours: u64| {
+    let fail = |webhook: &mut Webhook, hours: u64| {
         let decision = decide(webhook, &Command::Failed, NOW + Duration::from_hours(hours));
         (decision.outcome.unwrap(), decision.events.len(), decision.effects.records.len())
     };
