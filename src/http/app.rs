@@ -8,7 +8,7 @@ use super::{
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
-        registrations::Registrations, request_permits::RequestPermits,
+        refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
         user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
@@ -137,6 +137,7 @@ pub struct Inner {
     pub(super) attempts: Attempts,
     pub(super) client_failures: ClientFailures,
     pub(super) registrations: Registrations,
+    pub(super) refusals: Refusals,
     pub(super) polls: Polls,
     pub(super) user_code_guesses: UserCodeGuesses,
     /// Of endpoints that are not for browsers.
@@ -262,6 +263,7 @@ impl App {
                 options.rates.is_some(),
                 options.limits.unused_clients,
             ),
+            refusals: Refusals::default(),
             polls: Polls::default(),
             user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,
