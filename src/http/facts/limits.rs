@@ -47,8 +47,8 @@ pub async fn gather(
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
     // What was granted a moment after everything had ended is no older than what is looked at.
-    let honoured = is_honoured(app, grant, anew).await?;
-    limited.limits.over = !honoured && (anew || !is_honoured(app, grant, true).await?);
+    let honoured = is_honoured(app, client, grant, anew).await?;
+    limited.limits.over = !honoured && (anew || !is_honoured(app, client, grant, true).await?);
     let Some(of) = &grant.membership else { return Ok(limited) };
     let home = app.organizations.look_if(anew, &of.organization).await?;
     let Some(organization) = home.machine.known() else { return Ok(limited) };
@@ -87,8 +87,13 @@ pub async fn gather(
     Ok(limited)
 }
 
-/// Tells whether the account and the consent are in the epoch that it was granted in.
-async fn is_honoured(app: &App, grant: &Grant, anew: bool) -> Result<bool, HydrateError> {
+/// Tells whether the account, the consent and the client are in the epoch that it was granted in.
+async fn is_honoured(
+    app: &App,
+    client: &KnownClient,
+    grant: &Grant,
+    anew: bool,
+) -> Result<bool, HydrateError> {
     let account = app.accounts.look_if(anew, &grant.account).await?;
     let Some(known) = account.machine.known() else { return Ok(false) };
     let parties = Parties {
@@ -97,5 +102,6 @@ async fn is_honoured(app: &App, grant: &Grant, anew: bool) -> Result<bool, Hydra
         organization: grant.organization().map(str::to_owned),
     };
     let consent = app.consent_views.look_if(anew, &parties.id()).await?;
-    Ok(grant.epoch == known.epoch.saturating_add(consent.machine.epoch()))
+    let epochs = [known.epoch, consent.machine.epoch(), client.epoch];
+    Ok(grant.epoch == epochs.into_iter().fold(0, u64::saturating_add))
 }

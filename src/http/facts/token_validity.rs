@@ -44,7 +44,8 @@ struct Basis<'a> {
     details: &'a Details,
     organization: Option<&'a str>,
     roles: Vec<&'a str>,
-    /// Of the organization, and where a person speaks, of the membership, the account and the consent.
+    /// Of the client and the organization, and where a person speaks, of the membership, the account and
+    /// the consent.
     epoch: u64,
     person: Option<PersonBasis<'a>>,
 }
@@ -246,7 +247,7 @@ impl Read<'_> {
         let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
         asked.scopes.of_apis().all(owned)
             && self.basis.organization == client.organization.as_deref()
-            && self.basis.epoch == home.map_or(0, |home| home.epoch)
+            && self.basis.epoch == client.epoch.saturating_add(home.map_or(0, |home| home.epoch))
             && client.may_use(GrantType::ClientCredentials)
             && self.basis.roles.iter().all(|role| held.contains(role))
             && client.narrow(home, asked).is_ok()
@@ -311,7 +312,7 @@ impl Read<'_> {
             (None, Some(home)) => home.epoch,
             (_, None) => 0,
         };
-        let epochs = [of_member, known.epoch, self.consent_epoch().await?];
+        let epochs = [of_member, known.epoch, self.consent_epoch().await?, client.epoch];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
         }

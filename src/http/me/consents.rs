@@ -89,7 +89,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
     let mut items = Vec::new();
     for ((client_id, organization), held) in gather(app, known).await? {
         let seen = app.clients.look(&client_id).await?;
-        let metadata = seen.machine.known().map(|client| &client.metadata);
+        let metadata = seen.machine.held().map(|client| &client.metadata);
         let client = Party {
             client_name: metadata.and_then(|one| one.client_name.clone()),
             client_uri: metadata.and_then(|one| one.client_uri.clone()),
@@ -175,7 +175,10 @@ async fn gather(app: &App, known: &Known) -> Result<All, Problem> {
             organization: organization.clone(),
         };
         let consent = app.consent_views.look_anew(&parties.id()).await?;
-        let epoch = known.epoch.saturating_add(consent.machine.epoch());
+        let client = app.clients.look(&client_id).await?;
+        let of_client = client.machine.held().map_or(0, |client| client.epoch);
+        let epochs = [known.epoch, consent.machine.epoch(), of_client];
+        let epoch = epochs.into_iter().fold(0, u64::saturating_add);
         if grant.epoch != epoch || family.live_until() <= now {
             continue;
         }
