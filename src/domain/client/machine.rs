@@ -76,15 +76,21 @@ pub struct KnownClient {
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
     pub introspects: Vec<String>,
+    /// The one client that may act with its tokens, if it is limited to one (RFC 8693 §4.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_act: Option<String>,
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
     /// It gets nothing, and what was issued to it is good no more.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub suspended: bool,
-    /// How often it was enabled again; what was granted before belongs to an earlier epoch.
+    /// How often it was enabled again; what people granted before belongs to an earlier epoch.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// When it was last enabled again: tokens in its own name from before stay ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled_at: Option<Timestamp>,
 }
 
 /// A security profile that a client has bound itself to.
@@ -130,6 +136,8 @@ pub struct Draft {
     pub members_only: Option<bool>,
     pub require_profile: Option<Bond>,
     pub introspects: Option<Vec<String>>,
+    /// An empty text lifts it.
+    pub may_act: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -172,9 +180,11 @@ impl KnownClient {
             members_only: false,
             require_profile: None,
             introspects: Vec::new(),
+            may_act: None,
             registration: None,
             suspended: false,
             epoch: 0,
+            enabled_at: None,
         }
     }
 
@@ -307,6 +317,7 @@ impl Client {
                 Some(Bond::To(profile)) => Some(profile),
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
+            may_act: draft.may_act.clone().or(held.may_act.clone()).filter(|one| !one.is_empty()),
             // An operator who provisions a client makes it their own.
             registration: held
                 .registration
@@ -314,6 +325,7 @@ impl Client {
                 .map(|kept| Registration { adopted: true, ..kept }),
             suspended: held.suspended,
             epoch: held.epoch,
+            enabled_at: held.enabled_at,
         };
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
@@ -324,6 +336,7 @@ impl Client {
             ("members_only", next.members_only != held.members_only),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
+            ("may_act", next.may_act != held.may_act),
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
@@ -370,8 +383,8 @@ impl Machine for Client {
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
             Command::Remove(removal) => self.remove(removal, now),
-            Command::Suspend => self.turn(true),
-            Command::Enable => self.turn(false),
+            Command::Suspend => self.turn(true, now),
+            Command::Enable => self.turn(false, now),
         }
     }
 

@@ -49,6 +49,13 @@ pub struct Removal {
     pub kept_for: Duration,
 }
 
+impl KnownClient {
+    /// Tells whether it was suspended, and enabled again, after this time; tokens count in seconds.
+    pub fn was_suspended_after(&self, at: Timestamp) -> bool {
+        self.enabled_at.is_some_and(|enabled| at.seconds() < enabled.seconds())
+    }
+}
+
 impl Client {
     /// Ends a client that an organization has made, or any where the operator wants it.
     pub(super) fn remove(&self, removal: &Removal, now: Timestamp) -> Decision<Self> {
@@ -66,13 +73,14 @@ impl Client {
     }
 
     /// Suspends a client, or enables it again.
-    pub(super) fn turn(&self, suspended: bool) -> Decision<Self> {
+    pub(super) fn turn(&self, suspended: bool, now: Timestamp) -> Decision<Self> {
         let Some(known) = self.held() else { return Decision::refuse(Refusal::NoSuchClient) };
         if known.suspended == suspended {
             return Decision::accept(Vec::new(), Provisioned::Unchanged);
         }
         let epoch = next_epoch(known.epoch, (!known.suspended, !suspended));
-        let next = KnownClient { suspended, epoch, ..known.clone() };
+        let enabled_at = if suspended { known.enabled_at } else { Some(now) };
+        let next = KnownClient { suspended, epoch, enabled_at, ..known.clone() };
         let event = if suspended { "client.suspended" } else { "client.enabled" };
         let record = record(&next, event);
         let turned = Event::Provisioned(Box::new(next));
