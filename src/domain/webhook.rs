@@ -38,6 +38,9 @@ pub const ENABLED_WEBHOOKS: &str = "enabled_webhooks";
 /// The space of the places that an organization has for endpoints.
 pub const WEBHOOK_PLACES: &str = "webhook_places";
 
+/// What secrets of endpoints are sealed for; each is bound to the id of its endpoint.
+pub const SECRET_PURPOSE: &str = "webhook secret";
+
 /// How many places an organization has.
 pub const MOST_WEBHOOKS: u8 = 10;
 

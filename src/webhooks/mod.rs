@@ -15,7 +15,7 @@ use crate::{
     domain::{
         Clock, Context, Timestamp,
         organization::Organization,
-        webhook::{Command, Delivery, Endpoint, Reply, Secrets, Webhook},
+        webhook::{Command, Delivery, Endpoint, Reply, SECRET_PURPOSE, Secrets, Webhook},
     },
     outbound::{Outbound, Request, Shares},
 };
@@ -30,9 +30,6 @@ use std::{
 };
 use tokio::time::timeout;
 use url::Url;
-
-/// What secrets of endpoints are sealed for; each is bound to the id of its endpoint.
-pub const SECRET_PURPOSE: &str = "webhook secret";
 
 /// How long an endpoint may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

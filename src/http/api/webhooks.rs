@@ -11,11 +11,11 @@ use crate::{
     domain::{
         account::SealedSecret,
         webhook::{
-            Change, Command, Create, MOST_WEBHOOKS, Order, Refusal, WEBHOOKS, Webhook as Machine,
+            Change, Command, Create, MOST_WEBHOOKS, Order, Refusal, SECRET_PURPOSE, WEBHOOKS,
+            Webhook as Machine,
         },
     },
     http::{answer::error::Problem, app::App, time::rfc3339},
-    webhooks::SECRET_PURPOSE,
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};

@@ -193,7 +193,7 @@ fn one_that_no_person_has_used_still_counts_among_those_after_its_end() {
 fn a_suspended_client_is_not_there_accepts_no_change_and_begins_another_epoch() {
     let mut client = registered(plain());
     let before = client.held().unwrap().clone();
-    let mut turn = |client: &mut Client, command: Command| {
+    let turn = |client: &mut Client, command: Command| {
         let decision = client.decide(&command, NOW);
         for event in &decision.events {
             client.apply(event);
