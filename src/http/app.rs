@@ -20,7 +20,7 @@ use crate::{
         hashing::HashingPool,
     },
     claims_hook::ClaimsHook,
-    client_documents::{Fetcher, KeySets, Logos, RequestObjects},
+    client_documents::{Fetcher, KeySets, Logos, MetadataDocuments, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale,
@@ -75,6 +75,8 @@ pub struct Inner {
     pub(super) client_assertions: Entities<ClientAssertion>,
     /// The keys of clients that have a `jwks_uri`.
     pub(super) key_sets: KeySets,
+    /// At the addresses by which some clients are known.
+    pub(super) metadata_documents: MetadataDocuments,
     /// At the `request_uris` of clients.
     pub(super) request_objects: RequestObjects,
     /// At the `logo_uri`s of clients.
@@ -195,6 +197,8 @@ impl App {
         };
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
+        let metadata_documents =
+            MetadataDocuments::new(fetcher.clone(), system.clock(), system.dice());
         let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
         let client_logos = Logos::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
@@ -209,6 +213,7 @@ impl App {
             registry: system.host().await?,
             client_assertions: system.host().await?,
             key_sets,
+            metadata_documents,
             request_objects,
             client_logos,
             organizations: system.view(),

@@ -12,8 +12,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
-        token, userinfo,
+        authorize, device, form_post, introspect, jwks, logout, metadata, par, protected_resource,
+        register, revoke, token, userinfo,
     },
     playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
@@ -48,12 +48,15 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 37] = {
+const ROUTES: [Route; 40] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::PROTECTED_RESOURCE, || get(protected_resource::of_issuer), AnySite, Problem),
+        route(routes::PROTECTED_API, || get(protected_resource::of_api), AnySite, Problem),
+        route(routes::PROTECTED_OTHER, || get(protected_resource::of_resource), AnySite, Problem),
         route(routes::RELATED_ORIGINS, || get(related_origins::get), AnySite, Problem),
         route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
         route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),

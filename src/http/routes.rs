@@ -2,6 +2,9 @@
 
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+pub const PROTECTED_API: &str = "/.well-known/oauth-protected-resource/api";
+pub const PROTECTED_OTHER: &str = "/.well-known/oauth-protected-resource/resources/{*address}";
 pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";

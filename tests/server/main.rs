@@ -35,6 +35,7 @@ mod client_assertions;
 mod client_failures;
 mod client_key_sets;
 mod client_logos;
+mod client_metadata_documents;
 mod codes;
 mod commands;
 #[path = "../conformance/mod.rs"]
@@ -93,6 +94,7 @@ mod passkeys;
 mod passwords;
 mod person;
 mod playground;
+mod protected_resource;
 mod races;
 mod recovery;
 mod recovery_codes;

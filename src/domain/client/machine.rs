@@ -4,6 +4,8 @@
 //! |---|---|---|---|
 //! | unborn | provision | known | its metadata or what it says beside it does not hold together |
 //! | unborn | register | known, until it is no longer used | its metadata does not hold together |
+//! | unborn | keep | known by its document, until it is no longer used | |
+//! | known by its document | keep | known, by what the document says now | an operator has provisioned it |
 //! | known | provision | known, what was given replaced; kept for good | likewise |
 //! | known | use | known; a client that registered itself is kept longer | never |
 //! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
@@ -149,6 +151,8 @@ pub enum Command {
     },
     /// What the installation cannot serve to it has been refused before.
     Register(Box<Registrant>),
+    /// What its document says, which lies at its own address.
+    Keep(Box<KnownClient>),
     /// The client replaces what it has said of itself.
     Replace(Box<Replacement>),
     /// The client deletes itself.
@@ -368,8 +372,9 @@ fn unique(list: &[String]) -> Vec<String> {
 impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
-    // 5: `members_only`, which an older binary would let serve all; 6: `suspended`, likewise
-    const REVISION: u32 = 6;
+    // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
+    // 7: `suspended`, which an older binary would serve
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -379,6 +384,7 @@ impl Machine for Client {
         match command {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
+            Command::Keep(seen) => self.keep(seen, now),
             Command::Replace(replacement) => self.replace(replacement),
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),

@@ -1,6 +1,7 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
 mod authority;
+mod document;
 mod fault;
 mod fields;
 mod jwks;
@@ -17,6 +18,7 @@ mod vocabulary;
 mod whole;
 
 pub use authority::NotForCodes;
+pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
 pub(in crate::domain) use localized::is_language_tag;

@@ -16,6 +16,7 @@ use crate::{
             json::{self, shaped},
         },
         limits::{refusals::Refused, request_permits::WorkPermit},
+        routes,
     },
 };
 use axum::{
@@ -70,10 +71,13 @@ impl From<Problem> for Denied {
     }
 }
 
-impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
+impl Denied {
+    /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
+    fn answer(self, issuer: &str) -> Response {
         let mut response = self.problem.into_response();
-        let text = self.challenge.map(|rest| format!("Bearer realm=\"porteiro\"{rest}"));
+        let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
+        let text = self.challenge;
+        let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }
@@ -89,9 +93,10 @@ pub async fn serve(
     request: Request,
 ) -> Response {
     let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let issuer = app.issuer.clone();
     match admit(operation, app, params, request).await {
         Ok(call) => (operation.handle)(call).await.unwrap_or_else(Problem::into_response),
-        Err(denied) => denied.into_response(),
+        Err(denied) => denied.answer(&issuer),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
+    clients,
     limits::client_failures::Proof,
 };
 use crate::{
@@ -76,7 +77,7 @@ pub async fn authenticate(
     if presented.client_id.len() > LONGEST_ID {
         return Err(refuse(Disbelief::UnknownClient));
     }
-    let seen = app.clients.look(&presented.client_id).await?;
+    let seen = clients::find(app, &presented.client_id, false).await?;
     let confidential = judge(seen.machine.known(), &presented).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
