@@ -57,6 +57,7 @@ mod time;
 pub mod token_family;
 pub mod trail;
 mod visible_text;
+pub mod webhook;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};

@@ -8,7 +8,7 @@ use super::{
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
-        registrations::Registrations, request_permits::RequestPermits,
+        refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
         user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
@@ -43,6 +43,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
         trail::Trail,
+        webhook::Webhook,
     },
     messages::Mailbox,
     store::views::FreshReads,
@@ -83,6 +84,7 @@ pub struct Inner {
     pub(super) organizations: View<Organization>,
     /// What is written into the trail of an organization and changes nothing else.
     pub(super) trails: Entities<Trail>,
+    pub(super) webhooks: View<Webhook>,
     pub(super) brands: BrandFiles,
     pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
@@ -137,6 +139,7 @@ pub struct Inner {
     pub(super) attempts: Attempts,
     pub(super) client_failures: ClientFailures,
     pub(super) registrations: Registrations,
+    pub(super) refusals: Refusals,
     pub(super) polls: Polls,
     pub(super) user_code_guesses: UserCodeGuesses,
     /// Of endpoints that are not for browsers.
@@ -215,6 +218,7 @@ impl App {
             client_logos,
             organizations: system.view(),
             trails: system.host().await?,
+            webhooks: system.view(),
             brands: BrandFiles::new(system.vault()),
             brand_logos: system.view(),
             resources: system.view(),
@@ -264,6 +268,7 @@ impl App {
                 options.rates.is_some(),
                 options.limits.unused_clients,
             ),
+            refusals: Refusals::default(),
             polls: Polls::default(),
             user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,

@@ -126,7 +126,7 @@ const ROUTES: [Route; 40] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 22] = {
+const API: [Route; 26] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -150,6 +150,10 @@ const API: [Route; 22] = {
         operations(routes::API_KEY_ROTATE, || api::methods(routes::API_KEY_ROTATE)),
         operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
         operations(routes::API_AUDIT_EXPORT, || api::methods(routes::API_AUDIT_EXPORT)),
+        operations(routes::API_WEBHOOKS, || api::methods(routes::API_WEBHOOKS)),
+        operations(routes::API_WEBHOOK, || api::methods(routes::API_WEBHOOK)),
+        operations(routes::API_WEBHOOK_ROTATE, || api::methods(routes::API_WEBHOOK_ROTATE)),
+        operations(routes::API_WEBHOOK_TEST, || api::methods(routes::API_WEBHOOK_TEST)),
     ]
 };
 

@@ -3,13 +3,9 @@
 use crate::domain::Timestamp;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// The standard has four digits for a year, so this is the last time that it can write.
-const LAST: &str = "9999-12-31T23:59:59Z";
-
 /// Writes a time, to the second.
 pub fn rfc3339(at: Timestamp) -> String {
-    let at = OffsetDateTime::from_unix_timestamp(at.seconds()).ok();
-    at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
+    at.rfc3339()
 }
 
 /// Reads a time; a fraction of a second is kept to the millisecond.
@@ -28,6 +24,8 @@ pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LAST: &str = "9999-12-31T23:59:59Z";
 
     #[test]
     fn times_are_written_as_the_standard_has_them() {

@@ -123,6 +123,7 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
         | Refusal::Exists
         | Refusal::NoSuchClient
         | Refusal::Deleted
+        | Refusal::ClientSuspended
         | Refusal::OfOperator
         | Refusal::WrongToken => lines.of_field("client_id"),
         Refusal::NoSuchOrganization(_) | Refusal::Suspended(_) | Refusal::OtherOrganization => {

@@ -18,6 +18,7 @@ mod api_keys;
 mod apply;
 mod beginnings;
 mod brand;
+mod client_changes;
 mod clients;
 mod file;
 mod import;
@@ -45,6 +46,7 @@ pub use api_keys::{
     ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
 };
 pub use apply::{ApplyError, apply, plan};
+pub use client_changes::{ClientChange, ClientError, change_client};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{Format, Import, LARGEST_IMPORT};
 pub use invitations::{InvitationsError, invitations, uninvite};

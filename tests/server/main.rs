@@ -134,3 +134,5 @@ mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
 mod userinfo;
+mod webhook_receiver;
+mod webhooks;

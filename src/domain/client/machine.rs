@@ -10,7 +10,12 @@
 //! | known | use | known; a client that registered itself is kept longer | never |
 //! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
 //! | known | delete | deleted | likewise |
-//! | known | remove | deleted | the operator has provisioned it |
+//! | known | remove | deleted | the operator has provisioned it, and it is not the operator who removes it |
+//! | known | suspend | suspended: it confers nothing, and accepts no change | |
+//! | suspended | suspend | the same | |
+//! | suspended | enable | known, in another epoch: what was issued before stays ended | |
+//! | suspended | remove, by the operator | deleted | |
+//! | suspended | any other | suspended | always; a draft that changes nothing is accepted |
 //! | deleted | any | deleted | always |
 //!
 //! A client of a suspended organization accepts no change, as the organization itself does not. The
@@ -22,7 +27,7 @@ use super::{
 };
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
-    organization,
+    epoch::is_first, organization,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -79,6 +84,15 @@ pub struct KnownClient {
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
+    /// It gets nothing, and what was issued to it is good no more.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub suspended: bool,
+    /// How often it was enabled again; what people granted before belongs to an earlier epoch.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
+    /// When it was last enabled again: tokens in its own name from before stay ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled_at: Option<Timestamp>,
 }
 
 /// A security profile that a client has bound itself to.
@@ -131,7 +145,10 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `home` is the organization that the client will speak for, as it is now.
-    Provision { draft: Box<Draft>, home: Option<organization::Known> },
+    Provision {
+        draft: Box<Draft>,
+        home: Option<organization::Known>,
+    },
     /// What the installation cannot serve to it has been refused before.
     Register(Box<Registrant>),
     /// What its document says, which lies at its own address.
@@ -142,8 +159,10 @@ pub enum Command {
     Delete(Deletion),
     /// It was granted something.
     Use(Usage),
-    /// The organization that has made it ends it.
+    /// The organization that has made it ends it, or the operator does.
     Remove(Removal),
+    Suspend,
+    Enable,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +186,9 @@ impl KnownClient {
             introspects: Vec::new(),
             may_act: None,
             registration: None,
+            suspended: false,
+            epoch: 0,
+            enabled_at: None,
         }
     }
 
@@ -241,7 +263,13 @@ impl KnownClient {
 }
 
 impl Client {
+    /// Returns the client, unless it is suspended: then it is as if it were not there.
     pub fn known(&self) -> Option<&KnownClient> {
+        self.held().filter(|known| !known.suspended)
+    }
+
+    /// Returns the client, be it suspended: for those who look after it.
+    pub fn held(&self) -> Option<&KnownClient> {
         match self {
             Self::Unborn | Self::Deleted { .. } => None,
             Self::Known(known) => Some(known),
@@ -270,8 +298,8 @@ impl Client {
         if matches!(self, Self::Deleted { .. }) {
             return Err(Refusal::Deleted);
         }
-        let existed = self.known().is_some();
-        let held = self.known().cloned().unwrap_or_else(|| KnownClient::new(id));
+        let existed = self.held().is_some();
+        let held = self.held().cloned().unwrap_or_else(|| KnownClient::new(id));
         // Tokens, grants and the audit trail of one organization must not become another's.
         let asked = draft.organization.as_ref();
         if asked.zip(held.organization.as_ref()).is_some_and(|(asked, held)| asked != held) {
@@ -299,6 +327,9 @@ impl Client {
                 .registration
                 .clone()
                 .map(|kept| Registration { adopted: true, ..kept }),
+            suspended: held.suspended,
+            epoch: held.epoch,
+            enabled_at: held.enabled_at,
         };
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
@@ -313,6 +344,9 @@ impl Client {
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
+        if held.suspended && outcome != Provisioned::Unchanged {
+            return Err(Refusal::ClientSuspended);
+        }
         if next.members_only && next.trusted {
             return Err(Refusal::TrustedByMembers);
         }
@@ -338,8 +372,9 @@ fn unique(list: &[String]) -> Vec<String> {
 impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
-    // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents
-    const REVISION: u32 = 6;
+    // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
+    // 7: `suspended`, which an older binary would serve
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -354,6 +389,8 @@ impl Machine for Client {
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
             Command::Remove(removal) => self.remove(removal, now),
+            Command::Suspend => self.turn(true, now),
+            Command::Enable => self.turn(false, now),
         }
     }
 
@@ -374,7 +411,11 @@ impl Machine for Client {
     }
 
     fn live_until(&self) -> Timestamp {
-        if matches!(self, Self::Deleted { .. }) { Timestamp::NEVER } else { Timestamp::FOREVER }
+        match self {
+            Self::Unborn => Timestamp::FOREVER,
+            Self::Known(known) if !known.suspended => Timestamp::FOREVER,
+            Self::Known(_) | Self::Deleted { .. } => Timestamp::NEVER,
+        }
     }
 
     fn forget_at(&self) -> Option<Timestamp> {

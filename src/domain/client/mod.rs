@@ -34,6 +34,7 @@ pub use registration::{
     Registration, USE_NOTED_EVERY, Usage, UsedBy,
 };
 pub use uri::UriFault;
+pub(in crate::domain) use uri::check_callable;
 pub use vocabulary::{
     ApplicationType, AuthMethod, DeliveryMode, GrantType, ResponseType, SubjectType,
 };

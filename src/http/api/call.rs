@@ -15,7 +15,7 @@ use crate::{
             context::RequestContext,
             json::{self, shaped},
         },
-        limits::request_permits::WorkPermit,
+        limits::{refusals::Refused, request_permits::WorkPermit},
         routes,
     },
 };
@@ -141,11 +141,28 @@ async fn admitted(
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     if let Err(denied) = judge(operation, caller, known, params) {
         let Denied { problem: Problem { code, .. }, .. } = denied;
-        let note = Note::Refused { operation: operation.name, code };
-        note_in(app, caller, &caller.organization, note).await?;
+        note_refusal(operation, app, caller, code).await?;
         return Err(denied);
     }
     Ok(home)
+}
+
+/// Notes a refusal in the trail of the caller's organization, unless it has been a moment ago.
+async fn note_refusal(
+    operation: &Operation,
+    app: &App,
+    caller: &Caller,
+    code: &'static str,
+) -> Result<(), Problem> {
+    let refused = Refused {
+        organization: caller.organization.clone(),
+        caller: format!("{:?}", caller.context.actor()),
+        operation: operation.name,
+        code,
+    };
+    let Some(repeated) = app.refusals.count(refused, app.clock.now()) else { return Ok(()) };
+    let note = Note::Refused { operation: operation.name, code, repeated };
+    note_in(app, caller, &caller.organization, note).await
 }
 
 /// What a page of ours asks of an operation.
@@ -224,7 +241,7 @@ const IN_PERSON: Problem = Problem::new(
     "a token that is held for another party makes no credential",
 );
 
-const PERMISSION_REQUIRED: Problem = Problem::new(
+pub const PERMISSION_REQUIRED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "permission_required",
     "the token was not granted the permission that this needs",

@@ -34,6 +34,7 @@ mod operations;
 mod organizations;
 mod page;
 mod roles;
+mod webhooks;
 mod words;
 
 pub use call::Asked;

@@ -167,7 +167,8 @@ impl FactsReader<'_> {
         };
         let id = parties.id();
         let seen = self.app.consent_views.look_if(self.anew, &id).await?;
-        let epoch = seen.machine.epoch();
+        // No count ever falls, so their sum is the same only while all are.
+        let epoch = seen.machine.epoch().saturating_add(self.client.epoch);
         if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {
             return Ok(((ConsentRule::Always, epoch), None));
         }

@@ -103,7 +103,7 @@ async fn speak(
     Ok(true)
 }
 
-/// Tells whether the account and the consents are in the epoch that it was granted in.
+/// Tells whether the account, the consents and the clients are in the epoch that it was granted in.
 pub async fn is_honoured(
     app: &App,
     grant: &Grant,
@@ -116,6 +116,10 @@ pub async fn is_honoured(
     for id in consents(grant) {
         let consent = reading.see(&app.consent_views, &id).await?;
         epoch = epoch.saturating_add(consent.machine.epoch());
+    }
+    for id in grant.clients() {
+        let client = reading.see(&app.clients, id).await?;
+        epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
     Ok(grant.epoch == epoch)
 }

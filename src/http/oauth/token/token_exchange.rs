@@ -178,7 +178,8 @@ async fn consent_epoch(
         client_id: client.client_id.clone(),
         organization: presented.membership.as_ref().map(|one| one.organization.clone()),
     };
-    Ok(app.consent_views.look(&parties.id()).await?.machine.epoch())
+    let consent = app.consent_views.look(&parties.id()).await?;
+    Ok(consent.machine.epoch().saturating_add(client.epoch))
 }
 
 /// The reason goes to the log; the caller hears what is too much, and no more.
