@@ -102,8 +102,12 @@ pub struct Presented {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     Person(Box<Person>),
-    /// A client by its `client_id`, or the operator by the id of a key.
-    Other(String),
+    Other {
+        /// A client by its `client_id`, or the operator by the id of a key.
+        name: String,
+        /// Of the clients that it rests on.
+        epoch: u64,
+    },
 }
 
 /// The person behind a token or a key.
@@ -133,8 +137,8 @@ pub struct Agent<'a> {
     pub client_id: &'a str,
     /// The one organization it speaks for by itself, if it does.
     pub organization: Option<&'a str>,
-    /// Of the consent between it and the person.
-    pub consent_epoch: u64,
+    /// Of it, and of the consent between it and the person.
+    pub epoch: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -194,9 +198,12 @@ impl Presented {
             delegation: None,
         };
         match subject {
-            Subject::Other(name) => delegation.subject = Some(name),
+            Subject::Other { name, epoch } => {
+                grant.epoch = epoch.saturating_add(agent.epoch);
+                delegation.subject = Some(name);
+            }
             Subject::Person(person) => {
-                grant.epoch = person.epoch.saturating_add(agent.consent_epoch);
+                grant.epoch = person.epoch.saturating_add(agent.epoch);
                 grant.account = Some(person.account);
                 grant.session = person.session;
                 grant.claims = person.claims;

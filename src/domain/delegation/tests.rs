@@ -42,7 +42,7 @@ fn presented(scope: &str) -> Presented {
     }
 }
 
-const AGENT: Agent<'_> = Agent { client_id: "agent", organization: None, consent_epoch: 4 };
+const AGENT: Agent<'_> = Agent { client_id: "agent", organization: None, epoch: 4 };
 
 /// Presents what a grant of this chain was issued, as the next party does.
 fn passed_on(grant: &Grant, family: &str) -> Presented {
@@ -80,7 +80,7 @@ fn a_grant_that_is_held_for_another_names_everything_it_rests_on() {
 
 #[test]
 fn a_key_proves_nothing_of_a_person() {
-    let subject = Subject::Other("key".to_owned());
+    let subject = Subject::Other { name: "key".to_owned(), epoch: 0 };
     let root = Root::ApiKey { id: "key".to_owned(), parents: Vec::new() };
     let of_key = Presented { root, subject, through: Vec::new(), ..presented("invoices:read") };
     let grant = of_key.delegated_to(AGENT, NOW).unwrap();

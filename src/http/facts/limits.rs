@@ -109,10 +109,12 @@ pub async fn is_honoured(
     grant: &Grant,
     reading: Reading<'_>,
 ) -> Result<bool, HydrateError> {
-    let Some(person) = &grant.account else { return Ok(true) };
-    let account = reading.see(&app.accounts, person).await?;
-    let Some(known) = account.machine.known() else { return Ok(false) };
-    let mut epoch = known.epoch;
+    let mut epoch = 0;
+    if let Some(person) = &grant.account {
+        let account = reading.see(&app.accounts, person).await?;
+        let Some(known) = account.machine.known() else { return Ok(false) };
+        epoch = known.epoch;
+    }
     for id in consents(grant) {
         let consent = reading.see(&app.consent_views, &id).await?;
         epoch = epoch.saturating_add(consent.machine.epoch());

@@ -66,9 +66,9 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
     if client.is_self_registered() {
         check_known(app, client, &presented).await?;
     }
-    let consent_epoch = consent_epoch(app, client, &presented).await?;
+    let epoch = epoch(app, client, &presented).await?;
     let organization = client.organization.as_deref();
-    let agent = Agent { client_id: &client.client_id, organization, consent_epoch };
+    let agent = Agent { client_id: &client.client_id, organization, epoch };
     let grant = presented.delegated_to(agent, app.clock.now()).map_err(|why| match why {
         delegation::Refusal::OtherOrganization => WRONG_ORGANIZATION,
         delegation::Refusal::NotTheParty => OAuthError::new(
@@ -167,12 +167,9 @@ async fn check_known(
     Err(NOT_GRANTED)
 }
 
-async fn consent_epoch(
-    app: &App,
-    client: &KnownClient,
-    presented: &Presented,
-) -> Result<u64, OAuthError> {
-    let Subject::Person(person) = &presented.subject else { return Ok(0) };
+/// Of the client, and of the consent between it and the person.
+async fn epoch(app: &App, client: &KnownClient, presented: &Presented) -> Result<u64, OAuthError> {
+    let Subject::Person(person) = &presented.subject else { return Ok(client.epoch) };
     let parties = Parties {
         account: person.account.clone(),
         client_id: client.client_id.clone(),
