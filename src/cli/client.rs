@@ -130,6 +130,7 @@ async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<
     members.insert("require_profile".to_owned(), json!(profile));
     members.insert("introspects".to_owned(), json!(known.introspects));
     members.insert("may_act".to_owned(), json!(known.may_act));
+    members.insert("agent".to_owned(), json!(known.leash));
     show(json, &Value::Object(members))?;
     Ok(())
 }

@@ -13,6 +13,7 @@
 
 pub mod access_token;
 pub mod account;
+pub mod agent_allowance;
 pub mod api_key;
 pub mod assurance;
 pub mod authority;

@@ -47,6 +47,12 @@ impl Timestamp {
         at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
     }
 
+    /// Reads a time as RFC 3339 writes it; a fraction of a second is kept to the millisecond.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Self::from_millis)
+    }
+
     /// Returns the time since `earlier`, or nothing where `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);

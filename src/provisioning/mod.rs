@@ -25,6 +25,7 @@ mod import;
 mod invitations;
 mod invite;
 mod issuer;
+mod leash;
 mod lines;
 mod lists;
 mod organization_changes;

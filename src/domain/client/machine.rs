@@ -22,8 +22,8 @@
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{
-    AuthMethod, ClientMetadata, Deletion, GrantType, Refusal, Registrant, Registration, Removal,
-    Replacement, Usage,
+    AuthMethod, ClientMetadata, Deletion, GrantType, Leash, Refusal, Registrant, Registration,
+    Removal, Replacement, Usage,
 };
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
@@ -81,6 +81,9 @@ pub struct KnownClient {
     /// The one client that may act with its tokens, if it is limited to one (RFC 8693 §4.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_act: Option<String>,
+    /// What the operator lets it do as an agent, if it is one (adr/0093).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leash: Option<Leash>,
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
@@ -140,6 +143,8 @@ pub struct Draft {
     pub introspects: Option<Vec<String>>,
     /// An empty text lifts it.
     pub may_act: Option<String>,
+    /// Replaces the whole of it.
+    pub leash: Option<Leash>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -185,6 +190,7 @@ impl KnownClient {
             require_profile: None,
             introspects: Vec::new(),
             may_act: None,
+            leash: None,
             registration: None,
             suspended: false,
             epoch: 0,
@@ -322,6 +328,7 @@ impl Client {
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
             may_act: draft.may_act.clone().or(held.may_act.clone()).filter(|one| !one.is_empty()),
+            leash: draft.leash.clone().or(held.leash.clone()),
             // An operator who provisions a client makes it their own.
             registration: held
                 .registration
@@ -341,6 +348,7 @@ impl Client {
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
             ("may_act", next.may_act != held.may_act),
+            ("agent", next.leash != held.leash),
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
@@ -373,8 +381,8 @@ impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
     // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
-    // 7: `suspended`, which an older binary would serve
-    const REVISION: u32 = 7;
+    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise
+    const REVISION: u32 = 8;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -413,7 +421,10 @@ impl Machine for Client {
     fn live_until(&self) -> Timestamp {
         match self {
             Self::Unborn => Timestamp::FOREVER,
-            Self::Known(known) if !known.suspended => Timestamp::FOREVER,
+            Self::Known(known) if !known.suspended => {
+                let end = known.leash.as_ref().and_then(|leash| leash.expires_at);
+                end.unwrap_or(Timestamp::FOREVER)
+            }
             Self::Known(_) | Self::Deleted { .. } => Timestamp::NEVER,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
         Timestamp,
         trail::{Entry, EntryParts},
     },
-    http::{answer::error::Problem, app::App, time::parse_rfc3339},
+    http::{answer::error::Problem, app::App},
     store::views::{LogEntry, LogPlace, Trail},
 };
 
@@ -104,6 +104,6 @@ fn other_cursor() -> Problem {
 
 fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = call.query(name) else { return Ok(None) };
-    let at = parse_rfc3339(text);
+    let at = Timestamp::from_rfc3339(text);
     at.map(Some).ok_or_else(|| wrong_parameter(name, "is no time as RFC 3339 writes it"))
 }

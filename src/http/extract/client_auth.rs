@@ -18,7 +18,7 @@ use crate::http::{
 use crate::{
     actors::Hydrated,
     domain::{
-        Actor, Context, Fingerprint, Secret,
+        Actor, Context, Fingerprint, Machine as _, Secret,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
@@ -78,7 +78,9 @@ pub async fn authenticate(
         return Err(refuse(Disbelief::UnknownClient));
     }
     let seen = clients::find(app, &presented.client_id, false).await?;
-    let confidential = judge(seen.machine.known(), &presented).map_err(refuse)?;
+    let now = app.clock.now();
+    let known = seen.machine.known().filter(|_| seen.machine.live_until() > now);
+    let confidential = judge(known, &presented).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
         let at = client_assertion::Presented { context: &context, path: &posted.path };

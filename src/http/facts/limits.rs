@@ -39,8 +39,8 @@ pub async fn gather(
     let ceilings = client.ceiling().into_iter().collect();
     let limits = Limits { ceilings, offered, types, required: Acr::Aal1, ..Limits::default() };
     let mut limited = Limited { limits, roles: Vec::new(), requirements: Vec::new() };
-    // The others cannot delete themselves, and what is seen of a client may be a second old.
-    if client.is_self_registered() {
+    // The others cannot delete themselves or expire, and what is seen of a client may be a second old.
+    if client.is_self_registered() || client.leash.is_some() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
     // What was granted a moment after everything had ended is no older than what is looked at.

@@ -93,6 +93,11 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
     let started = issuing::start(app, (&caller.context, client), grant, narrowing).await;
     let mut issued = started.map_err(|why| match why {
         NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
+        NotStarted::Exhausted(why) => OAuthError::new(
+            Code::InvalidAuthorizationDetails,
+            "the authorization_details are more than the agent may take today",
+        )
+        .because(why),
         NotStarted::Stopped(stopped) => refuse(stopped),
         NotStarted::Failed(error) => error,
     })?;
