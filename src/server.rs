@@ -14,6 +14,7 @@ use crate::{
         Clock, Locale,
         flow::{Goal, Rules},
         logout::BACKCHANNEL_LOGOUT,
+        webhook::WEBHOOK,
     },
     http::{
         App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
@@ -30,6 +31,7 @@ use crate::{
         AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
         raise_limit,
     },
+    webhooks::{self, WebhookCourier},
 };
 use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -214,7 +216,8 @@ impl Running {
             messages.speak_for(issuer);
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
-        let logouts = Arc::new(LogoutCourier::new(outbound));
+        let logouts = Arc::new(LogoutCourier::new(outbound.clone()));
+        let hooks = Arc::new(WebhookCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -222,7 +225,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: couriers(&messages, &logouts),
+            couriers: couriers(&messages, &logouts, &hooks),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -232,6 +235,7 @@ impl Running {
         let issuer = plan.issuer.at(address.port());
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
+        hooks.start(means_of_webhooks(&system).await?);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
@@ -330,8 +334,13 @@ impl Running {
 }
 
 /// Everything that carries messages from the outbox.
-fn couriers(messages: &Messages, logouts: &Arc<LogoutCourier>) -> Couriers {
+fn couriers(
+    messages: &Messages,
+    logouts: &Arc<LogoutCourier>,
+    hooks: &Arc<WebhookCourier>,
+) -> Couriers {
     let mut couriers = messages.couriers();
+    couriers.insert(WEBHOOK, hooks.clone() as Arc<dyn Courier>);
     couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
     couriers
 }
@@ -340,6 +349,16 @@ fn means_of_logout(system: &System, issuer: &str) -> Means {
     let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
     let pairwise = PairwiseSubjects::new(system.vault());
     Means { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
+}
+
+async fn means_of_webhooks(system: &System) -> Result<webhooks::Means, StartError> {
+    Ok(webhooks::Means {
+        webhooks: system.host().await?,
+        views: system.view(),
+        organizations: system.view(),
+        vault: system.vault(),
+        clock: system.clock(),
+    })
 }
 
 async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {

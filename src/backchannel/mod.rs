@@ -8,8 +8,6 @@
 //! 4. An answer of 400 is for good (§2.8), as is a URI that must not be called and a client that is
 //!    gone. All else is tried again until the message has expired.
 
-mod share;
-
 use crate::{
     actors::{Courier, Delivering, KeySnapshot, Parcel, Undelivered, View},
     crypto::PairwiseSubjects,
@@ -18,13 +16,12 @@ use crate::{
         client::Client,
         logout::{LOGOUT_TOKEN, LogoutToken, Mint, SessionEnded},
     },
-    outbound::{Outbound, OutboundError, Request},
+    outbound::{Outbound, OutboundError, Request, Shares},
 };
 use hyper::{
     StatusCode,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use share::Shares;
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -34,6 +31,12 @@ use url::Url;
 
 /// How long a client may take. The outbox carries mails as well: no client may hold it up.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many clients are told at once: half of what the outbox carries.
+const MOST: usize = 8;
+
+/// For each client.
+const MOST_OF_ONE: usize = 2;
 
 /// What tokens are made of, once the server has started.
 pub struct Means {
@@ -53,7 +56,7 @@ pub struct LogoutCourier {
 
 impl LogoutCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        Self { outbound, means: OnceLock::new(), shares: Shares::default() }
+        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.

@@ -12,8 +12,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
-        token, userinfo,
+        authorize, device, form_post, introspect, jwks, logout, metadata, par, protected_resource,
+        register, revoke, token, userinfo,
     },
     playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
@@ -48,12 +48,15 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 37] = {
+const ROUTES: [Route; 40] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::PROTECTED_RESOURCE, || get(protected_resource::of_issuer), AnySite, Problem),
+        route(routes::PROTECTED_API, || get(protected_resource::of_api), AnySite, Problem),
+        route(routes::PROTECTED_OTHER, || get(protected_resource::of_resource), AnySite, Problem),
         route(routes::RELATED_ORIGINS, || get(related_origins::get), AnySite, Problem),
         route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
         route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),
@@ -123,7 +126,7 @@ const ROUTES: [Route; 37] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 20] = {
+const API: [Route; 26] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -138,6 +141,8 @@ const API: [Route; 20] = {
         operations(routes::API_CLIENTS, || api::methods(routes::API_CLIENTS)),
         operations(routes::API_CLIENT, || api::methods(routes::API_CLIENT)),
         operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
+        operations(routes::API_DELEGATIONS, || api::methods(routes::API_DELEGATIONS)),
+        operations(routes::API_DELEGATION, || api::methods(routes::API_DELEGATION)),
         operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
         operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
         operations(routes::API_KEYS, || api::methods(routes::API_KEYS)),
@@ -145,6 +150,10 @@ const API: [Route; 20] = {
         operations(routes::API_KEY_ROTATE, || api::methods(routes::API_KEY_ROTATE)),
         operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
         operations(routes::API_AUDIT_EXPORT, || api::methods(routes::API_AUDIT_EXPORT)),
+        operations(routes::API_WEBHOOKS, || api::methods(routes::API_WEBHOOKS)),
+        operations(routes::API_WEBHOOK, || api::methods(routes::API_WEBHOOK)),
+        operations(routes::API_WEBHOOK_ROTATE, || api::methods(routes::API_WEBHOOK_ROTATE)),
+        operations(routes::API_WEBHOOK_TEST, || api::methods(routes::API_WEBHOOK_TEST)),
     ]
 };
 

@@ -158,7 +158,8 @@ impl RequestedGrant {
     /// Returns what a person consents to who grants it.
     pub fn to_consent(&self) -> Given {
         let claims = self.claims.beyond(&self.scopes);
-        Given { scopes: self.scopes.clone(), audience: self.audience.clone(), claims }
+        let (scopes, audience) = (self.scopes.clone(), self.audience.clone());
+        Given { scopes, audience, claims, since: None }
     }
 
     /// Tells whether another account is meant.

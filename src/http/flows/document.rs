@@ -23,6 +23,7 @@ use crate::{
             private_json,
         },
         app::App,
+        clients,
         time::rfc3339,
     },
 };
@@ -429,7 +430,7 @@ fn scopes(wanted: &RequestedGrant) -> Vec<String> {
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
 /// be on its way to them.
 async fn client(app: &App, client_id: &str) -> Client {
-    let seen = app.clients.look(client_id).await.ok();
+    let seen = clients::find(app, client_id, false).await.ok();
     let known = seen.as_ref().and_then(|seen| seen.machine.known());
     let metadata = known.map(|known| &known.metadata);
     let told =

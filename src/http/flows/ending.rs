@@ -25,8 +25,9 @@ use super::{
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
     domain::{
-        Actor, Fingerprint, Machine as _,
+        Actor, Fingerprint, Machine as _, Timestamp,
         account::{self, Account, EMAIL_ADDRESSES},
+        client::{Client, KnownClient},
         consent::{self, Consent, Parties},
         flow::{
             AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished, FinishedSession,
@@ -37,7 +38,7 @@ use crate::{
         pushed_request::PushedRequest,
         session::{self, Session},
     },
-    http::{answer::error::Problem, app::App, facts::session as sessions},
+    http::{answer::error::Problem, app::App, clients, facts::session as sessions},
 };
 use zeroize::Zeroizing;
 
@@ -211,6 +212,12 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
             {
                 return Err(ACCOUNT_CHANGED);
             }
+            Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {
+                // It is known by its document alone: from its first consent on it is a row.
+                if let Some(client_id) = request.client_id() {
+                    clients::keep(app, &acting.context, client_id).await?;
+                }
+            }
             Err(NotTaken::Unmet { .. }) => {}
             Err(NotTaken::Problem(problem)) => return Err(problem),
         }
@@ -320,9 +327,9 @@ async fn take_with_others(
     }
     let mut consent = None;
     if let Some(grant) = granted.filter(|_| consents)
-        && remembers(app, opened).await?
+        && let Some(Remembered { since }) = remembers(app, opened).await?
+        && let Some((id, command)) = consent_to(&grant, since)
     {
-        let (id, command) = consent_to(&grant);
         let decided = commit.decide::<Consent>(&id, &command).await.map_err(unreadable)?;
         match decided {
             Ok(()) => {}
@@ -395,17 +402,24 @@ async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTake
     }
 }
 
-/// Tells whether a consent to the client of this flow is remembered at all.
-async fn remembers(app: &App, opened: &Opened) -> Result<bool, Problem> {
-    let Some(request) = &opened.seed.request else { return Ok(false) };
-    let seen = app.clients.look(&request.wanted.client_id).await?;
-    let client = seen.machine.known();
-    Ok(client.is_some_and(|client| !client.can_be_posed_as(&request.reply_to.redirect_uri)))
+/// Tells whether a consent to the client of this flow is remembered at all, and since when.
+async fn remembers(app: &App, opened: &Opened) -> Result<Option<Remembered>, Problem> {
+    let Some(request) = &opened.seed.request else { return Ok(None) };
+    let seen = clients::find(app, &request.wanted.client_id, false).await?;
+    let posed = |client: &KnownClient| client.can_be_posed_as(&request.reply_to.redirect_uri);
+    let client = seen.machine.known().filter(|client| !posed(client));
+    Ok(client.map(|client| Remembered { since: client.consents_since() }))
 }
 
-fn consent_to(grant: &Grant) -> (String, consent::Command) {
+/// A consent that is remembered.
+struct Remembered {
+    /// One that is older is given anew.
+    since: Option<Timestamp>,
+}
+
+fn consent_to(grant: &Grant, since: Option<Timestamp>) -> Option<(String, consent::Command)> {
     let parties = Parties {
-        account: grant.account.clone().unwrap_or_default(),
+        account: grant.account.clone()?,
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };
@@ -413,6 +427,7 @@ fn consent_to(grant: &Grant) -> (String, consent::Command) {
         scopes: grant.scopes.clone(),
         audience: grant.audience.clone(),
         claims: grant.claims.beyond(&grant.scopes),
+        since,
     };
-    (parties.id(), consent::Command::Give { parties, given })
+    Some((parties.id(), consent::Command::Give { parties, given }))
 }

@@ -23,6 +23,7 @@ use crate::{
             error::Code,
         },
         app::App,
+        clients,
         extract::request_source::RequestSource,
         facts::{
             authorization::{FactsReader, client_of},
@@ -136,6 +137,13 @@ async fn try_to_settle(
                 return Ok(Answered::Code(code));
             }
             Err(Failure::Taken { space: PushedRequest::KIND }) => return Err(USED),
+            // It is known by its document alone, and the person has let it before.
+            Err(Failure::Unmet { kind: Client::KIND })
+                if client_version == 0
+                    && tries.read(clients::keep(app, &context, &client.client_id).await)? =>
+            {
+                tries.after(Failure::Unmet { kind: Client::KIND }).await?;
+            }
             Err(failure) => tries.after(failure).await?,
         }
     }
