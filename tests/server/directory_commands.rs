@@ -329,7 +329,7 @@ async fn a_suspended_client_gets_nothing_and_its_tokens_end_at_once_and_for_good
         let fields = [("grant_type", "client_credentials"), ("scope", "invoices:read")];
         node.ask("billing", &fields).await.status.as_u16() == 401
     };
-    eventually("the refusal", refused_token).await;
+    eventually("the refusal", async || refused_token().await).await;
     let shown = json(&installation, &["client", "show", "billing"]);
     assert_eq!((&shown["suspended"], &shown["client_id"]), (&json!(true), &json!("billing")));
     assert!(printed(&installation, &["client", "list"]).contains("suspended"));
