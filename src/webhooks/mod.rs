@@ -96,6 +96,10 @@ impl WebhookCourier {
             return Err(not_before(SUSPENDED, "the organization is suspended"));
         }
         let now = means.clock.now();
+        // One that was enabled again, or has taken a message since, is called at once.
+        if endpoint.failing_since.is_none() {
+            self.pauses.end(&endpoint.id);
+        }
         if let Some(rest) = self.pauses.rest(&endpoint.id, now) {
             return Err(not_before(rest, "the endpoint has failed a moment ago"));
         }

@@ -325,10 +325,8 @@ async fn a_suspended_client_gets_nothing_and_its_tokens_end_at_once_and_for_good
     assert_eq!(printed(&installation, &suspend), "~ suspended client billing\n");
     assert_eq!(printed(&installation, &suspend), "= unchanged client billing\n");
     assert_eq!(node.introspect("invoices-api", &token).await, json!({ "active": false }));
-    let refused_token = async || {
-        let fields = [("grant_type", "client_credentials"), ("scope", "invoices:read")];
-        node.ask("billing", &fields).await.status.as_u16() == 401
-    };
+    let refused_token =
+        async || node.ask("billing", &[("scope", "invoices:read")]).await.status.as_u16() == 401;
     eventually("the refusal", async || refused_token().await).await;
     let shown = json(&installation, &["client", "show", "billing"]);
     assert_eq!((&shown["suspended"], &shown["client_id"]), (&json!(true), &json!("billing")));
