@@ -52,6 +52,9 @@ pub struct Seed {
     /// The link of an operator that the flow began with.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub operator_link: Option<OperatorLink>,
+    /// The page of ours that the person was on when the flow began, and comes back to (adr/0086).
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<String>,
 }
 
 /// A link by which an operator lets a person recover their account, whose token the caller has

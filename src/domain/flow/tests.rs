@@ -45,6 +45,7 @@ fn seed(request: Option<Request>) -> Seed {
         invited: None,
         user_code: None,
         operator_link: None,
+        back: None,
     }
 }
 

@@ -67,6 +67,9 @@ pub struct Wish {
     /// another has signed in.
     #[serde(default)]
     pub flow: Option<String>,
+    /// The page of ours that the person comes back to. A page says it; a program cannot.
+    #[serde(skip)]
+    pub back: Option<String>,
 }
 
 pub async fn post(
@@ -90,7 +93,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, flow } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow, back } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -116,7 +119,7 @@ pub async fn begin(
     } else {
         None
     };
-    let beginning = Beginning { signed_in, user_code, former, ..presented };
+    let beginning = Beginning { signed_in, user_code, former, back, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -141,6 +144,8 @@ struct Beginning {
     /// Sealed.
     user_code: Option<String>,
     former: Option<Former>,
+    /// The page of ours that the person comes back to.
+    back: Option<String>,
 }
 
 /// What goes on of another flow: what a client asks for, for as long as it would have waited there.
@@ -191,6 +196,8 @@ pub struct StepUp<'a> {
     pub present: &'a Present,
     pub account: &'a Known,
     pub wanted: Wanted,
+    /// The page of ours that the person comes back to, if one asks.
+    pub back: Option<String>,
 }
 
 /// Begins a step-up in a session; returns its document, and the cookie that a browser needs for it.
@@ -199,10 +206,10 @@ pub async fn step_up(
     source: &mut RequestSource,
     asked: StepUp<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
-    let StepUp { present, account, wanted } = asked;
+    let StepUp { present, account, wanted, back } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let beginning = Beginning { signed_in: Some(signed_in), ..Beginning::default() };
+    let beginning = Beginning { signed_in: Some(signed_in), back, ..Beginning::default() };
     source.is_browser = source.has_scripts;
     let (seed, cookie) = seed(app, source, goal, beginning);
     Ok((begun(app, seed).await?, cookie))
@@ -212,7 +219,7 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former, back } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -239,6 +246,7 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         invited,
         user_code,
         operator_link,
+        back,
     };
     (seed, cookie)
 }

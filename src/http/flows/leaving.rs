@@ -53,6 +53,7 @@ pub async fn begin(
         invited: None,
         operator_link: None,
         user_code: None,
+        back: None,
     };
     let boxed = Box::new(seed.clone());
     let ticket = match leaving.clone() {

@@ -106,6 +106,7 @@ async fn begin(
         invited: None,
         operator_link: None,
         user_code: None,
+        back: None,
     };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
