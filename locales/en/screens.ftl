@@ -287,6 +287,7 @@ mailed-code-text = Sent to your address when you sign in with it.
 added-on = Added on { $date }
 last-used-on = last used on { $date }
 back-to-account = Back to your account
+nav-sessions = Sessions
 my-sessions = Where you are signed in
 this-session = This session
 seen-at = seen { $at }

@@ -287,6 +287,7 @@ mailed-code-text = Enviado para o seu e-mail quando entra com ele.
 added-on = Desde { $date }
 last-used-on = última utilização em { $date }
 back-to-account = Voltar à sua conta
+nav-sessions = Sessões
 my-sessions = Sessões abertas
 this-session = Esta sessão
 seen-at = última atividade em { $at }

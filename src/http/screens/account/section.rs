@@ -46,8 +46,8 @@ impl Section {
         match self {
             Self::Profile => ("profile", "user"),
             Self::Security => ("ways-in", "shield"),
-            Self::Sessions => ("my-sessions", "laptop"),
-            Self::Applications => ("my-applications", "apps"),
+            Self::Sessions => ("nav-sessions", "laptop"),
+            Self::Applications => ("org-clients", "apps"),
             Self::Organizations => ("my-organizations", "building"),
             Self::History => ("my-history", "list"),
             Self::Data => ("my-data", "file"),

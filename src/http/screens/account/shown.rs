@@ -11,6 +11,7 @@ use super::{
     section::Section,
 };
 use crate::{
+    domain::is_hidden,
     http::{answer::error::Problem, extract::form::Form, options::Channels, routes},
     wording::quotable,
 };
@@ -153,7 +154,8 @@ impl Asking<'_> {
             Section::Profile => {
                 let field = |field: &Field| {
                     // What is not seen cannot be said anew either.
-                    let held = quotable(self.person.claim(field.name));
+                    let held = self.person.claim(field.name);
+                    let held: String = held.chars().filter(|one| !is_hidden(*one)).collect();
                     FieldShown::of(self.page, field, &held, (self.kept, self.said))
                 };
                 Shown::Profile { fields: PROFILE.iter().map(field).collect(), channels }
