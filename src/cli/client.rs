@@ -84,6 +84,7 @@ async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<
     let profile = known.require_profile.and_then(profile).map(|(name, _)| name);
     members.insert("require_profile".to_owned(), json!(profile));
     members.insert("introspects".to_owned(), json!(known.introspects));
+    members.insert("may_act".to_owned(), json!(known.may_act));
     show(json, &Value::Object(members))?;
     Ok(())
 }

@@ -138,6 +138,7 @@ fn described(known: &Known) -> Value {
         "name": known.name,
         "enabled": known.enabled,
         "required_acr": known.required_acr.name(),
+        "impersonation": known.impersonation,
         "roles": known.roles,
     })
 }

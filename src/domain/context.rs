@@ -22,6 +22,8 @@ struct Facts {
     user_agent: Option<String>,
     request_id: Option<Arc<str>>,
     actor: Option<Actor>,
+    /// Those who act for the actor, the present one first.
+    act: Option<String>,
     reason: Option<String>,
 }
 
@@ -72,6 +74,12 @@ impl Context {
         self
     }
 
+    /// The same, done by these parties for the actor, the present one first.
+    pub fn acted_by(mut self, parties: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).act = Some(parties.into());
+        self
+    }
+
     /// The same, for a reason that the operator gave.
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).reason = Some(reason.into());
@@ -98,8 +106,9 @@ impl Context {
 
     /// The members of a record's `context`; what is not known is left out.
     fn members(&self) -> Map<String, Value> {
-        let Facts { address, user_agent, request_id, actor, reason } = &*self.0;
+        let Facts { address, user_agent, request_id, actor, act, reason } = &*self.0;
         let members = [
+            ("act", act.as_deref().map(Value::from)),
             ("actor", actor.as_ref().map(Actor::json)),
             ("address", address.map(|address| address.to_string().into())),
             ("reason", reason.as_deref().map(Value::from)),

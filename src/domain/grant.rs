@@ -7,6 +7,7 @@ use super::{
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     authorization_details::{Detail, Details},
     client::GrantType,
+    delegation::{Delegation, Root},
     epoch::is_first,
     requested_claims::RequestedClaims,
     resource::DetailType,
@@ -14,6 +15,7 @@ use super::{
     token_family::TokenFamily,
 };
 use serde::{Deserialize, Serialize};
+use std::iter;
 
 /// The grant types by which a client comes to hold a grant of a person.
 pub const GRANTS_OF_PEOPLE: [GrantType; 4] = [
@@ -40,10 +42,11 @@ pub struct MembershipRef {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub client_id: String,
-    /// The id of the account.
-    pub account: String,
-    /// The epoch of the account and of the consent between it and the client in which it was granted;
-    /// it ends with it (adr/0081).
+    /// The id of the account; `None` where what was exchanged spoke for no person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// The epoch of the account and of the consents between it and every client that holds or held it, in
+    /// which it was granted; it ends with it (adr/0081).
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
     /// The session it was given in, if it was given in one; it ends with it, unless it is offline.
@@ -67,16 +70,21 @@ pub struct Grant {
     pub authenticated_at: Timestamp,
     pub level: Level,
     pub methods: Vec<Method>,
+    /// Who acts for whom, where the client does not hold it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<Box<Delegation>>,
 }
 
 /// What limits a grant at this moment; gathered anew for every token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The scopes the client was registered with, if it was limited to some.
-    pub ceiling: Option<Scopes>,
+    /// The scopes that each client which holds or held it was registered with, if it was limited to some.
+    pub ceilings: Vec<Scopes>,
     /// What the person holds in the organization of the grant, if they are still a member of it and
     /// it is not suspended.
     pub held: Option<Held>,
+    /// What else it must not exceed there: what an API key permits, what an administrator holds.
+    pub within: Vec<Permissions>,
     /// Every scope of the API that the grant is for.
     pub offered: Vec<String>,
     /// The types of details that the API has and the client may ask for, as far as they are needed.
@@ -112,13 +120,14 @@ impl Limits {
         let Wish { scopes, details } = wish;
         details.iter().try_for_each(|detail| self.judge(detail))?;
         let mut bounds = Vec::with_capacity(2);
-        if let Some(scopes) = &self.ceiling {
-            bounds.push(Bound::Registered(scopes));
+        bounds.extend(self.ceilings.iter().map(Bound::Registered));
+        match &self.held {
+            None => bounds.push(Bound::NoMembership),
+            Some(Held { organization, permissions }) => {
+                let all = iter::once(permissions).chain(&self.within);
+                bounds.extend(all.map(|permissions| Bound::Roles { organization, permissions }));
+            }
         }
-        bounds.push(match &self.held {
-            None => Bound::NoMembership,
-            Some(Held { organization, permissions }) => Bound::Roles { organization, permissions },
-        });
         // The API that owns a scope today may not have owned it when it was granted.
         if let Audience::Resource(_) = audience
             && let Some(lost) = scopes.of_apis().find(|one| !self.offered.iter().any(|o| o == one))
@@ -145,6 +154,7 @@ impl Limits {
         let kind = kind.ok_or(Widening::DetailsNotOffered)?;
         let holds = |permission: &str| {
             self.held.as_ref().is_some_and(|held| held.permissions.covers(permission))
+                && self.within.iter().all(|within| within.covers(permission))
         };
         match &kind.permission {
             Some(permission) if !holds(permission.as_str()) => Err(Widening::DetailsNotConferred),
@@ -184,9 +194,24 @@ impl Grant {
         limits.narrow(self.organization(), &self.audience, wish)
     }
 
-    /// Tells whether the person had proved as much as the organization requires now.
+    /// Tells whether the person had proved as much as the organization requires now; a key proves
+    /// nothing of that, and is good without.
     pub fn is_sure_enough(&self, limits: &Limits) -> bool {
-        limits.required.is_met_at(self.level, &self.methods)
+        !self.rests_on_proof() || limits.required.is_met_at(self.level, &self.methods)
+    }
+
+    /// Tells whether a person has proved who they are for it.
+    pub fn rests_on_proof(&self) -> bool {
+        let by_another = |one: &Delegation| {
+            matches!(one.root, Root::ApiKey { .. }) || one.administrator.is_some()
+        };
+        self.account.is_some() && !self.delegation.as_deref().is_some_and(by_another)
+    }
+
+    /// Lists the clients that hold it or held what it was exchanged for, its own last.
+    pub fn clients(&self) -> impl Iterator<Item = &str> {
+        let through = self.delegation.iter().flat_map(|one| &one.through).map(String::as_str);
+        through.chain([self.client_id.as_str()])
     }
 
     /// Returns the epoch of everything that it rests on: none of the counts ever falls, so their sum is
@@ -202,10 +227,10 @@ impl Grant {
 
     /// What must be live for it to confer anything; the versions of the rest come with its limits.
     pub fn ancestors(&self) -> Vec<Requirement> {
-        let account = Requirement::live::<Account>(&*self.account);
+        let account = self.account.as_deref().map(Requirement::live::<Account>);
         let session = self.bound_session().map(Requirement::live::<Session>);
         let parents = self.parents.iter().map(|id| Requirement::live::<TokenFamily>(&**id));
-        session.into_iter().chain([account]).chain(parents).collect()
+        session.into_iter().chain(account).chain(parents).collect()
     }
 }
 

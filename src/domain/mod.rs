@@ -24,6 +24,7 @@ pub mod client_assertion;
 pub mod consent;
 mod context;
 mod decision;
+pub mod delegation;
 mod device;
 pub mod device_grant;
 mod epoch;

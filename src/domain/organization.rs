@@ -21,6 +21,7 @@ use super::{
     epoch::{is_first, next_epoch},
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// The list of all organizations.
 pub const ORGANIZATIONS: &str = "organizations";
@@ -41,6 +42,9 @@ pub struct Known {
     /// What a person must have proved before tokens of theirs speak for it.
     #[serde(default, skip_serializing_if = "Acr::is_least")]
     pub required_acr: Acr,
+    /// Whether its administrators may act as its members (adr/0089).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub impersonation: bool,
     /// How often it was enabled again; what was granted before belongs to an earlier epoch.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
@@ -64,6 +68,7 @@ pub struct Draft {
     pub roles: Option<Vec<Role>>,
     /// `aal1` requires nothing.
     pub required_acr: Option<Acr>,
+    pub impersonation: Option<bool>,
     /// Replaces the whole of it.
     pub brand: Option<brand::Draft>,
 }
@@ -138,6 +143,7 @@ impl Organization {
             enabled: true,
             roles: Vec::new(),
             required_acr: Acr::default(),
+            impersonation: false,
             epoch: 0,
             brand: Brand::default(),
         });
@@ -148,6 +154,7 @@ impl Organization {
             enabled,
             roles: draft.roles.clone().unwrap_or(held.roles.clone()),
             required_acr: draft.required_acr.unwrap_or(held.required_acr),
+            impersonation: draft.impersonation.unwrap_or(held.impersonation),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             brand: draft.brand.as_ref().map_or_else(|| held.brand.clone(), Brand::from),
         };
@@ -156,6 +163,7 @@ impl Organization {
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
             ("required_acr", next.required_acr != held.required_acr),
+            ("impersonation", next.impersonation != held.impersonation),
             ("brand", next.brand != held.brand),
         ];
         let outcome = Provisioned::of(existed, &differs);

@@ -24,6 +24,7 @@ mod brand_files;
 mod extract;
 mod facts;
 pub mod flows;
+mod issuing;
 mod layers;
 pub mod limits;
 mod mailbox;

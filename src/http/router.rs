@@ -123,7 +123,7 @@ const ROUTES: [Route; 37] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 19] = {
+const API: [Route; 20] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -132,6 +132,7 @@ const API: [Route; 19] = {
         operations(routes::API_ROLE, || api::methods(routes::API_ROLE)),
         operations(routes::API_MEMBERS, || api::methods(routes::API_MEMBERS)),
         operations(routes::API_MEMBER, || api::methods(routes::API_MEMBER)),
+        operations(routes::API_IMPERSONATION, || api::methods(routes::API_IMPERSONATION)),
         operations(routes::API_INVITATIONS, || api::methods(routes::API_INVITATIONS)),
         operations(routes::API_INVITATION, || api::methods(routes::API_INVITATION)),
         operations(routes::API_CLIENTS, || api::methods(routes::API_CLIENTS)),

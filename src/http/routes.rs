@@ -73,6 +73,8 @@ pub const API_ROLES: &str = "/api/organizations/{organization}/roles";
 pub const API_ROLE: &str = "/api/organizations/{organization}/roles/{role}";
 pub const API_MEMBERS: &str = "/api/organizations/{organization}/members";
 pub const API_MEMBER: &str = "/api/organizations/{organization}/members/{membership}";
+pub const API_IMPERSONATION: &str =
+    "/api/organizations/{organization}/members/{membership}/impersonation";
 pub const API_INVITATIONS: &str = "/api/organizations/{organization}/invitations";
 pub const API_INVITATION: &str = "/api/organizations/{organization}/invitations/{invitation}";
 pub const API_CLIENTS: &str = "/api/organizations/{organization}/clients";

@@ -49,6 +49,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         trusted: table.flag("trusted"),
         require_profile: profile(&mut table),
         introspects: table.texts(INTROSPECTS).map(texts),
+        may_act: table.text("may_act").map(|one| one.value),
         ..Draft::default()
     };
     for name in table.keys().into_iter().filter(|name| ClientMetadata::is_known(name)) {

@@ -25,6 +25,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let name = table.name("name");
     let enabled = table.flag("enabled");
     let required_acr = required_acr(&mut table);
+    let impersonation = table.flag("impersonation");
     let sections = table.tables(ROLES);
     let roles = sections.map(|sections| roles(sections, &mut table));
     let section = table.table("brand");
@@ -34,7 +35,8 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     }
     let lines = table.finish();
     let slug = slug?.value;
-    Some(Declared { draft: Draft { slug, name, enabled, roles, required_acr, brand }, lines })
+    let draft = Draft { slug, name, enabled, roles, required_acr, impersonation, brand };
+    Some(Declared { draft, lines })
 }
 
 /// Takes what a person must have proved before tokens speak for the organization.

@@ -263,6 +263,7 @@ fn as_meant(
     let epoch = held.as_ref().map_or(0, |held| held.epoch);
     let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
     let brand = held.as_ref().map(|held| held.brand.clone()).unwrap_or_default();
+    let impersonation = held.as_ref().is_some_and(|held| held.impersonation);
     let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
     organization::Known {
         slug: draft.slug.clone(),
@@ -270,6 +271,7 @@ fn as_meant(
         enabled: draft.enabled.unwrap_or(enabled),
         roles: draft.roles.clone().unwrap_or(roles),
         required_acr: draft.required_acr.unwrap_or(required_acr),
+        impersonation: draft.impersonation.unwrap_or(impersonation),
         epoch,
         brand: draft.brand.as_ref().map_or(brand, Brand::from),
     }

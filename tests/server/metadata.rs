@@ -36,7 +36,8 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
     }
     assert_eq!(endpoints, 10);
     let device = "urn:ietf:params:oauth:grant-type:device_code";
-    let grants = ["authorization_code", "refresh_token", "client_credentials", device];
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    let grants = ["authorization_code", "refresh_token", "client_credentials", device, exchange];
     assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
     assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));

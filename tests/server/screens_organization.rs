@@ -4,6 +4,7 @@ use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING},
     page_forms::{LANGUAGES, Visitor, open},
     person::text,
+    shared::eventually,
     support::TestServer,
 };
 use hyper::Method;
@@ -247,6 +248,13 @@ async fn a_key_is_shown_once_works_is_replaced_and_revoked() {
         api.get("/api/organizations/acme/audit").await.status.as_u16()
     };
     assert_eq!(works(&first).await, 200);
+    // The use is noted after the answer, and is a change of the key.
+    let rita = Api::of(&server, RITA, "apikeys:read").await;
+    eventually("the use of the key is noted", async || {
+        let keys = rita.get("/api/organizations/acme/apikeys").await.json();
+        keys["items"][0]["last_used_at"].is_string()
+    })
+    .await;
     visitor.go(&visitor.link(&format!("{AT}keys"))).await;
     assert!(!visitor.html().contains(&first) && visitor.says("<b>Nightly</b>"));
     send(&mut visitor, "rotateApiKey", &[("overlap", "0")]).await;

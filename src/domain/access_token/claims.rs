@@ -1,8 +1,13 @@
 //! What an access token says (RFC 9068 §2.2).
 
 use crate::domain::{
-    Timestamp, assurance::Level, authority::Granted, authorization_details::Details,
-    epoch::is_first, grant::Grant,
+    Timestamp,
+    assurance::Level,
+    authority::Granted,
+    authorization_details::Details,
+    delegation::{Act, MayAct},
+    epoch::is_first,
+    grant::Grant,
 };
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
@@ -48,6 +53,12 @@ pub struct Claims<'a> {
     /// What was granted beside the scopes (RFC 9396 §9.1).
     #[serde(default, skip_serializing_if = "Details::is_empty")]
     pub authorization_details: Details,
+    /// Who acts, where the token is held for another (RFC 8693 §4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub act: Option<Act>,
+    /// Who alone may act with it (RFC 8693 §4.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_act: Option<MayAct>,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
@@ -61,6 +72,8 @@ pub struct Mint<'a> {
     pub roles: &'a [String],
     /// Of everything that the grant rests on.
     pub epoch: u64,
+    /// Who alone may act with the tokens of the client, if it says so.
+    pub may_act: Option<&'a str>,
     /// Drawn for this token.
     pub id: String,
     /// The grant of a person that it is issued under, and the family of that grant; without one the
@@ -76,6 +89,9 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
         let lifetime = i64::try_from(mint.lifetime.as_secs()).unwrap_or(i64::MAX);
         let org = mint.granted.organization().map(Cow::Borrowed);
         let grant = mint.under.map(|(grant, _)| grant);
+        let delegation = grant.and_then(|grant| grant.delegation.as_deref());
+        let exp = iat.saturating_add(lifetime);
+        let proved = grant.filter(|grant| grant.rests_on_proof());
         // An API that looks at roles alone must not be open to a token that was granted none of its
         // scopes.
         let has_api_scope = mint.granted.scopes().of_apis().next().is_some();
@@ -85,7 +101,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             iss: mint.issuer.into(),
             sub: mint.subject.into(),
             aud: mint.granted.audience().claim(mint.issuer).into(),
-            exp: iat.saturating_add(lifetime),
+            exp: delegation.map_or(exp, |one| exp.min(one.until.seconds())),
             iat,
             jti: jti(mint.under, mint.id),
             client_id: mint.client_id.into(),
@@ -99,12 +115,14 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
                 .map(Cow::Borrowed),
             epoch: mint.epoch,
             sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
-            acr: grant.map(|grant| Cow::Borrowed(grant.level.name())),
-            auth_time: grant.map(|grant| grant.authenticated_at.seconds()),
+            acr: proved.map(|grant| Cow::Borrowed(grant.level.name())),
+            auth_time: proved.map(|grant| grant.authenticated_at.seconds()),
             userinfo_claims: grant
                 .map(|grant| grant.claims.userinfo.join(" "))
                 .filter(|claims| !claims.is_empty()),
             authorization_details: mint.granted.details().clone(),
+            act: delegation.map(|one| one.act.clone()),
+            may_act: mint.may_act.map(|sub| MayAct { sub: sub.to_owned() }),
         }
     }
 }
@@ -160,7 +178,7 @@ mod tests {
             MembershipRef { id: Some("m1".to_owned()), organization: "acme".to_owned(), epoch: 0 };
         Grant {
             client_id: "app".to_owned(),
-            account: "ana".to_owned(),
+            account: Some("ana".to_owned()),
             epoch: 0,
             session: Some("session".to_owned()),
             parents: Vec::new(),
@@ -172,6 +190,7 @@ mod tests {
             authenticated_at: NOW,
             level: Level::Aal1,
             methods: vec![Method::Password],
+            delegation: None,
         }
     }
 
@@ -190,10 +209,11 @@ mod tests {
         let claims = Claims::from(Mint {
             issuer: "https://id.example",
             client_id: "app",
-            subject: &grant.account,
+            subject: grant.account.as_deref().unwrap(),
             granted: &granted,
             roles: &roles,
             epoch: 0,
+            may_act: None,
             id: "random".to_owned(),
             under: Some((grant, "family")),
             now: NOW,

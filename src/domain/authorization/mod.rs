@@ -121,9 +121,10 @@ impl RequestedGrant {
             return ask(membership);
         }
         let limits = Limits {
-            ceiling: facts.ceiling.clone(),
+            ceilings: facts.ceiling.iter().cloned().collect(),
             held: membership.map(MembershipChoice::held),
             offered: facts.offered.clone(),
+            within: Vec::new(),
             types: facts.types.clone(),
             required: Acr::default(),
             over: false,
@@ -158,7 +159,7 @@ impl RequestedGrant {
         };
         let grant = Grant {
             client_id: self.client_id.clone(),
-            account: person.account.clone(),
+            account: Some(person.account.clone()),
             epoch: person.epoch.saturating_add(facts.consent_epoch),
             session: Some(session.to_owned()),
             parents: Vec::new(),
@@ -174,6 +175,7 @@ impl RequestedGrant {
             authenticated_at,
             level,
             methods: person.evidence.methods(),
+            delegation: None,
         };
         let mut requirements = facts.requirements.clone();
         requirements.extend(membership.into_iter().flat_map(|one| one.requirements.clone()));

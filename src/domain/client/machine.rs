@@ -71,6 +71,9 @@ pub struct KnownClient {
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
     pub introspects: Vec<String>,
+    /// The one client that may act with its tokens, if it is limited to one (RFC 8693 §4.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_act: Option<String>,
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
@@ -119,6 +122,8 @@ pub struct Draft {
     pub members_only: Option<bool>,
     pub require_profile: Option<Bond>,
     pub introspects: Option<Vec<String>>,
+    /// An empty text lifts it.
+    pub may_act: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +161,7 @@ impl KnownClient {
             members_only: false,
             require_profile: None,
             introspects: Vec::new(),
+            may_act: None,
             registration: None,
         }
     }
@@ -283,6 +289,7 @@ impl Client {
                 Some(Bond::To(profile)) => Some(profile),
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
+            may_act: draft.may_act.clone().or(held.may_act.clone()).filter(|one| !one.is_empty()),
             // An operator who provisions a client makes it their own.
             registration: held
                 .registration
@@ -298,6 +305,7 @@ impl Client {
             ("members_only", next.members_only != held.members_only),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
+            ("may_act", next.may_act != held.may_act),
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);

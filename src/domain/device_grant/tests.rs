@@ -29,7 +29,7 @@ fn waiting() -> Pending {
 fn grant(client_id: &str) -> Grant {
     Grant {
         client_id: client_id.to_owned(),
-        account: "ana".to_owned(),
+        account: Some("ana".to_owned()),
         epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
@@ -41,6 +41,7 @@ fn grant(client_id: &str) -> Grant {
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],
+        delegation: None,
     }
 }
 

@@ -12,6 +12,7 @@ fn acme() -> organization::Known {
         enabled: true,
         roles: vec![role("clerk"), role("manager")],
         required_acr: crate::domain::assurance::Acr::Aal1,
+        impersonation: false,
         brand: crate::domain::brand::Brand::default(),
         epoch: 0,
     }

@@ -3,7 +3,7 @@
 use super::{Alive, Pending, RefreshToken};
 use crate::domain::{
     Fingerprint, Requirement, Timestamp,
-    authority::{Audience, Scopes},
+    authority::{Audience, Granted, Scopes},
     authorization_details::Details,
     grant::{Grant, Limits},
     pushed_request::Pushed,
@@ -153,14 +153,18 @@ impl Begin {
 }
 
 impl Start {
-    pub(super) fn alive(&self, now: Timestamp) -> Alive {
+    /// The family that stands for what was granted.
+    pub(super) fn alive(&self, granted: &Granted, now: Timestamp) -> Alive {
         let issuing = &self.issuing;
+        let until = self.grant.delegation.as_ref().map(|one| one.until);
+        let access_until = issuing.access_until(now);
+        let scopes = granted.scopes().clone();
         Alive {
-            grant: self.grant.clone(),
+            grant: Grant { scopes, details: granted.details().clone(), ..self.grant.clone() },
             born_at: now,
             code: None,
             challenge: None,
-            access_until: issuing.access_until(now),
+            access_until: until.map_or(access_until, |until| until.min(access_until)),
             refresh: self.refreshable.then(|| issuing.token(now, now)),
             issued_for: (!self.refreshable).then_some(issuing.next),
         }

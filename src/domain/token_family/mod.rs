@@ -6,7 +6,7 @@
 //! | state | command | next | refused when |
 //! |---|---|---|---|
 //! | unborn | begin | pending: its code is out | |
-//! | unborn | start | alive, without a code | more authority than is held now |
+//! | unborn | start | alive, without a code; it stands for what was asked of the grant | more authority than is held now |
 //! | pending | redeem | alive | the code has expired; another client, redirect URI or verifier; more authority than is held now. The code stays as it is |
 //! | alive | redeem, the same code | **ended**: replayed | always; another client or verifier ends nothing |
 //! | alive | refresh, the present token | alive, with the next token | expired; another client; more than was granted, or than is held now. The token stays as it is |
@@ -33,12 +33,21 @@ pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
     Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
-    authority::Granted, grant::Grant, pushed_request::PushedRequest,
+    authority::Granted,
+    delegation::{Delegation, Root},
+    grant::Grant,
+    pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
 
 /// The families of an account, in the order of their birth.
 pub const FAMILIES: &str = "families";
+
+/// The grants of an account that other parties hold for it, in the order of their birth.
+pub const HELD_BY_OTHERS: &str = "held_by_others";
+
+/// The grants that a party holds for others, in the order of their birth.
+pub const HELD_FOR_OTHERS: &str = "held_for_others";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenFamily {
@@ -78,9 +87,11 @@ impl TokenFamily {
     ) -> Result<Born, Refusal> {
         let Start { grant, issuing, .. } = start;
         let granted = grant.pass_on(issuing)?;
-        let birth = Birth::of(id, &Self::Alive(Box::new(start.alive(now))));
+        let alive = start.alive(&granted, now);
+        let issue = Issue { grant: alive.grant.clone(), granted };
+        let birth = Birth::of(id, &Self::Alive(Box::new(alive)));
         let requirements = grant.requirements(&issuing.requirements).collect();
-        Ok(Born { birth, issue: Issue { grant: grant.clone(), granted }, requirements })
+        Ok(Born { birth, issue, requirements })
     }
 
     /// Returns the grant it stands for, while it lives; it never changes.
@@ -130,18 +141,29 @@ impl TokenFamily {
 
     fn start(&self, start: &Start, now: Timestamp) -> Decision<Self> {
         let Start { grant, issuing, .. } = start;
-        let events = match self {
-            Self::Unborn => vec![Event::Started(Box::new(start.alive(now)))],
-            Self::Alive(alive) if alive.code.is_none() && alive.issued_for(issuing) => Vec::new(),
+        match self {
+            Self::Unborn => {}
+            Self::Alive(alive) if alive.code.is_none() && alive.issued_for(issuing) => {
+                return grant.issue(issuing, Vec::new());
+            }
             // Ids are drawn: no family begins twice.
             _ => return Decision::refuse(Refusal::Unknown),
-        };
-        let is_new = !events.is_empty();
-        let decision = grant.issue(issuing, events);
-        if !is_new || decision.outcome.is_err() {
-            return decision;
         }
-        decision.recording(grant.record("authorization.granted"))
+        let granted = match grant.pass_on(issuing) {
+            Ok(granted) => granted,
+            Err(why) => return Decision::refuse(why),
+        };
+        let alive = start.alive(&granted, now);
+        let event = match grant.delegation.as_deref() {
+            None => "authorization.granted",
+            Some(Delegation { administrator: Some(_), .. }) => "impersonation.began",
+            Some(_) => "token.exchanged",
+        };
+        let record = alive.grant.record(event).with("scope", granted.scopes().to_string());
+        let issue = Issue { grant: alive.grant.clone(), granted };
+        let started = vec![Event::Started(Box::new(alive))];
+        let decision = Decision::accept(started, Reply::Issue(Box::new(issue))).recording(record);
+        grant.require(decision, &issuing.requirements)
     }
 
     fn show(&self) -> Decision<Self> {
@@ -262,9 +284,16 @@ impl TokenFamily {
 
 impl Grant {
     pub(super) fn record(&self, event: &'static str) -> Record {
-        let record = Record::new(event)
-            .with("client_id", self.client_id.as_str())
-            .with("account", self.account.as_str());
+        let mut record = Record::new(event).with("client_id", self.client_id.as_str());
+        if let Some(account) = &self.account {
+            record = record.with("account", account.as_str());
+        }
+        if let Some(Delegation { act, root, .. }) = self.delegation.as_deref() {
+            record = record.with("act", act.parties().collect::<Vec<_>>().join(" "));
+            if let Root::ApiKey { id, .. } = root {
+                record = record.with("api_key", id.as_str());
+            }
+        }
         let kinds = self.details.kinds().join(" ");
         let record =
             if kinds.is_empty() { record } else { record.with("authorization_details", kinds) };
@@ -339,8 +368,9 @@ impl Grant {
 impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
     /// 2: the epoch of a membership; families without a code, under other families, and without a
-    /// session. 3: ended with its account. 4: an organization without a membership.
-    const REVISION: u32 = 4;
+    /// session. 3: ended with its account. 4: an organization without a membership. 5: held for another
+    /// party.
+    const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -395,9 +425,17 @@ impl Machine for TokenFamily {
 
     fn listings(&self) -> Vec<Listing> {
         let Some(born_at) = self.born_at() else { return Vec::new() };
-        let account = self.grant().map(|grant| grant.account.clone());
+        let Some(grant) = self.grant() else { return Vec::new() };
         let rank = format!("{:015}", born_at.millis());
-        account.map(|account| Listing::new(FAMILIES, account, rank)).into_iter().collect()
+        let account = grant.account.as_deref();
+        let listed = |list| account.map(|account| Listing::new(list, account, rank.clone()));
+        match &grant.delegation {
+            None => listed(FAMILIES).into_iter().collect(),
+            Some(delegation) => {
+                let holder = Listing::new(HELD_FOR_OTHERS, &*delegation.act.sub, rank.clone());
+                listed(HELD_BY_OTHERS).into_iter().chain([holder]).collect()
+            }
+        }
     }
 
     /// What a family shows is only where to look; what it decides is decided on its newest version.

@@ -25,7 +25,7 @@ fn fingerprint(secret: &str) -> Fingerprint {
 fn grant(scope: &str) -> Grant {
     Grant {
         client_id: "app".to_owned(),
-        account: "ana".to_owned(),
+        account: Some("ana".to_owned()),
         epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
@@ -41,6 +41,7 @@ fn grant(scope: &str) -> Grant {
         authenticated_at: NOW,
         level: Level::Aal1,
         methods: vec![Method::Password],
+        delegation: None,
     }
 }
 
@@ -49,7 +50,8 @@ fn limits(permissions: &[&str]) -> Limits {
     let held: Vec<Permission> = permissions.iter().map(|p| Permission::parse(p).unwrap()).collect();
     let permissions: Permissions = held.iter().collect();
     Limits {
-        ceiling: None,
+        ceilings: Vec::new(),
+        within: Vec::new(),
         held: Some(Held { organization: "acme".to_owned(), permissions }),
         offered: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
         types: Vec::new(),

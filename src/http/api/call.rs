@@ -1,13 +1,13 @@
 //! The guard before every operation, and what it hands to the handler.
 
 use super::{
-    caller::Caller,
+    caller::{Caller, unsure},
     change::{Change, version_tag},
     operations::Operation,
 };
 use crate::{
     actors::Hydrated,
-    domain::{organization, trail::Note},
+    domain::{assurance::Acr, organization, trail::Note},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -192,11 +192,17 @@ fn judge(
         return Err(OTHER_ORGANIZATION.into());
     }
     caller.is_sure_enough(home)?;
-    if caller.may(operation.needs) {
-        return Ok(());
+    if !caller.may(operation.needs) {
+        let challenge = format!(", error=\"insufficient_scope\", scope=\"{}\"", operation.needs);
+        return Err(Denied::challenged(PERMISSION_REQUIRED, challenge));
     }
-    let challenge = format!(", error=\"insufficient_scope\", scope=\"{}\"", operation.needs);
-    Err(Denied::challenged(PERMISSION_REQUIRED, challenge))
+    if operation.in_person && caller.is_delegate() {
+        return Err(IN_PERSON.into());
+    }
+    if operation.at_aal2 && !caller.is_at_aal2() {
+        return Err(unsure(Acr::Aal2));
+    }
+    Ok(())
 }
 
 /// The same for an organization that exists and one that does not.
@@ -204,6 +210,13 @@ const OTHER_ORGANIZATION: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "other_organization",
     "the token speaks for another organization",
+);
+
+/// What it makes would outlive the chain that the token hangs on.
+const IN_PERSON: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "delegation_refused",
+    "a token that is held for another party makes no credential",
 );
 
 const PERMISSION_REQUIRED: Problem = Problem::new(

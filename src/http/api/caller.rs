@@ -9,8 +9,8 @@ use crate::{
         access_token::Claims,
         account::Account,
         api_key::{ApiKey, Key},
-        assurance::Level,
-        authority::{ADMINISTER, Permissions, Scopes},
+        assurance::{Acr, Level},
+        authority::{ADMINISTER, Permission, Permissions, Scopes},
         client::Client,
         membership::{self, Membership},
         organization::{self, Organization},
@@ -37,8 +37,35 @@ pub struct Caller {
     powers: Powers,
     /// What is left of what the person had proved.
     level: Option<Level>,
+    /// The token that was presented, if it was one.
+    pub token: Option<Box<Token>>,
     /// Of the request; the caller acts.
     pub context: Context,
+}
+
+/// What a token says that is presented.
+#[derive(Clone)]
+pub struct Token {
+    pub id: String,
+    pub client_id: String,
+    /// Its family and those above it.
+    pub families: Vec<String>,
+    /// The session that it ends with.
+    pub session: Option<String>,
+    /// It is held for another party (adr/0088).
+    pub delegated: bool,
+}
+
+impl Token {
+    fn of(claims: &Claims<'_>) -> Self {
+        Self {
+            id: claims.jti.clone(),
+            client_id: claims.client_id.as_ref().to_owned(),
+            families: claims.families().map(str::to_owned).collect(),
+            session: claims.sid.as_deref().map(str::to_owned),
+            delegated: claims.act.is_some(),
+        }
+    }
 }
 
 /// What a call may do.
@@ -128,6 +155,7 @@ impl Caller {
             holder,
             powers: Powers::Permissions(permissions),
             level: None,
+            token: None,
         })
     }
 
@@ -146,12 +174,17 @@ impl Caller {
             // A token without a scope of the API names no membership, and is good for nothing here.
             (Some(_), None) if scopes.of_apis().next().is_none() => return None,
             (Some(account), None) => Holder::Administrator { account },
-            (None, _) => Holder::Client { client_id: claims.client_id.as_ref().to_owned() },
+            // The client that it speaks for, be it held by another.
+            (None, _) => Holder::Client { client_id: claims.sub.as_ref().to_owned() },
         };
-        let context = context.by(holder.actor());
+        let mut context = context.by(holder.actor());
+        if let Some(act) = &claims.act {
+            context = context.acted_by(act.parties().collect::<Vec<_>>().join(" "));
+        }
         let level = claims.level(app.clock.now());
         let powers = Powers::Scopes(scopes);
-        Some(Self { organization, holder, powers, level, context })
+        let token = Some(Box::new(Token::of(claims)));
+        Some(Self { organization, holder, powers, level, token, context })
     }
 
     /// Makes a caller of a person in a live session, by what their membership confers now; `level` is
@@ -176,6 +209,7 @@ impl Caller {
             holder,
             powers: Powers::Permissions(home.confers(&member.roles)),
             level,
+            token: None,
         })
     }
 
@@ -196,6 +230,30 @@ impl Caller {
         matches!(self.holder, Holder::Administrator { .. })
     }
 
+    /// Tells whether it acts with a token that is held for another party.
+    pub fn is_delegate(&self) -> bool {
+        self.token.as_ref().is_some_and(|token| token.delegated)
+    }
+
+    /// Returns what the caller may give to others: a party that acts for another, only what its token
+    /// names.
+    fn passed_on(&self, held: Permissions) -> Permissions {
+        match &self.powers {
+            Powers::Scopes(scopes) if self.is_delegate() => {
+                let named = scopes.of_apis().filter(|one| held.covers(one));
+                let named: Vec<Permission> =
+                    named.filter_map(|one| Permission::parse(one).ok()).collect();
+                named.iter().collect()
+            }
+            Powers::Scopes(_) | Powers::Permissions(_) => held,
+        }
+    }
+
+    /// Tells whether the person has proved two factors.
+    pub fn is_at_aal2(&self) -> bool {
+        self.level.is_some_and(|level| level >= Level::Aal2)
+    }
+
     /// Refuses a person who has proved less than their organization requires (RFC 9470 §3).
     pub fn is_sure_enough(&self, home: &organization::Known) -> Result<(), Denied> {
         let required = home.required_acr;
@@ -204,13 +262,7 @@ impl Caller {
         if !is_person || required.is_least() || met {
             return Ok(());
         }
-        let challenge = format!(", error=\"{UNSURE}\", acr_values=\"{}\"", required.name());
-        let problem = Problem::new(
-            StatusCode::UNAUTHORIZED,
-            UNSURE,
-            "the organization requires more than the person has proved: ask for acr_values",
-        );
-        Err(Denied::challenged(problem, challenge))
+        Err(unsure(required))
     }
 
     /// Reads what the caller holds, so that the commit happens only while that is so.
@@ -243,11 +295,23 @@ impl Caller {
                 live.and_then(|(key, backing)| key.confers(&home, backing).ok())
             }
         };
-        Ok(Authority { held: held.ok_or(INVALID_TOKEN)?, home })
+        let held = held.ok_or(INVALID_TOKEN)?;
+        Ok(Authority { held: self.passed_on(held), home })
     }
 }
 
 const UNSURE: &str = "insufficient_user_authentication";
+
+/// Asks for more proof (RFC 9470 §3).
+pub fn unsure(required: Acr) -> Denied {
+    let challenge = format!(", error=\"{UNSURE}\", acr_values=\"{}\"", required.name());
+    let problem = Problem::new(
+        StatusCode::UNAUTHORIZED,
+        UNSURE,
+        "this requires more than the person has proved: ask for acr_values",
+    );
+    Denied::challenged(problem, challenge)
+}
 
 pub const SUSPENDED: Problem = Problem::new(
     StatusCode::FORBIDDEN,

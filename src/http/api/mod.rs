@@ -10,6 +10,7 @@
 //! | no token, or none that is good for `{issuer}/api` | 401 `invalid_token` |
 //! | the person has proved less than the organization requires | 401 `insufficient_user_authentication` |
 //! | another organization | 403 `other_organization` |
+//! | a credential is asked for with a token that is held for another party | 403 `delegation_refused` |
 //! | the permission is not held, or would be passed on without being held | 403 `permission_required`, `permission_not_held` |
 //! | a use of `organizations:administer` without a reason | 400 `reason_required` |
 //! | a change without `If-Match`, or at another version | 428 `precondition_required`, 412 `precondition_failed` |
@@ -22,6 +23,7 @@ mod change;
 mod clients;
 mod described;
 mod export;
+mod impersonation;
 mod in_session;
 mod invitations;
 mod keys;

@@ -3,7 +3,7 @@
 use super::{
     accounts, audit,
     call::{Answer, Call},
-    clients, export, invitations, keys, members, organizations,
+    clients, export, impersonation, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
     roles,
 };
@@ -74,6 +74,10 @@ pub struct Operation {
     pub at_version: bool,
     /// It makes what is not there yet, and then answers 201.
     pub may_make: bool,
+    /// It makes a credential, or acts as another person: not for a token that is held for another party.
+    pub in_person: bool,
+    /// The person must have proved two factors.
+    pub at_aal2: bool,
     /// A holder of `organizations:administer` may call it for another organization.
     pub reaches_across: bool,
     pub handle: fn(Call) -> Answering,
@@ -130,6 +134,8 @@ impl Operation {
             at_version: false,
             may_make: false,
             reaches_across: false,
+            in_person: false,
+            at_aal2: false,
             handle,
         }
     }
@@ -179,6 +185,16 @@ impl Operation {
 
     const fn reaches_across(mut self) -> Self {
         self.reaches_across = true;
+        self
+    }
+
+    const fn in_person(mut self) -> Self {
+        self.in_person = true;
+        self
+    }
+
+    const fn at_aal2(mut self) -> Self {
+        self.at_aal2 = true;
         self
     }
 
@@ -309,6 +325,17 @@ pub static OPERATIONS: &[Operation] = {
         .gives::<members::Member>(200)
         .at_version(),
         Operation::new(
+            (Post, routes::API_IMPERSONATION),
+            "impersonateMember",
+            "accounts:write",
+            "Issues a token to act as a member, where the organization allows it. The caller must hold everything that the member holds; the token names the caller in `act`.",
+            handled!(impersonation::begin),
+        )
+        .takes::<impersonation::Wanted>()
+        .gives::<impersonation::Impersonation>(201)
+        .in_person()
+        .at_aal2(),
+        Operation::new(
             (Get, routes::API_INVITATIONS),
             "listInvitations",
             "memberships:read",
@@ -349,7 +376,8 @@ pub static OPERATIONS: &[Operation] = {
             handled!(clients::create),
         )
         .takes::<clients::NewClient>()
-        .gives::<clients::Client>(201),
+        .gives::<clients::Client>(201)
+        .in_person(),
         Operation::new(
             (Get, routes::API_CLIENT),
             "getClient",
@@ -385,6 +413,7 @@ pub static OPERATIONS: &[Operation] = {
             handled!(clients::rotate),
         )
         .gives::<clients::Client>(200)
+        .in_person()
         .at_version(),
         Operation::new(
             (Get, routes::API_KEYS),
@@ -402,7 +431,8 @@ pub static OPERATIONS: &[Operation] = {
             handled!(keys::create),
         )
         .takes::<keys::NewApiKey>()
-        .gives::<keys::ApiKey>(201),
+        .gives::<keys::ApiKey>(201)
+        .in_person(),
         Operation::new(
             (Get, routes::API_KEY),
             "getApiKey",
@@ -427,6 +457,7 @@ pub static OPERATIONS: &[Operation] = {
             handled!(keys::rotate),
         )
         .takes::<keys::Rotation>()
+        .in_person()
         .gives::<keys::ApiKey>(200),
         Operation::new(
             (Get, routes::API_ACCOUNTS),

@@ -29,6 +29,8 @@ pub struct Organization {
     enabled: bool,
     /// What people must have proved before tokens speak for it: `aal1`, `aal2`, `aal3`, `phr`, `phrh`.
     required_acr: String,
+    /// Whether its administrators may act as its members.
+    impersonation: bool,
 }
 
 /// An organization that is to be made.
@@ -55,6 +57,9 @@ pub struct OrganizationChange {
     #[serde(default)]
     #[schema(value_type = Option<String>, nullable = false)]
     required_acr: Option<RequiredAcr>,
+    #[serde(default)]
+    #[schema(nullable = false)]
+    impersonation: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -77,6 +82,7 @@ impl From<&Known> for Organization {
             name: known.name.clone(),
             enabled: known.enabled,
             required_acr: known.required_acr.name().to_owned(),
+            impersonation: known.impersonation,
         }
     }
 }
@@ -125,7 +131,7 @@ pub async fn create(mut call: Call) -> Answer {
 }
 
 pub async fn change(mut call: Call) -> Answer {
-    let OrganizationChange { name, enabled, required_acr } = call.body()?;
+    let OrganizationChange { name, enabled, required_acr, impersonation } = call.body()?;
     let slug = call.param("organization").to_owned();
     let mut change = call.begin().await?;
     let is_own = slug == change.authority.home.slug;
@@ -135,7 +141,10 @@ pub async fn change(mut call: Call) -> Answer {
     }
     let is_known = change.commit.look::<Machine>(&slug).await?.known().is_some();
     // Of another organization all that can be changed is that it is enabled again.
-    let only_enables = enabled == Some(true) && name.is_none() && required_acr.is_none();
+    let only_enables = enabled == Some(true)
+        && name.is_none()
+        && required_acr.is_none()
+        && impersonation.is_none();
     if !is_known || !(is_own || only_enables) {
         return Err(Problem::NOT_FOUND);
     }
@@ -145,6 +154,7 @@ pub async fn change(mut call: Call) -> Answer {
         name: name.map(|Name(name)| name),
         enabled,
         required_acr: required_acr.map(|RequiredAcr(acr)| acr),
+        impersonation,
         ..Draft::default()
     };
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;

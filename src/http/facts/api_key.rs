@@ -3,6 +3,7 @@
 //! Whose key it is, where, and with which keys it was made never changes: a look that may be a second old
 //! says what to ask for. The rest is taken as of the versions that the query has found.
 
+use super::reading::{Reading, Standing};
 use crate::{
     actors::{HydrateError, Hydrated},
     crypto::read_api_key,
@@ -76,12 +77,13 @@ pub async fn find(
     if !found[1..].iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
         return Ok(NOTHING);
     }
-    let version = |place: usize| found[place].map_or(0, |one| one.version);
-    let seen = app.api_key_views.at_version(&presented.id, version(1)).await?;
+    let standing = Standing { asked: &asked[..own], found: &found };
+    let reading = Reading::At(&standing);
+    let seen = reading.see(&app.api_key_views, &presented.id).await?;
     let Some(key) = seen.machine.opened_by(presented.secret, now) else { return Ok(NOTHING) };
-    let home = app.organizations.at_version(&key.organization, version(0)).await?;
+    let home = reading.see(&app.organizations, &key.organization).await?;
     let Some(known) = home.machine.known() else { return Ok(NOTHING) };
-    let Some(backing) = backing(app, key, version).await? else { return Ok(NOTHING) };
+    let Some(backing) = backing(app, key, reading).await? else { return Ok(NOTHING) };
     match key.confers(known, &backing) {
         Ok(permissions) => {
             if key.use_is_due(now) {
@@ -96,17 +98,17 @@ pub async fn find(
     }
 }
 
-/// Reads the issuer of a key as of versions that were just read; it is asked for third.
-async fn backing(
+/// Reads the issuer of a key.
+pub async fn backing(
     app: &App,
     key: &Key,
-    version: impl Fn(usize) -> i64,
+    reading: Reading<'_>,
 ) -> Result<Option<Backing>, HydrateError> {
     Ok(match &key.issuer {
         Issuer::Operator => Some(Backing::Operator),
         Issuer::Membership { id, account } => {
-            let member = app.memberships.at_version(id, version(2)).await?;
-            let account = app.accounts.at_version(account, version(3)).await?;
+            let member = reading.see(&app.memberships, id).await?;
+            let account = reading.see(&app.accounts, account).await?;
             let both = member.machine.known().zip(account.machine.known());
             both.map(|(member, account)| Backing::Membership {
                 member: Box::new(member.clone()),
@@ -114,7 +116,7 @@ async fn backing(
             })
         }
         Issuer::Client { client_id } => {
-            let seen = app.clients.at_version(client_id, version(2)).await?;
+            let seen = reading.see(&app.clients, client_id).await?;
             seen.machine.known().map(|client| Backing::Client(Box::new(client.clone())))
         }
     })

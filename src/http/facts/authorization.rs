@@ -1,6 +1,6 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::target;
+use super::{reading::Reading, target};
 use crate::http::app::App;
 use crate::{
     actors::{HydrateError, Hydrated},
@@ -55,7 +55,8 @@ pub struct FactsReader<'a> {
 
 impl FactsReader<'_> {
     pub async fn gather(&self) -> Result<AuthorizationFacts, HydrateError> {
-        let resource = target::resource(self.app, &self.wanted.audience, self.anew).await?;
+        let resource =
+            target::resource(self.app, &self.wanted.audience, Reading::anew_if(self.anew)).await?;
         let known = resource.as_ref().and_then(|seen| seen.machine.known());
         let mut facts = AuthorizationFacts {
             ceiling: self.client.ceiling(),

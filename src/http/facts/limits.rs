@@ -1,6 +1,6 @@
 //! Gathers what limits a grant now.
 
-use super::target;
+use super::{delegation, reading::Reading, target};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -10,9 +10,9 @@ use crate::{
         authority::Permissions,
         client::{Client, KnownClient},
         consent::Parties,
-        grant::{Grant, Held, Limits},
+        grant::{Grant, Held, Limits, MembershipRef},
         membership::Membership,
-        organization::Organization,
+        organization::{self, Organization},
     },
     http::app::App,
 };
@@ -25,77 +25,109 @@ pub struct Limited {
     pub requirements: Vec<Requirement>,
 }
 
-/// Looks at everything that limits a grant, as it is now where `anew`.
+/// Looks at everything that limits a grant.
 pub async fn gather(
     app: &App,
     client: &KnownClient,
     grant: &Grant,
-    anew: bool,
+    reading: Reading<'_>,
 ) -> Result<Limited, HydrateError> {
-    let resource = target::resource(app, &grant.audience, anew).await?;
+    let resource = target::resource(app, &grant.audience, reading).await?;
     let offered = target::offered(resource.as_deref());
     let known = resource.as_ref().and_then(|seen| seen.machine.known());
     let types = target::types(known, client, &grant.details);
-    let (ceiling, required) = (client.ceiling(), Acr::Aal1);
-    let mut limited = Limited {
-        limits: Limits { ceiling, held: None, offered, types, required, over: false },
-        roles: Vec::new(),
-        requirements: Vec::new(),
-    };
+    let ceilings = client.ceiling().into_iter().collect();
+    let limits = Limits { ceilings, offered, types, required: Acr::Aal1, ..Limits::default() };
+    let mut limited = Limited { limits, roles: Vec::new(), requirements: Vec::new() };
     // The others cannot delete themselves, and what is seen of a client may be a second old.
     if client.is_self_registered() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
     // What was granted a moment after everything had ended is no older than what is looked at.
-    let honoured = is_honoured(app, grant, anew).await?;
-    limited.limits.over = !honoured && (anew || !is_honoured(app, grant, true).await?);
-    let Some(of) = &grant.membership else { return Ok(limited) };
-    let home = app.organizations.look_if(anew, &of.organization).await?;
-    let Some(organization) = home.machine.known() else { return Ok(limited) };
-    let Some(id) = &of.id else {
-        let account = app.accounts.look_if(anew, &grant.account).await?;
-        let administers = account.machine.known().is_some_and(|known| known.administers);
-        if administers && organization.enabled && of.epoch == organization.epoch {
-            limited.limits.required = organization.required_acr;
-            let permissions = Permissions::of_administrator();
-            let organization = organization.slug.clone();
-            limited.limits.held = Some(Held { organization, permissions });
-            limited.requirements.extend([
-                Requirement::unchanged::<Account>(&*grant.account, account.version),
-                Requirement::unchanged::<Organization>(&*of.organization, home.version),
-            ]);
+    let honoured = is_honoured(app, grant, reading).await?;
+    limited.limits.over =
+        !honoured && (!reading.is_old() || !is_honoured(app, grant, Reading::Anew).await?);
+    if let Some(of) = &grant.membership {
+        let home = reading.see(&app.organizations, &of.organization).await?;
+        let enabled = home.machine.known().filter(|known| known.enabled);
+        if let Some(organization) = enabled {
+            let speaks = speak(app, grant, (of, organization), reading, &mut limited).await?;
+            if speaks {
+                let unchanged =
+                    Requirement::unchanged::<Organization>(&*of.organization, home.version);
+                limited.requirements.push(unchanged);
+            }
         }
-        return Ok(limited);
-    };
-    let membership = app.memberships.look_if(anew, id).await?;
-    let Some(member) = membership.machine.known() else { return Ok(limited) };
-    // What was granted in an earlier epoch has ended, though both are enabled again.
-    let same_epoch = of.epoch == member.epoch_at(organization);
-    let enabled = member.enabled && organization.enabled;
-    if enabled && same_epoch && member.organization == organization.slug {
-        limited.roles = member.roles_at(organization).into_iter().map(str::to_owned).collect();
-        limited.limits.required = organization.required_acr;
-        limited.limits.held = Some(Held {
-            organization: organization.slug.clone(),
-            permissions: organization.confers(&member.roles),
-        });
-        limited.requirements.extend([
-            Requirement::unchanged::<Membership>(&**id, membership.version),
-            Requirement::unchanged::<Organization>(&*of.organization, home.version),
-        ]);
+    }
+    if let Some(held_for) = &grant.delegation {
+        delegation::gather(app, grant, held_for, reading, &mut limited).await?;
     }
     Ok(limited)
 }
 
-/// Tells whether the account and the consent are in the epoch that it was granted in.
-async fn is_honoured(app: &App, grant: &Grant, anew: bool) -> Result<bool, HydrateError> {
-    let account = app.accounts.look_if(anew, &grant.account).await?;
-    let Some(known) = account.machine.known() else { return Ok(false) };
-    let parties = Parties {
-        account: grant.account.clone(),
-        client_id: grant.client_id.clone(),
-        organization: grant.organization().map(str::to_owned),
+/// Adds what the subject of the grant holds in the organization, if it still speaks for it.
+async fn speak(
+    app: &App,
+    grant: &Grant,
+    (of, home): (&MembershipRef, &organization::Known),
+    reading: Reading<'_>,
+    limited: &mut Limited,
+) -> Result<bool, HydrateError> {
+    let hold = |permissions| Some(Held { organization: home.slug.clone(), permissions });
+    // No person: what its root holds is added with that.
+    let Some(person) = &grant.account else { return Ok(of.epoch == home.epoch) };
+    let Some(id) = &of.id else {
+        let account = reading.see(&app.accounts, person).await?;
+        let administers = account.machine.known().is_some_and(|known| known.administers);
+        if !administers || of.epoch != home.epoch {
+            return Ok(false);
+        }
+        limited.limits.required = home.required_acr;
+        limited.limits.held = hold(Permissions::of_administrator());
+        let unchanged = Requirement::unchanged::<Account>(&**person, account.version);
+        limited.requirements.push(unchanged);
+        return Ok(true);
     };
-    let consent = app.consent_views.look_if(anew, &parties.id()).await?;
-    Ok(grant.epoch == known.epoch.saturating_add(consent.machine.epoch()))
+    let membership = reading.see(&app.memberships, id).await?;
+    // What was granted in an earlier epoch has ended, though both are enabled again.
+    let member = membership.machine.known().filter(|member| {
+        let belongs = member.organization == home.slug && member.account == *person;
+        member.enabled && belongs && of.epoch == member.epoch_at(home)
+    });
+    let Some(member) = member else { return Ok(false) };
+    limited.roles = member.roles_at(home).into_iter().map(str::to_owned).collect();
+    limited.limits.required = home.required_acr;
+    limited.limits.held = hold(home.confers(&member.roles));
+    let unchanged = Requirement::unchanged::<Membership>(&**id, membership.version);
+    limited.requirements.push(unchanged);
+    Ok(true)
+}
+
+/// Tells whether the account and the consents are in the epoch that it was granted in.
+pub async fn is_honoured(
+    app: &App,
+    grant: &Grant,
+    reading: Reading<'_>,
+) -> Result<bool, HydrateError> {
+    let Some(person) = &grant.account else { return Ok(true) };
+    let account = reading.see(&app.accounts, person).await?;
+    let Some(known) = account.machine.known() else { return Ok(false) };
+    let mut epoch = known.epoch;
+    for id in consents(grant) {
+        let consent = reading.see(&app.consent_views, &id).await?;
+        epoch = epoch.saturating_add(consent.machine.epoch());
+    }
+    Ok(grant.epoch == epoch)
+}
+
+/// Lists the consents between the person and every client that holds a grant or held it; a client that
+/// held it twice counts twice.
+pub fn consents(grant: &Grant) -> impl Iterator<Item = String> {
+    let organization = || grant.organization().map(str::to_owned);
+    grant.account.iter().flat_map(move |account| {
+        grant.clients().map(move |client_id| {
+            let (account, client_id) = (account.clone(), client_id.to_owned());
+            Parties { account, client_id, organization: organization() }.id()
+        })
+    })
 }

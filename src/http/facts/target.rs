@@ -1,5 +1,6 @@
 //! Which API a request is about (RFC 8707).
 
+use super::reading::Reading;
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
@@ -34,13 +35,13 @@ impl Target {
 pub async fn resource(
     app: &App,
     audience: &Audience,
-    anew: bool,
+    reading: Reading<'_>,
 ) -> Result<Option<Arc<Hydrated<Resource>>>, HydrateError> {
     let Audience::Resource(identifier) = audience else { return Ok(None) };
     if app.is_own_api(identifier) {
         return Ok(Some(app.own_api.clone()));
     }
-    app.resources.look_if(anew, identifier).await.map(Some)
+    reading.see(&app.resources, identifier).await.map(Some)
 }
 
 /// Lists the scopes of an API, if there is one.
@@ -115,7 +116,7 @@ pub async fn find(
     }
     let mut types = Vec::new();
     if !details.is_empty() {
-        let found = self::resource(app, &audience, false).await?;
+        let found = self::resource(app, &audience, Reading::Recent).await?;
         let known = found.as_ref().and_then(|seen| seen.machine.known());
         types = self::types(known, client, details);
     }

@@ -4,7 +4,7 @@
 //! account, the membership, the organization, the API. Killing one kills everything below it at once.
 //! What they are is compared by version, and authority is narrowed once more over what is true now.
 
-use super::target;
+use super::{delegation, reading::Standing, target};
 use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
     crypto::PairwiseSubjects,
@@ -12,7 +12,6 @@ use crate::{
         Machine as _,
         access_token::{AccessToken, Claims},
         account::{self, Account},
-        assurance::Acr,
         authority::{Asked, Audience, Permissions, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
@@ -24,7 +23,6 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
-    store::views::Liveness,
 };
 
 /// What a good token rests on.
@@ -76,21 +74,27 @@ pub async fn of_token(
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
-    // A token without a scope of an API does not name its membership, and one of a pairwise client not
-    // its account. Its family does, and what a family stands for never changes: this look may be old,
+    // A token without a scope of an API does not name its membership, one of a pairwise client not its
+    // account, one that is held for another not its chain. Its family does, and what a family stands for never changes: this look may be old,
     // and costs nothing where it is.
     let pairwise = PairwiseSubjects::is_one(&claims.sub);
     let no_membership = claims.membership.is_none() && claims.org.is_some();
-    let unnamed = claims.family().filter(|_| pairwise || no_membership);
+    let held_for = claims.act.is_some();
+    let unnamed = claims.family().filter(|_| pairwise || no_membership || held_for);
     let family = match unnamed {
         None => None,
         Some(family) => Some(app.family_views.look(family).await?),
     };
     let grant = family.as_ref().and_then(|seen| seen.machine.grant());
+    if held_for {
+        let Some(grant) = grant else { return Ok(None) };
+        // Boxed: few tokens take this way.
+        return Box::pin(delegation::of_token(app, claims, grant, also)).await;
+    }
     let of_grant = grant.and_then(|grant| grant.membership.as_ref());
     let account = match (pairwise && claims.family().is_some(), grant) {
         (false, _) => &*claims.sub,
-        (true, Some(grant)) => grant.account.as_str(),
+        (true, Some(grant)) => grant.account.as_deref().unwrap_or_default(),
         // Its family has ended.
         (true, None) => return Ok(None),
     };
@@ -121,9 +125,13 @@ pub async fn of_grant(
     family: &str,
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
+    // What is held for another is never refreshed.
+    let Some(account) = grant.account.as_deref().filter(|_| grant.delegation.is_none()) else {
+        return Ok(None);
+    };
     let parents = grant.parents.iter().map(String::as_str);
     let person = PersonBasis {
-        account: &grant.account,
+        account,
         families: parents.chain([family]).collect(),
         session: grant.bound_session(),
         membership: grant.membership.as_ref().and_then(|one| one.id.as_deref()),
@@ -176,7 +184,8 @@ async fn look(
         return Ok(None);
     }
     let consent = consent.as_deref();
-    let read = Read { app, basis, consent, asked: &asked, found: &found };
+    let standing = Standing { asked: &asked, found: &found };
+    let read = Read { app, basis, consent, standing };
     read.narrowed().await
 }
 
@@ -186,14 +195,12 @@ struct Read<'a> {
     basis: &'a Basis<'a>,
     /// The id of the consent between the person and the client.
     consent: Option<&'a str>,
-    asked: &'a [(&'a str, &'a str)],
-    found: &'a [Option<Liveness>],
+    standing: Standing<'a>,
 }
 
 impl Read<'_> {
     fn version(&self, kind: &str, id: &str) -> i64 {
-        let index = self.asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
-        index.and_then(|index| self.found[index]).map_or(0, |found| found.version)
+        self.standing.version(kind, id)
     }
 
     async fn narrowed(&self) -> Result<Option<Good>, OAuthError> {
@@ -294,8 +301,8 @@ impl Read<'_> {
             _ => return Ok(None),
         };
         // What an organization requires acts on grants and refreshes: a token lives for minutes.
-        let (ceiling, required) = (client.ceiling(), Acr::default());
-        let limits = Limits { ceiling, held, offered: asked.offered, types, required, over: false };
+        let ceilings = client.ceiling().into_iter().collect();
+        let limits = Limits { ceilings, held, offered: asked.offered, types, ..Limits::default() };
         let organization = asked.organization.as_deref();
         let wish = Wish { scopes: &asked.scopes, details: &asked.details };
         let narrowed = limits.narrow(organization, &asked.audience, wish);

@@ -397,7 +397,7 @@ async fn remembers(app: &App, opened: &Opened) -> Result<bool, Problem> {
 
 fn consent_to(grant: &Grant) -> (String, consent::Command) {
     let parties = Parties {
-        account: grant.account.clone(),
+        account: grant.account.clone().unwrap_or_default(),
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };

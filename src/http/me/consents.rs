@@ -12,9 +12,14 @@ use crate::{
         account::Known,
         authority::Scopes,
         consent::{CONSENTS, Command, Consent, Parties, Terms},
-        token_family::{self, FAMILIES, TokenFamily},
+        token_family::{self, FAMILIES, HELD_BY_OTHERS, TokenFamily},
     },
-    http::{answer::error::Problem, app::App, time::rfc3339},
+    http::{
+        answer::error::Problem,
+        app::App,
+        facts::{limits, reading::Reading},
+        time::rfc3339,
+    },
 };
 use axum::{
     extract::State,
@@ -23,10 +28,13 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An id holds a slug and the id of a client.
 const LONGEST_ID: usize = 1_024;
+
+/// As many grants that were passed on are looked at: they live for minutes.
+const MOST_PASSED_ON: u32 = 1_000;
 
 /// How often it is tried while the consent changes.
 const TRIES: usize = 4;
@@ -42,6 +50,9 @@ pub struct Connected {
     /// The claims that it may learn beside those of the scopes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<String>,
+    /// The clients that passed on to it what it holds (adr/0088).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    through: BTreeSet<String>,
     /// The person is not asked again for as much.
     remembered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +82,8 @@ struct Held {
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     families: Vec<String>,
+    /// The clients that passed theirs on to it.
+    through: BTreeSet<String>,
 }
 
 /// By client and organization.
@@ -105,6 +118,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
             claims: terms.map(|terms| terms.claims).unwrap_or_default(),
             created_at: given_at.or(held.first).map(rfc3339),
             last_authorized_at: held.last.map(rfc3339),
+            through: held.through,
             client,
             organization,
         });
@@ -164,26 +178,24 @@ async fn gather(app: &App, known: &Known) -> Result<All, Problem> {
             held.or_default().given = Some((terms.clone(), *at));
         }
     }
-    for entry in &*app.family_views.list_if(true, FAMILIES, &known.id).await? {
+    let own = app.family_views.list_if(true, FAMILIES, &known.id).await?;
+    let passed_on = app.family_views.page(HELD_BY_OTHERS, &known.id, ("", ""), MOST_PASSED_ON);
+    let passed_on = passed_on.await?;
+    for entry in own.iter().chain(passed_on.iter().map(|(_, entry)| entry)) {
         let family: &TokenFamily = &entry.machine;
         let (Some(grant), Some(born_at)) = (family.grant(), family.born_at()) else { continue };
-        let organization = grant.organization().map(str::to_owned);
-        let client_id = grant.client_id.clone();
-        let parties = Parties {
-            account: known.id.clone(),
-            client_id: client_id.clone(),
-            organization: organization.clone(),
-        };
-        let consent = app.consent_views.look_anew(&parties.id()).await?;
-        let epoch = known.epoch.saturating_add(consent.machine.epoch());
-        if grant.epoch != epoch || family.live_until() <= now {
+        let honoured = limits::is_honoured(app, grant, Reading::Anew).await?;
+        if !honoured || family.live_until() <= now {
             continue;
         }
-        let held = all.entry((client_id, organization)).or_default();
+        let organization = grant.organization().map(str::to_owned);
+        let held = all.entry((grant.client_id.clone(), organization)).or_default();
         held.scopes = held.scopes.with(&grant.scopes);
         held.first = Some(held.first.map_or(born_at, |first| first.min(born_at)));
         held.last = held.last.max(Some(born_at));
         held.families.push(entry.id.clone());
+        let through = grant.delegation.iter().flat_map(|one| &one.through);
+        held.through.extend(through.cloned());
     }
     Ok(all)
 }

@@ -190,7 +190,7 @@ async fn refresh_token(
         active: true,
         iss: app.issuer.clone(),
         client_id: grant.client_id.clone(),
-        sub: app.subject(client, &grant.account),
+        sub: grant.account.as_deref().map(|one| app.subject(client, one)).unwrap_or_default(),
         scope: grant.scopes.to_string(),
         exp: present.expires_at.seconds(),
         org: grant.organization().map(str::to_owned),

@@ -50,6 +50,14 @@ pub async fn post(
         if claims.client_id != *client_id {
             return Err(FOREIGN);
         }
+        // What is held for another is one token, and what was exchanged for it ends with its family.
+        if let Some(family) = claims.family().filter(|_| claims.act.is_some()) {
+            let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
+            return match insist(&app.families, &caller.context, family, revoke).await {
+                Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
+                Err(_) => Err(OAuthError::unavailable()),
+            };
+        }
         let revoke = Command::Revoke {
             expires_at: claims.expires_at(),
             client_id: claims.client_id.into_owned(),

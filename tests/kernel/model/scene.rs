@@ -143,7 +143,7 @@ pub fn begin(offline: bool) -> Begin {
         if offline { "openid invoices:read offline_access" } else { "openid invoices:read" };
     let grant = Grant {
         client_id: "app".to_owned(),
-        account: "ana".to_owned(),
+        account: Some("ana".to_owned()),
         epoch: 0,
         session: Some("session".to_owned()),
         parents: Vec::new(),
@@ -159,6 +159,7 @@ pub fn begin(offline: bool) -> Begin {
         authenticated_at: INSTANTS[0],
         level: Level::Aal1,
         methods: vec![Method::Password],
+        delegation: None,
     };
     Begin {
         grant,
@@ -206,8 +207,7 @@ fn limits(limit: Limit) -> Limits {
     };
     let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
     let offered = vec!["invoices:read".to_owned()];
-    let (types, required) = (Vec::new(), Acr::Aal1);
-    Limits { ceiling: None, held: Some(held), offered, types, required, over: false }
+    Limits { held: Some(held), offered, required: Acr::Aal1, ..Limits::default() }
 }
 
 /// The fact that the limits have not changed since they were read.

@@ -20,6 +20,7 @@ fn acme() -> organization::Known {
         enabled: true,
         roles: vec![role("clerk", "invoices:read"), role("manager", "invoices:*")],
         required_acr: crate::domain::assurance::Acr::Aal1,
+        impersonation: false,
         brand: crate::domain::brand::Brand::default(),
         epoch: 0,
     }

@@ -5,10 +5,7 @@
 //! 3. what is asked must be covered by the registration and by what the client's roles confer there;
 //! 4. an access token is signed; nothing is stored, for what it rests on is in it.
 
-use super::{
-    Grant, Issued,
-    issue::{self, Signing},
-};
+use super::Grant;
 use crate::{
     actors::Hydrated,
     domain::{
@@ -22,6 +19,7 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         facts::target::{self, Sought},
+        issuing::{self, Issued, Signing},
     },
 };
 use std::sync::Arc;
@@ -36,7 +34,7 @@ pub const GRANT: Grant = Grant {
 
 async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
     let client = caller.confidential()?;
-    issue::check_client(client)?;
+    issuing::check_client(client)?;
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())
         .map_err(|_| OAuthError::new(Code::InvalidScope, "a scope is malformed"))?;
     if form.get("authorization_details").is_some() {
@@ -56,7 +54,7 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthE
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
     let epoch = home.map_or(0, |home| home.epoch);
     let signing = Signing { client, granted: &granted, roles: &roles, epoch, under: None };
-    issue::sign(app, signing, None)
+    issuing::sign(app, signing, None)
 }
 
 /// Returns the organization the client speaks for, as it is.

@@ -23,7 +23,7 @@ use crate::{
         },
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::limits,
+        facts::{limits, reading::Reading},
     },
 };
 
@@ -90,7 +90,7 @@ async fn check_membership(app: &App, client: &KnownClient, id: &str) -> Result<(
     let Some(grant) = family.machine.grant().filter(|grant| grant.membership.is_some()) else {
         return Ok(());
     };
-    let limited = limits::gather(app, client, grant, true).await?;
+    let limited = limits::gather(app, client, grant, Reading::Anew).await?;
     match limited.limits.held {
         Some(_) => Ok(()),
         None => Err(refusal_of(&Denial::NotAMember).into()),

@@ -1,4 +1,4 @@
-//! Issues what a person's grant confers, over everything that limits it now; signs for every grant.
+//! Issues what a person's grant confers, over everything that limits it now.
 //!
 //! 1. the family says what it is about;
 //! 2. membership, organization and API are looked at, and become requirements of the commit: if one
@@ -9,21 +9,17 @@
 use super::Issued;
 use crate::{
     actors::{Failure, Replied},
-    crypto::{OpaqueKind, draw_text},
+    crypto::OpaqueKind,
     domain::{
         Context, Machine as _,
-        access_token::{Claims, Mint},
         account::Account,
-        authority::{Audience, Granted, Scopes, Widening},
+        authority::{Scopes, Widening},
         authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
-        id_token::{self, IdToken},
         session::Session,
         signing_keys::SigningAlgorithm,
-        token_family::{
-            Command, Issuing, Lifetimes, Malformed, Narrowing, Refusal, Reply, TokenFamily,
-        },
+        token_family::{Command, Issuing, Malformed, Narrowing, Refusal, Reply, TokenFamily},
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -32,12 +28,13 @@ use crate::{
         facts::{
             added_claims::{self, About, Place},
             limits::{self, Limited},
+            reading::Reading,
             tries::{Stopped, Tries},
         },
+        issuing::{Signing, Under, audience, check_client, lifetimes, sign},
     },
 };
 use serde_json::{Map, Value};
-use zeroize::Zeroizing;
 
 pub const INVALID_GRANT: OAuthError =
     OAuthError::new(Code::InvalidGrant, "the code or token is not valid, or not for this client");
@@ -52,28 +49,6 @@ pub struct Presented<'a> {
     pub narrowing: Narrowing,
 }
 
-/// What is signed.
-#[derive(Clone, Copy)]
-pub struct Signing<'a> {
-    pub client: &'a KnownClient,
-    pub granted: &'a Granted,
-    pub roles: &'a [String],
-    /// Of everything that the grant rests on.
-    pub epoch: u64,
-    /// The grant of a person, if there is one.
-    pub under: Option<Under<'a>>,
-}
-
-/// A grant of a person, and its family.
-#[derive(Clone, Copy)]
-pub struct Under<'a> {
-    pub grant: &'a Grant,
-    pub family: &'a str,
-    pub nonce: Option<&'a str>,
-    /// The claims of the person that the ID token tells.
-    pub profile: &'a Map<String, Value>,
-}
-
 /// Reads what a client asks of its grant; the family judges it.
 pub fn narrowing(app: &App, form: &Form) -> Narrowing {
     let scopes = form.get("scope").map(Scopes::parse);
@@ -85,30 +60,13 @@ pub fn narrowing(app: &App, form: &Form) -> Narrowing {
         (.., Some(Err(_))) => Some(Malformed::Details),
         _ => None,
     };
-    let audience = |resource: &str| {
-        if resource == app.issuer {
-            Audience::Issuer
-        } else {
-            Audience::Resource(resource.to_owned())
-        }
-    };
     Narrowing {
         scopes: scopes.and_then(Result::ok),
         details: details.and_then(Result::ok),
-        audience: target.ok().flatten().map(audience),
+        audience: target.ok().flatten().map(|name| audience(app, name)),
         organization: form.get("organization").map(str::to_owned),
         malformed,
     }
-}
-
-/// Refuses a client that must not get the tokens that are issued here.
-pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
-    // A token that any holder could use is not what such a client has asked for.
-    if client.demands_bound_tokens() {
-        let why = "the client wants bound tokens, which are not offered yet";
-        return Err(OAuthError::new(Code::UnauthorizedClient, why));
-    }
-    Ok(())
 }
 
 /// Issues what the family grants to the command that `command` makes.
@@ -140,7 +98,8 @@ pub async fn issue(
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
     let (issue, roles) = loop {
-        let limited = limits::gather(app, client, &shown.grant, tries.anew()).await;
+        let limited =
+            limits::gather(app, client, &shown.grant, Reading::anew_if(tries.anew())).await;
         let Limited { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
         let issuing = Issuing {
             client_id: client.client_id.clone(),
@@ -175,15 +134,14 @@ async fn profile(
     client: &KnownClient,
     grant: &Grant,
 ) -> Result<Map<String, Value>, OAuthError> {
-    if !grant.scopes.contains("openid") {
-        return Ok(Map::new());
-    }
+    let person = grant.account.as_deref().filter(|_| grant.scopes.contains("openid"));
+    let Some(account) = person else { return Ok(Map::new()) };
     let mut profile = Map::new();
     // Who is meant is worked out for the hook alone.
     if app.claims_hook.is_some() {
         let about = About {
-            subject: &app.subject(client, &grant.account),
-            account: &grant.account,
+            subject: &app.subject(client, account),
+            account,
             client_id: &client.client_id,
             organization: grant.organization(),
             scope: &grant.scopes.to_string(),
@@ -191,73 +149,11 @@ async fn profile(
         profile = added_claims::ask(app, Place::IdToken, about).await?;
     }
     if !grant.claims.id_token.is_empty() {
-        let seen = app.accounts.look(&grant.account).await?;
+        let seen = app.accounts.look(account).await?;
         let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
         profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
     }
     Ok(profile)
-}
-
-fn lifetimes(app: &App) -> Lifetimes {
-    Lifetimes {
-        access_token: app.lifetimes.access_token,
-        refresh_idle: app.lifetimes.refresh_idle,
-        refresh_ceiling: app.lifetimes.refresh_ceiling,
-    }
-}
-
-/// Signs what was granted: an access token, and an ID token where a person granted `openid`.
-pub fn sign(
-    app: &App,
-    signing: Signing<'_>,
-    refresh_token: Option<Zeroizing<String>>,
-) -> Result<Issued, OAuthError> {
-    let Signing { client, granted, roles, epoch, under } = signing;
-    let now = app.clock.now();
-    let subject = under.map(|under| app.subject(client, &under.grant.account));
-    let subject = subject.as_deref().unwrap_or(&client.client_id);
-    let claims = Claims::from(Mint {
-        issuer: &app.issuer,
-        client_id: &client.client_id,
-        subject,
-        granted,
-        roles,
-        epoch,
-        id: draw_text(&*app.dice, 16),
-        under: under.map(|under| (under.grant, under.family)),
-        now,
-        lifetime: app.lifetimes.access_token,
-    });
-    let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
-    let scope = claims.scope;
-    let id_token = match under.filter(|_| granted.scopes().contains("openid")) {
-        None => None,
-        Some(Under { grant, nonce, profile, .. }) => {
-            let algorithm = client.id_token_algorithm();
-            let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
-            let claims = IdToken::from(id_token::Mint {
-                issuer: &app.issuer,
-                subject,
-                grant,
-                nonce,
-                access_token: hashed,
-                profile: profile.clone(),
-                now,
-                lifetime: app.lifetimes.id_token,
-            });
-            Some(app.sign(algorithm, "JWT", &claims)?)
-        }
-    };
-    let expires_in = app.lifetimes.access_token.as_secs();
-    Ok(Issued {
-        access_token,
-        token_type: "Bearer",
-        expires_in,
-        refresh_token,
-        id_token,
-        scope,
-        authorization_details: claims.authorization_details,
-    })
 }
 
 /// The reason goes to the log; the caller hears the same of all of them.

@@ -8,52 +8,23 @@ mod client_credentials;
 mod device_code;
 mod issue;
 mod refresh_token;
+mod token_exchange;
 
 use crate::{
-    domain::{authorization_details::Details, client::GrantType},
+    domain::client::GrantType,
     http::{
-        answer::{
-            error::{Code, OAuthError},
-            private_json,
-        },
+        answer::error::{Code, OAuthError},
         app::App,
         extract::{
             client_auth::{self, Caller},
             context::RequestContext,
             form::{Form, Posted},
         },
+        issuing::Issued,
     },
 };
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
-use serde::Serialize;
+use axum::extract::State;
 use std::pin::Pin;
-use zeroize::Zeroizing;
-
-/// A successful answer (RFC 6749 §5.1).
-#[derive(Serialize)]
-pub struct Issued {
-    access_token: String,
-    token_type: &'static str,
-    expires_in: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refresh_token: Option<Zeroizing<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_token: Option<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    scope: String,
-    /// RFC 9396 §7.
-    #[serde(skip_serializing_if = "Details::is_empty")]
-    authorization_details: Details,
-}
-
-impl IntoResponse for Issued {
-    fn into_response(self) -> Response {
-        private_json(&self)
-    }
-}
 
 type Issuance<'a> = Pin<Box<dyn Future<Output = Result<Issued, OAuthError>> + Send + 'a>>;
 
@@ -64,11 +35,12 @@ struct Grant {
 }
 
 /// Every grant that is served; metadata and metrics are read from it.
-static GRANTS: [Grant; 4] = [
+static GRANTS: [Grant; 5] = [
     authorization_code::GRANT,
     refresh_token::GRANT,
     client_credentials::GRANT,
     device_code::GRANT,
+    token_exchange::GRANT,
 ];
 
 /// Lists the grant types that are served.
@@ -86,7 +58,11 @@ pub async fn post(
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let form = &posted.form;
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter grant_type is missing");
-    let kind = GrantType::by_name(form.get("grant_type").ok_or(missing)?);
+    let kind = match form.get("grant_type").ok_or(missing)? {
+        // Contract §4: the short name is accepted as well.
+        "token-exchange" => Some(GrantType::TokenExchange),
+        name => GrantType::by_name(name),
+    };
     let grant = GRANTS.iter().find(|grant| Some(grant.kind) == kind).ok_or(UNSUPPORTED)?;
     if !caller.client().may_use(grant.kind) {
         let why = "the client is not registered for this grant type";

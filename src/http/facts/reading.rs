@@ -1,0 +1,57 @@
+//! How fresh what is looked at must be.
+
+use crate::{
+    actors::{HydrateError, Hydrated, View},
+    domain::Machine,
+    store::views::Liveness,
+};
+use std::sync::Arc;
+
+/// How entities are read.
+#[derive(Clone, Copy)]
+pub enum Reading<'a> {
+    /// As they were less than a second ago.
+    Recent,
+    /// As they are now.
+    Anew,
+    /// As of versions that were just read in one query.
+    At(&'a Standing<'a>),
+}
+
+/// What one query has found of the entities that were asked for.
+pub struct Standing<'a> {
+    pub asked: &'a [(&'a str, &'a str)],
+    pub found: &'a [Option<Liveness>],
+}
+
+impl Standing<'_> {
+    /// Returns the version of an entity, 0 where there is no row.
+    pub fn version(&self, kind: &str, id: &str) -> i64 {
+        let index = self.asked.iter().position(|(of, name)| (*of, *name) == (kind, id));
+        index.and_then(|index| self.found[index]).map_or(0, |found| found.version)
+    }
+}
+
+impl Reading<'_> {
+    /// As they are now, after something has changed meanwhile.
+    pub const fn anew_if(anew: bool) -> Self {
+        if anew { Self::Anew } else { Self::Recent }
+    }
+
+    /// Tells whether a second look may see something newer.
+    pub const fn is_old(self) -> bool {
+        matches!(self, Self::Recent)
+    }
+
+    pub async fn see<M: Machine>(
+        self,
+        view: &View<M>,
+        id: &str,
+    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        match self {
+            Self::Recent => view.look(id).await,
+            Self::Anew => view.look_anew(id).await,
+            Self::At(standing) => view.at_version(id, standing.version(M::KIND, id)).await,
+        }
+    }
+}

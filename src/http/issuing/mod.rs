@@ -1,0 +1,162 @@
+//! Signs what was granted: the last step of every grant, and of an impersonation.
+
+mod start;
+
+pub use start::{NotStarted, start};
+
+use crate::{
+    crypto::draw_text,
+    domain::{
+        access_token::{Claims, Mint},
+        authority::{Audience, Granted},
+        authorization_details::Details,
+        client::KnownClient,
+        grant::Grant,
+        id_token::{self, IdToken},
+        signing_keys::SigningAlgorithm,
+        token_family::Lifetimes,
+    },
+    http::{
+        answer::{
+            error::{Code, OAuthError},
+            private_json,
+        },
+        app::App,
+    },
+};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+/// A successful answer (RFC 6749 §5.1).
+#[derive(Serialize)]
+pub struct Issued {
+    pub access_token: String,
+    /// RFC 8693 §2.2.1.
+    #[serde(rename = "issued_token_type", skip_serializing_if = "Option::is_none")]
+    pub exchanged_for: Option<&'static str>,
+    pub token_type: &'static str,
+    pub expires_in: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<Zeroizing<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scope: String,
+    /// RFC 9396 §7.
+    #[serde(skip_serializing_if = "Details::is_empty")]
+    pub authorization_details: Details,
+}
+
+impl IntoResponse for Issued {
+    fn into_response(self) -> Response {
+        private_json(&self)
+    }
+}
+
+/// What is signed.
+#[derive(Clone, Copy)]
+pub struct Signing<'a> {
+    pub client: &'a KnownClient,
+    pub granted: &'a Granted,
+    pub roles: &'a [String],
+    /// Of everything that the grant rests on.
+    pub epoch: u64,
+    /// The grant of a person, if there is one.
+    pub under: Option<Under<'a>>,
+}
+
+/// A grant of a person, and its family.
+#[derive(Clone, Copy)]
+pub struct Under<'a> {
+    pub grant: &'a Grant,
+    pub family: &'a str,
+    pub nonce: Option<&'a str>,
+    /// The claims of the person that the ID token tells.
+    pub profile: &'a Map<String, Value>,
+}
+
+/// The recipient of this name.
+pub fn audience(app: &App, name: &str) -> Audience {
+    if name == app.issuer { Audience::Issuer } else { Audience::Resource(name.to_owned()) }
+}
+
+/// Refuses a client that must not get the tokens that are issued here.
+pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
+    // A token that any holder could use is not what such a client has asked for.
+    if client.demands_bound_tokens() {
+        let why = "the client wants bound tokens, which are not offered yet";
+        return Err(OAuthError::new(Code::UnauthorizedClient, why));
+    }
+    Ok(())
+}
+
+/// How long tokens live.
+pub fn lifetimes(app: &App) -> Lifetimes {
+    Lifetimes {
+        access_token: app.lifetimes.access_token,
+        refresh_idle: app.lifetimes.refresh_idle,
+        refresh_ceiling: app.lifetimes.refresh_ceiling,
+    }
+}
+
+/// Signs what was granted: an access token, and an ID token where a person granted `openid`.
+pub fn sign(
+    app: &App,
+    signing: Signing<'_>,
+    refresh_token: Option<Zeroizing<String>>,
+) -> Result<Issued, OAuthError> {
+    let Signing { client, granted, roles, epoch, under } = signing;
+    let now = app.clock.now();
+    let person = under.and_then(|under| under.grant.account.as_deref());
+    let pseudonym = person.map(|account| app.subject(client, account));
+    let delegation = under.and_then(|under| under.grant.delegation.as_deref());
+    let other = delegation.and_then(|one| one.subject.as_deref());
+    let subject = pseudonym.as_deref().or(other).unwrap_or(&client.client_id);
+    let claims = Claims::from(Mint {
+        issuer: &app.issuer,
+        client_id: &client.client_id,
+        subject,
+        granted,
+        roles,
+        epoch,
+        may_act: client.may_act.as_deref(),
+        id: draw_text(&*app.dice, 16),
+        under: under.map(|under| (under.grant, under.family)),
+        now,
+        lifetime: app.lifetimes.access_token,
+    });
+    let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
+    let scope = claims.scope;
+    // An ID token is for the client that a person signs into, and for no party that acts for them.
+    let signed_into = under.filter(|_| delegation.is_none());
+    let id_token = match signed_into.filter(|_| granted.scopes().contains("openid")) {
+        None => None,
+        Some(Under { grant, nonce, profile, .. }) => {
+            let algorithm = client.id_token_algorithm();
+            let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
+            let claims = IdToken::from(id_token::Mint {
+                issuer: &app.issuer,
+                subject,
+                grant,
+                nonce,
+                access_token: hashed,
+                profile: profile.clone(),
+                now,
+                lifetime: app.lifetimes.id_token,
+            });
+            Some(app.sign(algorithm, "JWT", &claims)?)
+        }
+    };
+    Ok(Issued {
+        access_token,
+        exchanged_for: None,
+        token_type: "Bearer",
+        expires_in: u64::try_from(claims.exp - claims.iat).unwrap_or_default(),
+        refresh_token,
+        id_token,
+        scope,
+        authorization_details: claims.authorization_details,
+    })
+}

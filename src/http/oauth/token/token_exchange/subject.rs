@@ -1,0 +1,234 @@
+//! What a subject token stands for: an access token of ours, or an API key.
+
+use super::{INVALID_SUBJECT, WRONG_ORGANIZATION};
+use crate::{
+    crypto::API_KEY_PREFIX,
+    domain::{
+        Timestamp,
+        access_token::Claims,
+        api_key::Issuer,
+        authority::{Audience, Permission, Scopes},
+        authorization_details::Details,
+        delegation::{Person, Presented, Proved, Root, Subject},
+        grant::{Grant, MembershipRef},
+        requested_claims::RequestedClaims,
+        token_family::{Malformed, Narrowing},
+    },
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        extract::{client_auth::Caller, form::Form},
+        facts::{
+            api_key::{self, Found, LiveKey},
+            reading::Reading,
+            target::{self, Sought},
+            token_validity,
+        },
+        issuing,
+    },
+};
+
+/// Reads the subject token, which must be good now.
+pub(super) async fn read(
+    app: &App,
+    caller: &Caller,
+    form: &Form,
+    asked: &Narrowing,
+) -> Result<Presented, OAuthError> {
+    let missing = OAuthError::new(Code::InvalidRequest, "the parameter subject_token is missing");
+    let token = form.get("subject_token").ok_or(missing)?;
+    if token.starts_with(API_KEY_PREFIX) {
+        let found = api_key::find(app, &caller.context, token, &[]).await?;
+        return match found.0 {
+            Found::Good(live) => of_key(app, caller, *live, asked).await,
+            Found::Suspended => Err(WRONG_ORGANIZATION),
+            Found::Nothing => Err(INVALID_SUBJECT),
+        };
+    }
+    let claims = app.read_access_token(token).ok_or(INVALID_SUBJECT)?;
+    let family = match claims.family() {
+        None => None,
+        // What a family stands for never changes.
+        Some(family) => Some(app.family_views.look(family).await?),
+    };
+    let grant = match &family {
+        None => None,
+        Some(seen) => Some(seen.machine.grant().ok_or(INVALID_SUBJECT)?),
+    };
+    if token_validity::of_token(app, &claims, None).await?.is_none() {
+        let lost = lost_organization(app, &claims, grant).await?;
+        return Err(if lost { WRONG_ORGANIZATION } else { INVALID_SUBJECT });
+    }
+    of_token(app, claims, grant)
+}
+
+/// Tells whether the token is void because it speaks for its organization no more.
+async fn lost_organization(
+    app: &App,
+    claims: &Claims<'_>,
+    grant: Option<&Grant>,
+) -> Result<bool, OAuthError> {
+    let Some(slug) = &claims.org else { return Ok(false) };
+    let home = Reading::Anew.see(&app.organizations, slug).await?;
+    if !home.machine.known().is_some_and(|known| known.enabled) {
+        return Ok(true);
+    }
+    let membership = grant.and_then(|grant| grant.membership.as_ref());
+    let Some(id) = membership.and_then(|one| one.id.as_deref()) else { return Ok(false) };
+    let member = Reading::Anew.see(&app.memberships, id).await?;
+    Ok(!member.machine.known().is_some_and(|known| known.enabled))
+}
+
+fn of_token(
+    app: &App,
+    claims: Claims<'static>,
+    grant: Option<&Grant>,
+) -> Result<Presented, OAuthError> {
+    let audience = issuing::audience(app, &claims.aud);
+    let scopes = Scopes::parse(&claims.scope).map_err(|_| INVALID_SUBJECT)?;
+    let families = claims.families().map(str::to_owned).collect();
+    let until = claims.expires_at();
+    let Some(grant) = grant else {
+        // A client in its own name.
+        let client_id = claims.client_id.into_owned();
+        let membership = claims.org.map(|slug| MembershipRef {
+            id: None,
+            organization: slug.into_owned(),
+            epoch: claims.epoch,
+        });
+        return Ok(Presented {
+            root: Root::Token(claims.jti),
+            through: vec![client_id.clone()],
+            act: None,
+            may_act: claims.may_act,
+            until,
+            subject: Subject::Other(client_id),
+            families,
+            membership,
+            audience,
+            scopes,
+            details: claims.authorization_details,
+        });
+    };
+    let delegation = grant.delegation.as_deref();
+    let subject = match &grant.account {
+        None => {
+            let name = delegation.and_then(|one| one.subject.clone());
+            Subject::Other(name.ok_or(INVALID_SUBJECT)?)
+        }
+        Some(account) => Subject::Person(Box::new(Person {
+            account: account.clone(),
+            epoch: grant.epoch,
+            session: grant.bound_session().map(str::to_owned),
+            claims: grant.claims.clone(),
+            proved: grant.rests_on_proof().then(|| Proved {
+                at: grant.authenticated_at,
+                level: grant.level,
+                methods: grant.methods.clone(),
+            }),
+        })),
+    };
+    Ok(Presented {
+        root: delegation.map_or(Root::Token(claims.jti), |one| one.root.clone()),
+        through: grant.clients().map(str::to_owned).collect(),
+        act: claims.act,
+        may_act: claims.may_act,
+        until,
+        subject,
+        families,
+        membership: grant.membership.clone(),
+        audience,
+        scopes,
+        details: claims.authorization_details,
+    })
+}
+
+/// A key has no recipient and no scopes of its own: both are as asked, within what it permits.
+async fn of_key(
+    app: &App,
+    caller: &Caller,
+    live: LiveKey,
+    asked: &Narrowing,
+) -> Result<Presented, OAuthError> {
+    let LiveKey { key, permissions, .. } = live;
+    let client = caller.client();
+    if asked.malformed == Some(Malformed::Scope) {
+        return Err(OAuthError::new(Code::InvalidScope, "a scope is malformed"));
+    }
+    let resource = match &asked.audience {
+        None => None,
+        Some(Audience::Resource(identifier)) => Some(identifier.as_str()),
+        Some(Audience::Issuer) => {
+            let why = "an API key is for APIs, and the issuer is none";
+            return Err(OAuthError::new(Code::InvalidTarget, why));
+        }
+    };
+    let details = Details::default();
+    let scopes = match &asked.scopes {
+        Some(scopes) => scopes.clone(),
+        None => all_of(app, &key.permissions, resource, &permissions).await?,
+    };
+    if scopes.iter().count() != scopes.of_apis().count() {
+        let why = "a scope speaks of a person, and an API key is none";
+        return Err(OAuthError::new(Code::InvalidScope, why));
+    }
+    let sought = Sought { client, scopes: &scopes, details: &details };
+    let audience = target::find(app, resource, sought).await?.audience;
+    let (subject, through, membership, epoch) = match &key.issuer {
+        Issuer::Operator => (Subject::Other(key.id.clone()), Vec::new(), None, key.epoch),
+        Issuer::Client { client_id } => {
+            let subject = Subject::Other(client_id.clone());
+            (subject, vec![client_id.clone()], None, key.epoch)
+        }
+        Issuer::Membership { id, account } => {
+            let seen = app.accounts.look(account).await?;
+            let epoch = seen.machine.known().ok_or(INVALID_SUBJECT)?.epoch;
+            let person = Person {
+                account: account.clone(),
+                epoch,
+                session: None,
+                claims: RequestedClaims::default(),
+                proved: None,
+            };
+            let of_member = key.epoch.saturating_sub(epoch);
+            (Subject::Person(Box::new(person)), Vec::new(), Some(id.clone()), of_member)
+        }
+    };
+    Ok(Presented {
+        root: Root::ApiKey { id: key.id, parents: key.parents },
+        through,
+        act: None,
+        may_act: None,
+        until: key.expires_at.unwrap_or(Timestamp::FOREVER),
+        subject,
+        families: Vec::new(),
+        membership: Some(MembershipRef { id: membership, organization: key.organization, epoch }),
+        audience,
+        scopes,
+        details,
+    })
+}
+
+/// Returns everything that a key permits at an API, or its permissions where none is named.
+async fn all_of(
+    app: &App,
+    own: &[Permission],
+    resource: Option<&str>,
+    permitted: &crate::domain::authority::Permissions,
+) -> Result<Scopes, OAuthError> {
+    let unclear = OAuthError::new(
+        Code::InvalidRequest,
+        "the API key permits more than can be named: say a scope or a resource",
+    );
+    let names: Vec<String> = match resource {
+        None if own.iter().any(Permission::is_wildcard) => return Err(unclear),
+        None => own.iter().map(|one| one.as_str().to_owned()).collect(),
+        Some(identifier) => {
+            let audience = Audience::Resource(identifier.to_owned());
+            let seen = target::resource(app, &audience, Reading::Recent).await?;
+            let offered = target::offered(seen.as_deref()).into_iter();
+            offered.filter(|scope| permitted.covers(scope)).collect()
+        }
+    };
+    Scopes::parse(&names.join(" ")).map_err(|_| unclear)
+}
