@@ -365,6 +365,8 @@ history-event = { $event ->
     [apikey-created] An API key was made
     [apikey-rotated] An API key was replaced
     [apikey-revoked] An API key was revoked
+    [token-exchanged] An application passed its access on
+    [impersonation-began] An administrator acted in your name
     [throttle-unlocked] Failed tries were cleared
    *[other] { $name }
 }

@@ -365,6 +365,8 @@ history-event = { $event ->
     [apikey-created] Uma chave de API foi criada
     [apikey-rotated] Uma chave de API foi substituída
     [apikey-revoked] Uma chave de API foi revogada
+    [token-exchanged] Uma aplicação passou o acesso a outra
+    [impersonation-began] A administração agiu em seu nome
     [throttle-unlocked] As tentativas falhadas foram esquecidas
    *[other] { $name }
 }

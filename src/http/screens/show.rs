@@ -77,7 +77,7 @@ pub async fn get(
                 }
             }
             let asked = Asked { screen, query: &query };
-            asked.open(&app, (context.clone(), address), source).await
+            Box::pin(asked.open(&app, (context.clone(), address), source)).await
         }
     };
     match opened {

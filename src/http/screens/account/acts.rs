@@ -106,12 +106,12 @@ pub const PROFILE: [Field; 8] = [
 
 const CODE: [Field; 1] = [field("code", "code-label", Kind::Code)];
 
-const fn asks(title: &'static str, text: &'static str, button: &'static str) -> Option<Question> {
-    Some(Question { title, text, button, danger: false })
+const fn asks(title: &'static str, text: &'static str, button: &'static str) -> Question {
+    Question { title, text, button, danger: false }
 }
 
-const fn warns(title: &'static str, text: &'static str, button: &'static str) -> Option<Question> {
-    Some(Question { title, text, button, danger: true })
+const fn warns(title: &'static str, text: &'static str, button: &'static str) -> Question {
+    Question { title, text, button, danger: true }
 }
 
 const fn act(
@@ -131,8 +131,8 @@ impl Act {
     }
 
     /// The same, after a page that asks.
-    const fn after(mut self, question: Option<Question>) -> Self {
-        self.question = question;
+    const fn after(mut self, question: Question) -> Self {
+        self.question = Some(question);
         self
     }
 

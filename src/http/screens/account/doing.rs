@@ -5,9 +5,9 @@
 use super::{
     super::{leading::to, proving::prove, shell::Shell},
     acts::Act,
-    address,
     fields::FieldShown,
     shown::Asking,
+    way_back,
 };
 use crate::{
     domain::account::{GRACE_PERIOD, Known},
@@ -58,7 +58,7 @@ pub async fn draw(
     if act.fresh && !is_fresh(page.app, &caller, known) {
         let given = ["id", "typed"].into_iter().filter_map(|name| Some((name, query.get(name)?)));
         let pairs: Vec<(&str, &str)> = [("do", act.name)].into_iter().chain(given).collect();
-        return prove(page.app, caller, address(act.section, &pairs)).await;
+        return prove(page.app, caller, way_back(act.section, &pairs)).await;
     }
     let held = if act.name == "rename_passkey" { subject.clone() } else { String::new() };
     let with = (asking.kept, asking.said);

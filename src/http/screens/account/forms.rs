@@ -9,9 +9,9 @@ use super::{
     super::{leading::to, pages, proving::prove, shell::Shell},
     Visit,
     acts::{Act, Kind},
-    address,
     ask::{Answered, Asked, Operations, Refused},
     kept::Kept,
+    way_back,
 };
 use crate::http::{
     answer::error::Problem,
@@ -22,8 +22,8 @@ use crate::http::{
 use axum::{http::Method, response::Response};
 use serde_json::{Map, Value};
 
-/// A way back that is longer goes without what was typed: it travels in the id of a flow.
-const LONGEST_BACK: usize = 4_000;
+/// No id of an entry is longer.
+const LONGEST_ID: usize = 1_400;
 
 /// Takes a form.
 pub async fn take(page: &Shell<'_>, visit: Visit<'_>, form: &Form) -> Result<Response, Problem> {
@@ -105,14 +105,10 @@ async fn refuse(
     // What is gone has no page that asks about it.
     let is_there = refused.code != Problem::NOT_FOUND.code;
     let asks = act.question.filter(|_| is_there).map(|_| act.name);
-    let id = form.get("id").filter(|_| asks.is_some());
+    let id = form.get("id").filter(|id| asks.is_some() && id.len() <= LONGEST_ID);
     let mut pairs = vec![("do", asks), ("id", id), ("typed", typed.as_deref())];
     if refused.code == "step_up_required" {
-        let mut back = address(section, &given(&pairs));
-        if back.len() > LONGEST_BACK {
-            pairs.pop();
-            back = address(section, &given(&pairs));
-        }
+        let back = way_back(section, &given(&pairs));
         return prove(app, caller, back).await;
     }
     pairs.extend([

@@ -103,6 +103,17 @@ fn address(section: Section, pairs: &[(&str, &str)]) -> String {
     if query.is_empty() { section.path().to_owned() } else { format!("{}?{query}", section.path()) }
 }
 
+/// A way back that is longer goes without what was typed: it travels in the id of a flow.
+const LONGEST_BACK: usize = 4_000;
+
+/// Returns the address that a flow comes back to.
+fn way_back(section: Section, pairs: &[(&str, &str)]) -> String {
+    let untyped: Vec<_> = pairs.iter().copied().filter(|(name, _)| *name != "typed").collect();
+    let ways = [address(section, pairs), address(section, &untyped)];
+    let fitting = ways.into_iter().find(|way| way.len() <= LONGEST_BACK);
+    fitting.unwrap_or_else(|| section.path().to_owned())
+}
+
 /// Draws a page, if the request comes with a session.
 pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Response, Problem> {
     let (app, section) = (page.app, visit.section);
@@ -177,5 +188,21 @@ async fn export(
         StatusCode::FORBIDDEN => prove(page.app, caller, address(Section::Data, &[])).await,
         status if status.is_success() => Ok(answer),
         _ => Err(Problem::UNAVAILABLE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_back_is_never_long() {
+        let section = Section::Profile;
+        let pairs = [("do", "new_email"), ("typed", "abc")];
+        assert_eq!(way_back(section, &pairs), "/account?do=new_email&typed=abc");
+        let long = "a".repeat(LONGEST_BACK);
+        let typed = [("do", "new_email"), ("typed", &*long)];
+        assert_eq!(way_back(section, &typed), "/account?do=new_email");
+        assert_eq!(way_back(section, &[("id", &long)]), "/account");
     }
 }

@@ -36,7 +36,7 @@ fn every_sentence_that_a_page_asks_for_is_there() {
             let call = &text[at..];
             let calls = ["t", "with", "html", "count", "dated", "timed"];
             let begins = |of: &&str| call.starts_with(&format!("page.{of}(\""));
-            if !calls.iter().any(|of| begins(of)) {
+            if !calls.iter().any(begins) {
                 continue;
             }
             let rest = call.split_once('"').unwrap().1;
