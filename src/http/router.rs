@@ -187,7 +187,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 12] = {
+const PAGES: [Route; 18] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -198,7 +198,13 @@ const PAGES: [Route; 12] = {
         route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
-        route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
+        route(screens::ACCOUNT[0].path, || drawn(screens::ACCOUNT[0]), NoPage, Problem),
+        route(screens::ACCOUNT[1].path, || drawn(screens::ACCOUNT[1]), NoPage, Problem),
+        route(screens::ACCOUNT[2].path, || drawn(screens::ACCOUNT[2]), NoPage, Problem),
+        route(screens::ACCOUNT[3].path, || drawn(screens::ACCOUNT[3]), NoPage, Problem),
+        route(screens::ACCOUNT[4].path, || drawn(screens::ACCOUNT[4]), NoPage, Problem),
+        route(screens::ACCOUNT[5].path, || drawn(screens::ACCOUNT[5]), NoPage, Problem),
+        route(screens::ACCOUNT[6].path, || drawn(screens::ACCOUNT[6]), NoPage, Problem),
         route(routes::ORGANIZATION, || drawn(screens::ORGANIZATION), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
         route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
@@ -208,8 +214,8 @@ const PAGES: [Route; 12] = {
 
 /// Draws a screen, and takes its forms.
 fn drawn(screen: Screen) -> MethodRouter<App> {
-    get(move |app, context, origin, query, headers| {
-        screens::get(screen, app, context, origin, query, headers)
+    get(move |app, context, origin, query, head| {
+        screens::get(screen, app, context, origin, query, head)
     })
     .post(move |app, steps, context, origin, request| {
         screens::post(screen, app, steps, context, origin, request)
@@ -235,6 +241,12 @@ fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
         .chain(pages)
         .chain(playground)
         .chain(extras.mailbox.then_some(&MAILBOX))
+}
+
+/// Returns what serves a path of every installation, for a page of ours that calls it.
+pub fn methods_of(path: &str) -> MethodRouter<App> {
+    let route = ROUTES.iter().find(|route| route.path == path);
+    route.map_or_else(MethodRouter::new, |route| (route.methods)())
 }
 
 /// Lists the paths that are served, a parameter in braces.

@@ -40,7 +40,14 @@ pub const CONSENT: &str = "/consent";
 /// The screen on which people enter the code of a device.
 pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
+/// The screens of a person's own account.
 pub const ACCOUNT: &str = "/account";
+pub const ACCOUNT_SECURITY: &str = "/account/security";
+pub const ACCOUNT_SESSIONS: &str = "/account/sessions";
+pub const ACCOUNT_APPLICATIONS: &str = "/account/applications";
+pub const ACCOUNT_ORGANIZATIONS: &str = "/account/organizations";
+pub const ACCOUNT_HISTORY: &str = "/account/history";
+pub const ACCOUNT_DATA: &str = "/account/data";
 pub const ORGANIZATION: &str = "/organization";
 pub const ASSETS: &str = "/assets/{file}";
 /// The style sheet and the logo of an organization.

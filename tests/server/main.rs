@@ -107,6 +107,7 @@ mod request_objects;
 mod required_assurance;
 mod rotation;
 mod screens_account;
+mod screens_account_pages;
 mod screens_consent;
 mod screens_kept;
 mod screens_off;

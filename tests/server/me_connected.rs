@@ -21,7 +21,7 @@ async fn items(server: &TestServer, session: &str, path: &str) -> Vec<Value> {
 }
 
 /// Consents to the client `app`, which is asked about, and returns its tokens.
-async fn consented(server: &TestServer, session: &str) -> Value {
+pub async fn consented(server: &TestServer, session: &str) -> Value {
     let flow = server.authorize_in(session, "app", &[("scope", SCOPE)]).await.json();
     let code = if flow["state"] == "consent" {
         let allow = json!({ "decision": "allow" });

@@ -56,6 +56,9 @@ pub struct Seed {
     /// The person may choose one of the accounts that are signed in where the flow began (adr/0087).
     #[serde(rename = "a", default, skip_serializing_if = "Not::not")]
     pub selects: bool,
+    /// The page of ours that the person was on when the flow began, and comes back to (adr/0086).
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<String>,
 }
 
 /// A link by which an operator lets a person recover their account, whose token the caller has

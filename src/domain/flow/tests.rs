@@ -46,6 +46,7 @@ fn seed(request: Option<Request>) -> Seed {
         user_code: None,
         operator_link: None,
         selects: false,
+        back: None,
     }
 }
 

@@ -70,6 +70,9 @@ pub struct Wish {
     /// The person chooses among the accounts that are signed in here, if any is.
     #[serde(default)]
     pub select_account: bool,
+    /// The page of ours that the person comes back to. A page says it; a program cannot.
+    #[serde(skip)]
+    pub back: Option<String>,
 }
 
 pub async fn post(
@@ -93,7 +96,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, flow, select_account } = wish;
+    let Wish { kind, acr, max_age, token, user_code, flow, select_account, back } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -120,7 +123,7 @@ pub async fn begin(
         None
     };
     let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
-    let beginning = Beginning { signed_in, user_code, former, selects, ..presented };
+    let beginning = Beginning { signed_in, user_code, former, selects, back, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -164,6 +167,8 @@ struct Beginning {
     former: Option<Former>,
     /// The person may choose an account that is signed in here.
     selects: bool,
+    /// The page of ours that the person comes back to.
+    back: Option<String>,
 }
 
 /// What goes on of another flow: what a client asks for, for as long as it would have waited there.
@@ -214,6 +219,8 @@ pub struct StepUp<'a> {
     pub present: &'a Present,
     pub account: &'a Known,
     pub wanted: Wanted,
+    /// The page of ours that the person comes back to, if one asks.
+    pub back: Option<String>,
 }
 
 /// Begins a step-up in a session; returns its document, and the cookie that a browser needs for it.
@@ -222,10 +229,10 @@ pub async fn step_up(
     source: &mut RequestSource,
     asked: StepUp<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
-    let StepUp { present, account, wanted } = asked;
+    let StepUp { present, account, wanted, back } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let beginning = Beginning { signed_in: Some(signed_in), ..Beginning::default() };
+    let beginning = Beginning { signed_in: Some(signed_in), back, ..Beginning::default() };
     source.is_browser = source.has_scripts;
     let (seed, cookie) = seed(app, source, goal, beginning);
     Ok((begun(app, seed).await?, cookie))
@@ -235,7 +242,8 @@ pub async fn step_up(
 type Sown = (Seed, Option<HeaderValue>);
 
 fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former, selects } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former, selects, back } =
+        beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -263,6 +271,7 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         user_code,
         operator_link,
         selects,
+        back,
     };
     (seed, cookie)
 }

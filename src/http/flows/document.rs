@@ -73,6 +73,9 @@ pub struct Document {
     /// The slug of the organization whose page this is (adr/0076). For pages alone.
     #[serde(skip)]
     pub belongs_to: Option<String>,
+    /// The page of ours that the person comes back to when it is done. For pages alone.
+    #[serde(skip)]
+    pub back: Option<String>,
     /// What the client thinks the person is called here: something to begin with, and no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_hint: Option<String>,
@@ -287,6 +290,7 @@ impl Document {
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
             proof_of_work,
             belongs_to,
+            back: seed.back.clone(),
             identifier: identifier(app, seed, flow, shows_codes).await,
             is_for_another: matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)),
             applicant: match flow {
@@ -334,6 +338,7 @@ impl Document {
             consent: None,
             requested_from: None,
             proof_of_work: None,
+            back: None,
             identifier: None,
             is_for_another: false,
             applicant: None,

@@ -57,6 +57,7 @@ pub async fn begin(
         operator_link: None,
         user_code: None,
         selects: false,
+        back: None,
     };
     let boxed = Box::new(seed.clone());
     let ticket = match leaving.clone() {

@@ -114,6 +114,7 @@ mod tests {
             user_code: None,
             operator_link: None,
             selects: false,
+            back: None,
         }))
     }
 

@@ -110,6 +110,7 @@ async fn begin(
         operator_link: None,
         user_code: None,
         selects,
+        back: None,
     };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {

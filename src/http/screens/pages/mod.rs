@@ -24,7 +24,8 @@ use super::{leading::path_of, shell::Shell, typed::Typed};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
-pub use over::say;
+pub use consent::scope_words;
+pub use over::{codes, say, say_so};
 pub use returning::Returning;
 pub use sign_out::signed_out;
 
@@ -138,6 +139,11 @@ impl<'a> FlowPage<'a> {
         format!("{}?from={}&way=identifier", routes::SIGN_IN, self.document.id)
     }
 
+    /// The page of ours that the person comes back to.
+    pub fn back(&self) -> &str {
+        back(self.document)
+    }
+
     /// Who the person says they are.
     pub fn identifier(&self) -> &str {
         let hint = self.document.login_hint.as_deref();
@@ -213,17 +219,22 @@ pub fn is_for_another(document: &Document) -> bool {
     document.is_for_another && document.invitation.is_some()
 }
 
-/// Tells whether the person goes on to their account: they are signed in, and no client waits.
-pub fn ends_at_account(document: &Document) -> bool {
+/// Returns the page on which the person goes on: they are signed in, and no client waits.
+pub fn goes_on_at(document: &Document) -> Option<&str> {
     let elsewhere = ["sign_out", "device", "recovery"].contains(&&*document.kind);
-    document.state == "done" && !elsewhere
+    (document.state == "done" && !elsewhere).then(|| back(document))
+}
+
+/// The page on which the flow was begun; the account, where none is known.
+pub fn back(document: &Document) -> &str {
+    document.back.as_deref().unwrap_or(routes::ACCOUNT)
 }
 
 /// Where a person goes on when a flow is over, and no client waits.
 fn after(document: &Document) -> String {
     match document.state {
         "done" if document.kind == "recovery" => anew(document, routes::SIGN_IN),
-        "done" => routes::ACCOUNT.to_owned(),
+        "done" => back(document).to_owned(),
         state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
     }
 }
