@@ -79,49 +79,44 @@ const ROUTES: [Route; 40] = {
         route(routes::FLOW_STOP, || post(flows::stop), OurPages, Problem),
         route(routes::FLOW, || get(flows::show), OurPages, Problem),
         route(routes::FLOW_STEP, || post(flows::step), OurPages, Problem),
+        route(routes::ME, || me::methods(routes::ME), OurPages, Problem),
+        route(routes::MY_SESSIONS, || me::methods(routes::MY_SESSIONS), OurPages, Problem),
+        route(routes::MY_SESSION, || me::methods(routes::MY_SESSION), OurPages, Problem),
+        route(routes::MY_PASSKEYS, || me::methods(routes::MY_PASSKEYS), OurPages, Problem),
         route(
-            routes::ME,
-            || get(me::overview).patch(me::describe).delete(me::delete_account),
+            routes::MY_RECOVERY_CODES,
+            || me::methods(routes::MY_RECOVERY_CODES),
             OurPages,
             Problem,
         ),
+        route(routes::MY_TOTP, || me::methods(routes::MY_TOTP), OurPages, Problem),
+        route(routes::MY_PASSWORD, || me::methods(routes::MY_PASSWORD), OurPages, Problem),
+        route(routes::MY_EMAIL, || me::methods(routes::MY_EMAIL), OurPages, Problem),
         route(
-            routes::MY_SESSIONS,
-            || get(me::sessions).delete(me::end_sessions),
+            routes::MY_EMAIL_CONFIRMED,
+            || me::methods(routes::MY_EMAIL_CONFIRMED),
             OurPages,
             Problem,
         ),
-        route(routes::MY_SESSION, || delete(me::end_session), OurPages, Problem),
-        route(routes::MY_PASSKEYS, || get(me::passkeys), OurPages, Problem),
-        route(routes::MY_RECOVERY_CODES, || post(me::make_recovery_codes), OurPages, Problem),
-        route(routes::MY_TOTP, || delete(me::remove_totp), OurPages, Problem),
+        route(routes::MY_PHONE, || me::methods(routes::MY_PHONE), OurPages, Problem),
         route(
-            routes::MY_PASSWORD,
-            || put(me::set_password).delete(me::remove_password),
+            routes::MY_PHONE_CONFIRMED,
+            || me::methods(routes::MY_PHONE_CONFIRMED),
             OurPages,
             Problem,
         ),
-        route(routes::MY_EMAIL, || post(me::propose_email), OurPages, Problem),
-        route(routes::MY_EMAIL_CONFIRMED, || post(me::confirm_email), OurPages, Problem),
+        route(routes::MY_CONSENTS, || me::methods(routes::MY_CONSENTS), OurPages, Problem),
+        route(routes::MY_CONSENT, || me::methods(routes::MY_CONSENT), OurPages, Problem),
         route(
-            routes::MY_PHONE,
-            || post(me::propose_phone).delete(me::remove_phone),
+            routes::MY_ORGANIZATIONS,
+            || me::methods(routes::MY_ORGANIZATIONS),
             OurPages,
             Problem,
         ),
-        route(routes::MY_PHONE_CONFIRMED, || post(me::confirm_phone), OurPages, Problem),
-        route(routes::MY_CONSENTS, || get(me::consents), OurPages, Problem),
-        route(routes::MY_CONSENT, || delete(me::withdraw_consent), OurPages, Problem),
-        route(routes::MY_ORGANIZATIONS, || get(me::organizations), OurPages, Problem),
-        route(routes::MY_ORGANIZATION, || delete(me::leave_organization), OurPages, Problem),
-        route(routes::MY_HISTORY, || get(me::history), OurPages, Problem),
-        route(routes::MY_EXPORT, || get(me::export), OurPages, Problem),
-        route(
-            routes::MY_PASSKEY,
-            || delete(me::remove_passkey).patch(me::rename_passkey),
-            OurPages,
-            Problem,
-        ),
+        route(routes::MY_ORGANIZATION, || me::methods(routes::MY_ORGANIZATION), OurPages, Problem),
+        route(routes::MY_HISTORY, || me::methods(routes::MY_HISTORY), OurPages, Problem),
+        route(routes::MY_EXPORT, || me::methods(routes::MY_EXPORT), OurPages, Problem),
+        route(routes::MY_PASSKEY, || me::methods(routes::MY_PASSKEY), OurPages, Problem),
     ]
 };
 
@@ -241,12 +236,6 @@ fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
         .chain(pages)
         .chain(playground)
         .chain(extras.mailbox.then_some(&MAILBOX))
-}
-
-/// Returns what serves a path of every installation, for a page of ours that calls it.
-pub fn methods_of(path: &str) -> MethodRouter<App> {
-    let route = ROUTES.iter().find(|route| route.path == path);
-    route.map_or_else(MethodRouter::new, |route| (route.methods)())
 }
 
 /// Lists the paths that are served, a parameter in braces.

@@ -51,13 +51,40 @@ pub use step_up::{begin as begin_step_up, is_fresh};
 use super::{
     answer::{error::Problem, private_json},
     app::App,
+    routes,
 };
 use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
     response::{IntoResponse, Response},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use serde::Serialize;
+
+/// Returns what serves a path under `/me`, for the router and for pages of ours that call it.
+pub fn methods(path: &str) -> MethodRouter<App> {
+    match path {
+        routes::ME => get(overview).patch(describe).delete(delete_account),
+        routes::MY_SESSIONS => get(sessions).delete(end_sessions),
+        routes::MY_SESSION => delete(end_session),
+        routes::MY_PASSKEYS => get(passkeys),
+        routes::MY_RECOVERY_CODES => post(make_recovery_codes),
+        routes::MY_TOTP => delete(remove_totp),
+        routes::MY_PASSWORD => put(set_password).delete(remove_password),
+        routes::MY_EMAIL => post(propose_email),
+        routes::MY_EMAIL_CONFIRMED => post(confirm_email),
+        routes::MY_PHONE => post(propose_phone).delete(remove_phone),
+        routes::MY_PHONE_CONFIRMED => post(confirm_phone),
+        routes::MY_CONSENTS => get(consents),
+        routes::MY_CONSENT => delete(withdraw_consent),
+        routes::MY_ORGANIZATIONS => get(organizations),
+        routes::MY_ORGANIZATION => delete(leave_organization),
+        routes::MY_HISTORY => get(history),
+        routes::MY_EXPORT => get(export),
+        routes::MY_PASSKEY => delete(remove_passkey).patch(rename_passkey),
+        _ => MethodRouter::new(),
+    }
+}
 
 /// A list, as every list under `/me` is shown.
 #[derive(Serialize)]

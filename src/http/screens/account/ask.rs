@@ -5,7 +5,7 @@
 //! refuses is said.
 
 use crate::{
-    http::{answer::error::Problem, app::App, extract::context::RequestId, router::methods_of},
+    http::{answer::error::Problem, app::App, extract::context::RequestId, me},
     transport::Peer,
 };
 use axum::{
@@ -77,7 +77,7 @@ impl Operations<'_> {
         let Some(request) = self.request(method, path, asked) else {
             return Problem::NOT_FOUND.into_response();
         };
-        let served = Router::new().route(path, methods_of(path)).with_state(self.app.clone());
+        let served = Router::new().route(path, me::methods(path)).with_state(self.app.clone());
         served.oneshot(request).await.into_response()
     }
 

@@ -7,6 +7,7 @@ use super::{
     said::Said,
 };
 use crate::domain::Locale;
+use std::fmt::Write as _;
 
 /// A field as it is drawn.
 pub struct FieldShown {
@@ -53,6 +54,26 @@ impl FieldShown {
             error: said.map(|said| said.text.clone()),
             is_first: false,
         }
+    }
+}
+
+impl FieldShown {
+    /// Returns the attributes that say what is wrong with it and where it is explained; its name is ours.
+    pub fn described(&self) -> String {
+        let hint = self.hint.as_ref().map(|_| format!("{}-hint", self.name));
+        let error = self.error.as_ref().map(|_| "error".to_owned());
+        let mut attributes = String::new();
+        if error.is_some() {
+            attributes.push_str(" aria-invalid=\"true\"");
+        }
+        if error.is_some() || self.is_first {
+            attributes.push_str(" autofocus");
+        }
+        let by: Vec<String> = error.into_iter().chain(hint).collect();
+        if !by.is_empty() {
+            let _ = write!(attributes, " aria-describedby=\"{}\"", by.join(" "));
+        }
+        attributes
     }
 }
 
