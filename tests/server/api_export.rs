@@ -1,7 +1,7 @@
 //! The trail of an organization as lines of JSON.
 
 use crate::{
-    api_caller::{Api, DIRECTORY, EVERYTHING, directory},
+    api_caller::{Api, EVERYTHING, directory},
     person::text,
     support::{TestServer, form},
 };
@@ -110,7 +110,7 @@ async fn flood(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn an_export_breaks_off_when_its_caller_or_its_organization_loses_authority() {
+async fn an_export_breaks_off_when_its_caller_loses_a_role() {
     let server = directory().await;
     let api = Api::of(&server, "rita@acme.test", EVERYTHING).await;
     // The trail is a row once something was noted.
@@ -125,12 +125,20 @@ async fn an_export_breaks_off_when_its_caller_or_its_organization_loses_authorit
         assert_eq!(changed.status, 200, "{changed:?}");
     };
     assert!(!ends(&server, &robot.token, less).await, "the role is lost");
-    server.apply(DIRECTORY).await;
-    let again = Api::of(&server, "rita@acme.test", "audit:read").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_export_breaks_off_when_its_organization_is_suspended() {
+    let server = directory().await;
+    let api = Api::of(&server, "rita@acme.test", "audit:read").await;
+    // The trail is a row once something was noted.
+    api.get("/api/organizations/other").await.problem(403, "other_organization");
+    flood(&server).await;
     let suspend = async || {
         server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
     };
-    assert!(!ends(&server, &again.token, suspend).await, "the organization is suspended");
+    assert!(!ends(&server, &api.token, suspend).await, "the organization is suspended");
     server.stop().await;
 }
 
