@@ -2,7 +2,7 @@
 
 use crate::{
     actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
-    backchannel::{LogoutCourier, Means},
+    backchannel::{LogoutCourier, Means, PingCourier, PingMeans},
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
@@ -11,7 +11,8 @@ use crate::{
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
-        Clock, Locale,
+        Clock, Locale, QuietHours,
+        backchannel_request::CIBA_PING,
         flow::{Goal, Rules},
         logout::BACKCHANNEL_LOGOUT,
     },
@@ -66,6 +67,8 @@ pub struct Plan {
     pub sign_up: SignUp,
     /// The pace of addresses; without one neither they nor identifiers have one.
     pub rates: Option<Rates>,
+    /// When people are not written to about approvals.
+    pub quiet_hours: Option<QuietHours>,
     pub runtime_options: RuntimeOptions,
 }
 
@@ -214,7 +217,8 @@ impl Running {
             messages.speak_for(issuer);
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
-        let logouts = Arc::new(LogoutCourier::new(outbound));
+        let logouts = Arc::new(LogoutCourier::new(outbound.clone()));
+        let pings = Arc::new(PingCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -222,7 +226,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: couriers(&messages, &logouts),
+            couriers: couriers(&messages, &logouts, &pings),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -232,6 +236,7 @@ impl Running {
         let issuer = plan.issuer.at(address.port());
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
+        pings.start(PingMeans { clients: system.view(), vault: system.vault() });
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
@@ -249,6 +254,7 @@ impl Running {
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
+            quiet_hours: plan.quiet_hours,
             passwords,
             client_documents,
             claims_hook,
@@ -330,9 +336,14 @@ impl Running {
 }
 
 /// Everything that carries messages from the outbox.
-fn couriers(messages: &Messages, logouts: &Arc<LogoutCourier>) -> Couriers {
+fn couriers(
+    messages: &Messages,
+    logouts: &Arc<LogoutCourier>,
+    pings: &Arc<PingCourier>,
+) -> Couriers {
     let mut couriers = messages.couriers();
     couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
+    couriers.insert(CIBA_PING, pings.clone() as Arc<dyn Courier>);
     couriers
 }
 

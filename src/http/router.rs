@@ -12,8 +12,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, device, form_post, introspect, jwks, logout, metadata, par, register, revoke,
-        token, userinfo,
+        authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par, register,
+        revoke, token, userinfo,
     },
     playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
@@ -48,7 +48,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 37] = {
+const ROUTES: [Route; 42] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -61,6 +61,7 @@ const ROUTES: [Route; 37] = {
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
         route(routes::DEVICE, || post(device::post), AnySite, OAuth),
+        route(routes::CIBA, || post(ciba::post), NoPage, OAuth),
         route(
             routes::REGISTERED,
             || get(register::read).put(register::replace).delete(register::delete),
@@ -109,6 +110,10 @@ const ROUTES: [Route; 37] = {
         route(routes::MY_PHONE_CONFIRMED, || post(me::confirm_phone), OurPages, Problem),
         route(routes::MY_CONSENTS, || get(me::consents), OurPages, Problem),
         route(routes::MY_CONSENT, || delete(me::withdraw_consent), OurPages, Problem),
+        route(routes::MY_APPROVALS, || get(me::approvals), OurPages, Problem),
+        route(routes::MY_APPROVAL, || post(me::decide_approval), OurPages, Problem),
+        route(routes::MY_BLOCKED_CLIENTS, || get(me::blocked_clients), OurPages, Problem),
+        route(routes::MY_BLOCKED_CLIENT, || delete(me::unblock_client), OurPages, Problem),
         route(routes::MY_ORGANIZATIONS, || get(me::organizations), OurPages, Problem),
         route(routes::MY_ORGANIZATION, || delete(me::leave_organization), OurPages, Problem),
         route(routes::MY_HISTORY, || get(me::history), OurPages, Problem),

@@ -52,6 +52,20 @@ pub struct Seed {
     /// The link of an operator that the flow began with.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub operator_link: Option<OperatorLink>,
+    /// The request for an approval that the flow is about.
+    #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalSought>,
+}
+
+/// A request for an approval that a flow is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalSought {
+    /// Its id; where the caller names none, what ends first of what waits for the person.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What a person who is signed in is shown of it as the flow begins, and what they said before.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Box<super::ApprovalSaid>>,
 }
 
 /// A link by which an operator lets a person recover their account, whose token the caller has
@@ -147,6 +161,7 @@ impl Seed {
             evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));
+        let approval = self.approval.as_ref().and_then(|sought| sought.said.clone());
         Open {
             seed: self,
             stage,
@@ -165,6 +180,7 @@ impl Seed {
             keeps_codes: false,
             epoch,
             device: None,
+            approval,
         }
     }
 }

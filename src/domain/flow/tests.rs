@@ -45,6 +45,7 @@ fn seed(request: Option<Request>) -> Seed {
         invited: None,
         user_code: None,
         operator_link: None,
+        approval: None,
     }
 }
 
@@ -121,7 +122,7 @@ fn fresh() -> Fresh {
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = AccountSeen { version: 3, epoch: 0, deleting: false };
     let (methods, notices) = (Vec::new(), Vec::new());
-    Box::new(Material { facts, fresh: fresh(), account, methods, notices })
+    Box::new(Material { facts, approval: None, fresh: fresh(), account, methods, notices })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {

@@ -32,6 +32,9 @@ pub enum Code {
     AuthorizationPending,
     SlowDown,
     ExpiredToken,
+    // CIBA Core §13
+    UnknownUserId,
+    InvalidBindingMessage,
     // OIDC Core Error Code unmet_authentication_requirements 1.0
     UnmetAuthenticationRequirements,
     InvalidRequestObject,
@@ -48,7 +51,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -69,6 +72,8 @@ impl Code {
         Self::AuthorizationPending,
         Self::SlowDown,
         Self::ExpiredToken,
+        Self::UnknownUserId,
+        Self::InvalidBindingMessage,
         Self::UnmetAuthenticationRequirements,
         Self::InvalidRequestObject,
         Self::InvalidRedirectUri,
@@ -102,6 +107,8 @@ impl Code {
             Self::AuthorizationPending => "authorization_pending",
             Self::SlowDown => "slow_down",
             Self::ExpiredToken => "expired_token",
+            Self::UnknownUserId => "unknown_user_id",
+            Self::InvalidBindingMessage => "invalid_binding_message",
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::InvalidRequestObject => "invalid_request_object",
             Self::InvalidRedirectUri => "invalid_redirect_uri",

@@ -52,6 +52,7 @@ pub async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        approval: None,
         user_code: None,
     };
     let boxed = Box::new(seed.clone());

@@ -23,6 +23,8 @@ pub(super) struct Body {
 enum Decision {
     Allow,
     Deny,
+    /// A denial, after which the client asks no more: of an approval alone.
+    Block,
 }
 
 impl Step for Consent {
@@ -43,8 +45,13 @@ pub(super) async fn decide(
     let Body { decision } = request.body()?;
     let open = request.offered(step).await?;
     let person = open.person.ok_or(NOT_NOW)?;
-    let allow = matches!(decision, Decision::Allow);
-    let answer = Said::Decided { step: step.path(), allow };
+    let answer = match decision {
+        Decision::Block if open.approval.is_some() => Said::Blocked { step: step.path() },
+        decision => {
+            let allow = matches!(decision, Decision::Allow);
+            Said::Decided { step: step.path(), allow }
+        }
+    };
     let chosen = open.chosen.as_deref();
     request.proceed(Asking { account: &person.account, chosen, answer }).await
 }

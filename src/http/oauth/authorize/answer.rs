@@ -105,6 +105,7 @@ async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        approval: None,
         user_code: None,
     };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
