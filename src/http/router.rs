@@ -183,7 +183,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 12] = {
+const PAGES: [Route; 13] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -194,6 +194,7 @@ const PAGES: [Route; 12] = {
         route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
+        route(SCREENS[7].path, || drawn(SCREENS[7]), NoPage, Problem),
         route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
         route(routes::ORGANIZATION, || drawn(screens::ORGANIZATION), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),

@@ -459,6 +459,9 @@ fn looking_changes_nothing() {
     assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
 }
 
+#[path = "tests_approval.rs"]
+mod approval;
+
 #[path = "tests_device.rs"]
 mod device;
 

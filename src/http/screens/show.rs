@@ -168,7 +168,9 @@ impl Asked<'_> {
             _ => None,
         };
         let flow = invitation.filter(|_| invited).or_else(|| given("from"));
-        let wish = Wish { kind: kind.to_owned(), token, user_code, flow, ..Wish::default() };
+        let approval = given("approval");
+        let kind_of = kind.to_owned();
+        let wish = Wish { kind: kind_of, token, user_code, approval, flow, ..Wish::default() };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in; there is nothing to sign out of.
             Err(problem) if problem.code == "session_required" && kind != "sign_out" => {
