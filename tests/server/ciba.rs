@@ -302,10 +302,9 @@ async fn the_organization_is_named_the_only_one_or_the_clients_own() {
     let server = open().await;
     ask(*server, "agent", BRUNO, &[]).await.refused(400, "invalid_request");
     let session = server.sign_in(BRUNO).await;
-    for (client, more, organization) in [
-        ("agent", &[("organization", "other")][..], json!("other")),
-        ("clerk", &[], json!("acme")),
-    ] {
+    for (client, more, organization) in
+        [("agent", &[("organization", "other")][..], json!("other")), ("clerk", &[], json!("acme"))]
+    {
         let id = start(*server, client, BRUNO, more).await;
         assert_eq!(waiting(&server, &session).await[0]["organization"], organization);
         say(&server, &session, "approve").await;
@@ -388,9 +387,8 @@ async fn what_is_wrong_is_said_when_a_client_asks() {
         let refused = ask(*server, "agent", ANA, &[("binding_message", message)]).await;
         refused.refused(400, "invalid_binding_message");
     }
-    let agent = async |fields: &[(&str, &str)]| {
-        server.post_as("agent", "/connect/ciba", fields).await
-    };
+    let agent =
+        async |fields: &[(&str, &str)]| server.post_as("agent", "/connect/ciba", fields).await;
     let hint = ("login_hint", ANA);
     let openid = ("scope", "openid");
     for (fields, code) in [
@@ -409,7 +407,10 @@ async fn what_is_wrong_is_said_when_a_client_asks() {
     ] {
         agent(fields).await.refused(400, code);
     }
-    server.post_as("web", "/connect/ciba", &[openid, hint]).await.refused(400, "unauthorized_client");
+    server
+        .post_as("web", "/connect/ciba", &[openid, hint])
+        .await
+        .refused(400, "unauthorized_client");
     let public = [("client_id", "app"), openid, hint];
     server.post("/connect/ciba", &public).await.refused(401, "invalid_client");
     server.post("/connect/ciba", &[openid, hint]).await.refused(401, "invalid_client");
@@ -634,8 +635,7 @@ async fn a_flow_of_kind_approval_signs_in_shows_and_decides() {
 async fn the_person_is_written_to_and_the_link_decides_nothing() {
     let approval = Some("https://login.example.com/ok?theme=dark".parse().unwrap());
     let links = Links { approval, ..Links::default() };
-    let options =
-        TestOptions { screens: false, links, mailbox: true, ..TestOptions::default() };
+    let options = TestOptions { screens: false, links, mailbox: true, ..TestOptions::default() };
     let server = open_in(options).await;
     let id = start(*server, "agent", ANA, &[]).await;
     let mailbox = server.mailbox.clone().unwrap();

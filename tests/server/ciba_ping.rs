@@ -54,7 +54,9 @@ impl Endpoint {
                 let answer = match answers.load(SeqCst) {
                     TAKES => "HTTP/1.1 204 No Content\r\n\r\n".to_owned(),
                     REDIRECTS => {
-                        format!("HTTP/1.1 302 Found\r\nLocation: {own}\r\nContent-Length: 0\r\n\r\n")
+                        format!(
+                            "HTTP/1.1 302 Found\r\nLocation: {own}\r\nContent-Length: 0\r\n\r\n"
+                        )
                     }
                     ANSWERS_MEGABYTES => {
                         let body = "x".repeat(4 * 1024 * 1024);

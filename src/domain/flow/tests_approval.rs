@@ -119,16 +119,12 @@ fn what_cannot_be_taken_back_is_signed_by_a_passkey_after_the_yes() {
     assert_eq!((stage(&asked.flow), asked.approval), (Some(Stage::Credential), None));
     // What they said yes to stays in sight.
     assert!(matches!(&asked.flow, Flow::Open(open) if open.question.is_some()));
-    let again = Step::Prove {
-        proved: proved("password", &methods),
-        material: with(irreversible(), "ana"),
-    };
+    let again =
+        Step::Prove { proved: proved("password", &methods), material: with(irreversible(), "ana") };
     let again = take(&mut flow, &seed, again).outcome.unwrap();
     assert_eq!((stage(&again.flow), again.approval), (Some(Stage::Credential), None));
-    let signed = Step::Prove {
-        proved: proved("passkey", &methods),
-        material: with(irreversible(), "ana"),
-    };
+    let signed =
+        Step::Prove { proved: proved("passkey", &methods), material: with(irreversible(), "ana") };
     let done = take(&mut flow, &seed, signed).outcome.unwrap();
     let backchannel_request::Command::Approve(yes) = done.approval.unwrap().command else {
         panic!("a yes")

@@ -128,8 +128,7 @@ pub async fn begin(
     said.agreed = true;
     signed_in.question = Some(Box::new(question));
     let sought = ApprovalSought { id: Some(asked.id.clone()), said: Some(Box::new(said)) };
-    let beginning =
-        Beginning { signed_in: Some(signed_in), approval: Some(sought), ..Beginning::default() };
+    let beginning = Beginning::with_approval(signed_in, sought);
     source.is_browser = source.has_scripts;
     let (seed, cookie) = seed(app, source, goal, beginning);
     Ok((begun(app, seed).await?, cookie))

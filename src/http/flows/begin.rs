@@ -149,13 +149,20 @@ pub async fn begin(
 /// What a flow begins with.
 #[derive(Default)]
 pub(super) struct Beginning {
-    pub(super) signed_in: Option<SignedIn>,
+    signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
     /// Sealed.
     user_code: Option<String>,
     former: Option<Former>,
-    pub(super) approval: Option<ApprovalSought>,
+    approval: Option<ApprovalSought>,
+}
+
+impl Beginning {
+    /// In a session, with a request for an approval.
+    pub(super) fn with_approval(signed_in: SignedIn, sought: ApprovalSought) -> Self {
+        Self { signed_in: Some(signed_in), approval: Some(sought), ..Self::default() }
+    }
 }
 
 /// What goes on of another flow: what a client asks for, for as long as it would have waited there.
