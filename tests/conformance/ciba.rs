@@ -120,9 +120,8 @@ async fn fapi_ciba_id1_ensure_authorization_request_with_binding_message_succeed
 #[tokio::test]
 async fn fapi_ciba_id1_ensure_authorization_request_with_potentially_bad_binding_message() {
     let server = open().await;
-    let message = "1234 \u{1F44D}\u{1F3FF} \u{10F0}\u{202e} \0";
-    let refused = ask(*server, "agent", ANA, &[("binding_message", &message.replace('\0', ""))]);
-    refused.await.refused(400, "invalid_binding_message");
+    let message = [("binding_message", "1234 \u{1F44D}\u{1F3FF} \u{10F0}\u{202e}")];
+    ask(*server, "agent", ANA, &message).await.refused(400, "invalid_binding_message");
     server.stop().await;
 }
 

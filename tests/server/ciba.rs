@@ -120,9 +120,8 @@ async fn a_person_approves_what_they_are_shown_and_the_client_gets_tokens() {
     let session = server.sign_in(ANA).await;
     let items = waiting(&server, &session).await;
     let [item] = &items[..] else { panic!("{items:?}") };
-    assert_eq!((&item["client"]["client_id"], &item["client"]["client_name"]), {
-        (&json!("agent"), &json!("Agent"))
-    });
+    assert_eq!(item["client"]["client_id"], "agent");
+    assert_eq!(item["client"]["client_name"], "Agent");
     assert_eq!(item["binding_message"], "Fatura 7 – José");
     assert_eq!(item["scopes"], json!(["openid", "invoices:read"]));
     assert_eq!((&item["organization"], &item["resource"]), (&json!("acme"), &json!(INVOICES)));
@@ -524,9 +523,7 @@ async fn what_cannot_be_taken_back_needs_two_factors_in_a_flow_that_ends_in_the_
     let id = start(*server, "agent", "dora@acme.test", &details).await;
     let items = waiting(&server, &session).await;
     let shown = &items[0]["authorization_details"][0];
-    assert_eq!((&shown["amount"], &shown["text"]["pt"]), {
-        (&json!(50), &json!("Transferir 50 EUR"))
-    });
+    assert_eq!((&shown["amount"], &shown["text"]["pt"]), (&json!(50), &json!("Transferir 50 EUR")));
     let approval = text(&items[0]["id"]);
     let approve = json!({ "decision": "approve" });
     let refused = decide(*server, &session, approval, approve.clone()).await;
