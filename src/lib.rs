@@ -15,6 +15,7 @@
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`backchannel`] | tells clients that a session has ended, or that a person has decided | `domain`, `actors`, `outbound` |
+//! | [`webhooks`] | sends the trails of organizations to their endpoints, signed | `domain`, `crypto`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
 //! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
@@ -46,4 +47,5 @@ pub mod store;
 pub mod system;
 pub mod telemetry;
 pub mod transport;
+pub mod webhooks;
 pub(crate) mod wording;

@@ -15,6 +15,7 @@ use crate::{
         backchannel_request::CIBA_PING,
         flow::{Goal, Rules},
         logout::BACKCHANNEL_LOGOUT,
+        webhook::WEBHOOK,
     },
     http::{
         App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
@@ -31,6 +32,7 @@ use crate::{
         AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
         raise_limit,
     },
+    webhooks::{self, WebhookCourier},
 };
 use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -218,7 +220,8 @@ impl Running {
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let logouts = Arc::new(LogoutCourier::new(outbound.clone()));
-        let pings = Arc::new(PingCourier::new(outbound));
+        let pings = Arc::new(PingCourier::new(outbound.clone()));
+        let hooks = Arc::new(WebhookCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
@@ -226,7 +229,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: couriers(&messages, &logouts, &pings),
+            couriers: couriers(&messages, &logouts, &hooks, &pings),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -237,6 +240,7 @@ impl Running {
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
         pings.start(PingMeans { clients: system.view(), vault: system.vault() });
+        hooks.start(means_of_webhooks(&system).await?);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
@@ -339,9 +343,11 @@ impl Running {
 fn couriers(
     messages: &Messages,
     logouts: &Arc<LogoutCourier>,
+    hooks: &Arc<WebhookCourier>,
     pings: &Arc<PingCourier>,
 ) -> Couriers {
     let mut couriers = messages.couriers();
+    couriers.insert(WEBHOOK, hooks.clone() as Arc<dyn Courier>);
     couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
     couriers.insert(CIBA_PING, pings.clone() as Arc<dyn Courier>);
     couriers
@@ -351,6 +357,16 @@ fn means_of_logout(system: &System, issuer: &str) -> Means {
     let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
     let pairwise = PairwiseSubjects::new(system.vault());
     Means { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
+}
+
+async fn means_of_webhooks(system: &System) -> Result<webhooks::Means, StartError> {
+    Ok(webhooks::Means {
+        webhooks: system.host().await?,
+        views: system.view(),
+        organizations: system.view(),
+        vault: system.vault(),
+        clock: system.clock(),
+    })
 }
 
 async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {

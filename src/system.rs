@@ -125,6 +125,7 @@ impl System {
         let tree = Tree::start(services.clone(), tree_options).await?;
         let mut keys = tree.start_key_keeper(options.read_folder).await?;
         tree.start_outbox(options.couriers).await?;
+        tree.start_feed().await?;
         tree.start_janitor().await?;
         let published = {
             let can_sign = |snapshot: &KeySnapshot| {

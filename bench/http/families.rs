@@ -99,7 +99,7 @@ pub fn grant(scene: &Scene) -> Outcome<Grant> {
     let (id, organization) = (draw_uuid(&SystemDice), scene.organization.clone());
     Ok(Grant {
         client_id: scene.portal.clone(),
-        account: draw_uuid(&SystemDice),
+        account: Some(draw_uuid(&SystemDice)),
         session: Some(draw_id(&SystemDice)),
         parents: vec![],
         epoch: 0,
@@ -111,6 +111,7 @@ pub fn grant(scene: &Scene) -> Outcome<Grant> {
         authenticated_at: SystemClock.now(),
         level: Level::Aal1,
         methods: vec![Method::Password],
+        delegation: None,
     })
 }
 

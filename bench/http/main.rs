@@ -35,7 +35,9 @@ mod token;
 use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use scenarios::{LOADS, growth, identifiers, live, memory, passwords, screens, start, storm};
+use scenarios::{
+    LOADS, directory, growth, identifiers, live, memory, passwords, screens, start, storm,
+};
 use scene::Scene;
 use servers::{Stage, Who};
 use std::{path::PathBuf, process::ExitCode};
@@ -134,6 +136,9 @@ async fn measure(options: Options) -> Outcome<()> {
     }
     if options.asks_for(growth::NAME) {
         sections.push(growth::measure(&stage, options.plan, options.share).await?);
+    }
+    if options.asks_for(directory::NAME) {
+        sections.extend(directory::measure(&stage, options.plan, options.share).await?);
     }
     let body = report::body(&sections);
     let Some(into) = &options.into else {

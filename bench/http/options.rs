@@ -3,7 +3,9 @@
 use crate::{
     Outcome,
     load::Plan,
-    scenarios::{LOADS, Load, growth, identifiers, live, memory, passwords, start, storm},
+    scenarios::{
+        LOADS, Load, directory, growth, identifiers, live, memory, passwords, start, storm,
+    },
     servers::Who,
 };
 use std::{path::PathBuf, time::Duration};
@@ -102,6 +104,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         live::NAME,
         start::NAME,
         growth::NAME,
+        directory::NAME,
     ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

@@ -99,6 +99,26 @@ pub fn run(command: &mut Command) -> Outcome<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
+/// Runs a command to its end and returns the most memory it had, in bytes.
+pub fn peak_of(mut command: Command) -> Outcome<f64> {
+    without_our_settings(&mut command);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+    let mut peak = 0.0;
+    loop {
+        // The kernel keeps the peak; the last look before the end is a moment old.
+        if let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) {
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+            peak = kib.and_then(|kib| kib.parse().ok()).map_or(peak, |kib: f64| kib * 1024.0);
+        }
+        if let Some(status) = child.try_wait()? {
+            let failed = || format!("{command:?} ended with {status}").into();
+            return if status.success() { Ok(peak) } else { Err(failed()) };
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Seconds of CPU time this process has used.
 pub fn own_cpu() -> Outcome<f64> {
     cpu("self")

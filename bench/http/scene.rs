@@ -21,6 +21,8 @@ pub struct Scene {
     pub key: ClientKey,
     /// A device: a public client.
     pub device: String,
+    /// A client that acts for people.
+    pub agent: String,
     /// The address of one person for each connection, all of whom are members.
     pub people: Vec<String>,
     pub password: String,
@@ -51,6 +53,7 @@ impl Scene {
             signer: "signer".to_owned(),
             key: ClientKey::new(),
             device: "device".to_owned(),
+            agent: "agent".to_owned(),
             people: (0..connections).map(|one| format!("person-{one}@bench.test")).collect(),
             password: draw_text(&SystemDice, 16),
             resource: "https://api.bench.test/invoices".to_owned(),

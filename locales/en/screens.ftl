@@ -28,7 +28,6 @@ date = { $day } { $month ->
    *[12] December
 } { $year }
 skip = Skip to the content
-sections = On this page
 continue = Continue
 or = or
 start-again = Start again
@@ -47,6 +46,10 @@ new-here = New here?
 create-account = Create an account
 welcome-back = Welcome back, { $name }
 not-you = Not you?
+choose-account-title = Choose an account
+choose-account-current = In use
+choose-account-other = Use another account
+switch-account = Switch account
 password-title = Enter your password
 forgot-password = Forgot your password?
 other-ways = Other ways
@@ -242,27 +245,183 @@ approve-void-text = It may have been decided before, or its time is over.
 ## The account of a person
 
 account-title = Your account
+sections = Sections of your account
 profile = Profile
 name = Name
+full-name = Full name
+full-name-hint = As it is shown. Without it, first and last name are.
+nickname = Nickname
+no-language = Not said
+time-zone = Time zone
+time-zone-hint = Such as Europe/Lisbon.
+birthdate = Date of birth
+birthdate-hint = Year, month, day: 1990-02-28.
+website = Website
+addresses = E-mail and phone
+phone-number = Phone number
+phone-hint = With the code of the country and no spaces: +351910000000.
+no-phone = No phone number
 confirmed = Confirmed
 not-confirmed = Not confirmed
 confirm-now = Confirm now
+waits-for-code = Waits for its code
+enter-code = Enter the code
+new-email = Use another e-mail address
+new-email-text = A code is sent to the new address. Until you enter it here, { $name } stays in use, and is told.
+confirm-email = Confirm the new address
+new-phone = Use another phone number
+new-phone-text = A code is sent to it.
+confirm-phone = Confirm the phone number
+confirm-text = Enter the code that was sent to { $name }.
+remove-phone = Remove the phone number?
+remove-phone-text = No code is sent to { $name } any more.
+add = Add
+remove = Remove
+rename = Rename
 ways-in = Ways in
 add-passkey = Add a passkey
+rename-passkey = Name the passkey
+rename-passkey-text = It is called { $name } now.
+remove-passkey = Remove the passkey?
+remove-passkey-text = You cannot sign in with { $name } any more.
 add-totp = Add an authenticator app
 replace-totp = Replace the authenticator app
+remove-totp = Remove the authenticator app?
+remove-totp-text = Its codes do not work here any more, and the password alone is enough where no more is asked for.
 totp-app = Authenticator app
 totp-app-text = Its code is asked for after the password.
 recovery-codes = Recovery codes
+new-codes = Make new recovery codes?
+new-codes-text = Those that you have kept stop working.
+make-codes = Make new ones
 codes-left = { $number ->
     [one] One is left
    *[other] { $number } are left
 }
+no-password = None is set
+set-password-text = The other sessions end, unless you keep them.
+keep-sessions = Keep the other sessions
+remove-password = Remove the password?
+remove-password-text = You sign in by your other ways then.
 mailed-code = Code by e-mail
 mailed-code-text = Sent to your address when you sign in with it.
 added-on = Added on { $date }
 last-used-on = last used on { $date }
 back-to-account = Back to your account
+nav-sessions = Sessions
+my-sessions = Where you are signed in
+this-session = This session
+seen-at = seen { $at }
+signed-in-at = Signed in { $at }
+at-time = { $date }, { $time } UTC
+device-on = { $browser } on { $system }
+device-unknown = Unknown device
+end-session = End
+end-sessions = Sign out everywhere?
+end-sessions-text = All sessions end, this one too, and every application has to ask you again.
+end-sessions-button = Sign out everywhere
+my-applications = Connected applications
+no-applications = Applications that you sign in to are listed here.
+disconnect = Disconnect
+my-organizations = Organizations
+no-organizations = Organizations that you belong to are listed here.
+suspended-member = It confers nothing until it is enabled again, and cannot be left until then.
+open = Open
+leave = Leave
+leave-title = Leave the organization?
+leave-text = You lose what you may do in { $name }. To come back you need an invitation.
+my-history = History
+older = Older entries
+history-event = { $event ->
+    [account-created] The account was made
+    [account-changed] The profile was changed
+    [account-email_proposed] Another e-mail address was asked for
+    [account-email_changed] The e-mail address was changed
+    [account-email_verified] The e-mail address was confirmed
+    [account-phone_proposed] Another phone number was asked for
+    [account-phone_changed] The phone number was changed
+    [account-phone_removed] The phone number was removed
+    [account-proof_failed] A wrong code was entered for a new address
+    [account-suspended] The account was suspended
+    [account-enabled] The account was enabled again
+    [account-sessions_ended] All sessions were ended
+    [account-deletion_requested] The deletion of the account was asked for
+    [account-deletion_cancelled] The deletion of the account was taken back
+    [account-recovery_issued] A link to recover the account was made
+    [account-recovered] The account was recovered
+    [account-administration_granted] Administration of organizations was granted
+    [account-administration_revoked] Administration of organizations was taken away
+    [recovery-started] A recovery was begun
+    [recovery-stopped] A recovery was stopped
+    [sign_in-succeeded] Signed in
+    [sign_in-failed] A sign-in failed
+    [session-renewed] Confirmed once more
+    [session-ended] A session ended
+    [enrolment-failed] A new way in did not work
+    [authorization-granted] An application was let in
+    [token_family-revoked] An application gave back its access
+    [token_family-ended] The access of an application ended
+    [refresh_token-reused] A spent token of an application came again, and its access ended
+    [authorization_code-replayed] A spent code of an application came again, and its access ended
+    [consent-given] An application was allowed
+    [consent-withdrawn] An application was disconnected
+    [device-approved] A device was connected
+    [device-denied] A device was refused
+    [device-user_code_wrong] A wrong code of a device was entered
+    [credential-password_set] A password was set
+    [credential-password_removed] The password was removed
+    [credential-passkey_added] A passkey was added
+    [credential-passkey_renamed] A passkey was renamed
+    [credential-passkey_removed] A passkey was removed
+    [credential-passkey_counter_regressed] A passkey may have been copied
+    [credential-totp_enrolled] An authenticator app was added
+    [credential-totp_removed] The authenticator app was removed
+    [credential-recovery_codes_set] New recovery codes were made
+    [credential-recovery_code_used] A recovery code was used
+    [membership-created] Joined an organization
+    [membership-changed] Roles in an organization changed
+    [membership-ended] A membership ended
+    [membership-resumed] A membership was resumed
+    [invitation-accepted] An invitation was accepted
+    [apikey-created] An API key was made
+    [apikey-rotated] An API key was replaced
+    [apikey-revoked] An API key was revoked
+    [token-exchanged] An application passed its access on
+    [impersonation-began] An administrator acted in your name
+    [throttle-unlocked] Failed tries were cleared
+   *[other] { $name }
+}
+history-by = { $who ->
+    [operator] (by the operator)
+    [node] (by the server)
+    [api_key] (by a program)
+   *[other] (by an administrator)
+}
+my-data = Your data
+export-title = Download your data
+export-text = Everything that is held of you, as one document, and none of your secrets.
+export-button = Download
+deletion-title = Delete the account
+deletion-text = You are signed out everywhere at once. The account is erased after a while, and signing in before that keeps it.
+delete-account = Delete the account
+delete-title = Delete your account?
+delete-text = You are signed out everywhere now. After { $name } days the account is erased, and nothing of it comes back. Sign in before that to keep it.
+delete-button = Delete my account
+deleted-title = Your account is about to be deleted
+deleted-text = It is erased on { $date }. Sign in before that day to keep it.
+wrong-field = That was not taken. Check it and try again.
+wrong-proof = That code did not match, or is too old. Check the newest message, or ask for another code.
+last-way-in = No way to sign in would be left. Add another one first.
+last-administrator = No other member can manage the members. Let another one do so first.
+leave-suspended = The organization is suspended, and cannot be left until it is enabled again.
+codes-need-factor = Recovery codes stand in for a passkey or an authenticator app. Add one first.
+address-taken = Another account uses this address by now. Choose another one.
+no-channel = No code can be sent there from here.
+outcome-unknown = It is not known whether this was done. Look before you repeat it.
+wait-minutes = { $number ->
+    [one] Too many tries. Wait a minute.
+   *[other] Too many tries. Wait { $number } minutes.
+}
 
 ## An organization, for those who look after it
 
@@ -321,7 +480,7 @@ org-from = From
 org-before = Before
 org-filter = Filter
 org-export = Download as JSON lines
-org-export-hint = Days begin at midnight in UTC. A download has the newest 10,000 entries of the filter; the API has all.
+org-export-hint = Days begin at midnight in UTC. A download has every entry of the filter.
 org-detail = Details
 org-wrong-field = That was not taken. Check this field: { $field }.
 org-not-held = Only what you hold yourself can be given. Nothing was changed.
@@ -336,6 +495,7 @@ org-gone = It is not there, or no more.
 sign-out = Sign out
 sign-out-title = Sign out?
 sign-out-text = If you did not ask for this, stay signed in.
+sign-out-all = Sign out of all accounts in this browser
 stay-signed-in = Stay signed in
 signed-out-title = You are signed out
 signed-out-text = You can close this page.

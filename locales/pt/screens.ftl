@@ -28,7 +28,6 @@ date = { $day } de { $month ->
    *[12] dezembro
 } de { $year }
 skip = Saltar para o conteúdo
-sections = Nesta página
 continue = Continuar
 or = ou
 start-again = Começar de novo
@@ -47,6 +46,10 @@ new-here = Primeira vez aqui?
 create-account = Criar uma conta
 welcome-back = Olá de novo, { $name }
 not-you = Outra pessoa?
+choose-account-title = Escolha uma conta
+choose-account-current = Em uso
+choose-account-other = Usar outra conta
+switch-account = Trocar de conta
 password-title = Escreva a sua senha
 forgot-password = Esqueceu a senha?
 other-ways = Outras formas
@@ -242,27 +245,183 @@ approve-void-text = Pode ter sido decidido antes, ou o seu tempo terminou.
 ## A conta de uma pessoa
 
 account-title = A sua conta
+sections = Partes da sua conta
 profile = Perfil
 name = Nome
+full-name = Nome completo
+full-name-hint = Como aparece. Sem ele, aparecem o nome e o apelido.
+nickname = Alcunha
+no-language = Não indicado
+time-zone = Fuso horário
+time-zone-hint = Por exemplo, Europe/Lisbon.
+birthdate = Data de nascimento
+birthdate-hint = Ano, mês, dia: 1990-02-28.
+website = Site
+addresses = E-mail e telefone
+phone-number = Número de telefone
+phone-hint = Com o código do país e sem espaços: +351910000000.
+no-phone = Sem número de telefone
 confirmed = Confirmado
 not-confirmed = Por confirmar
 confirm-now = Confirmar agora
+waits-for-code = À espera do código
+enter-code = Escrever o código
+new-email = Usar outro e-mail
+new-email-text = Um código é enviado para o novo e-mail. Até ser escrito aqui, { $name } continua em uso e recebe um aviso.
+confirm-email = Confirme o novo e-mail
+new-phone = Usar outro telefone
+new-phone-text = Um código é enviado para ele.
+confirm-phone = Confirme o telefone
+confirm-text = Escreva o código enviado para { $name }.
+remove-phone = Remover o telefone?
+remove-phone-text = Deixam de ser enviados códigos para { $name }.
+add = Juntar
+remove = Remover
+rename = Mudar o nome
 ways-in = Formas de entrar
 add-passkey = Juntar uma chave de acesso
+rename-passkey = Dê um nome à chave de acesso
+rename-passkey-text = Agora chama-se { $name }.
+remove-passkey = Remover a chave de acesso?
+remove-passkey-text = Deixa de poder entrar com { $name }.
 add-totp = Juntar uma aplicação de códigos
 replace-totp = Trocar a aplicação de códigos
+remove-totp = Remover a aplicação de códigos?
+remove-totp-text = Os códigos deixam de funcionar aqui, e a senha basta onde não se pede mais.
 totp-app = Aplicação de códigos
 totp-app-text = O código é pedido depois da senha.
 recovery-codes = Códigos de recuperação
+new-codes = Criar novos códigos de recuperação?
+new-codes-text = Os que guardou deixam de funcionar.
+make-codes = Criar novos
 codes-left = { $number ->
     [one] Resta um
    *[other] Restam { $number }
 }
+no-password = Nenhuma
+set-password-text = As outras sessões terminam, a não ser que as mantenha.
+keep-sessions = Manter as outras sessões
+remove-password = Remover a senha?
+remove-password-text = Passa a entrar pelas outras formas.
 mailed-code = Código por e-mail
 mailed-code-text = Enviado para o seu e-mail quando entra com ele.
 added-on = Desde { $date }
 last-used-on = última utilização em { $date }
 back-to-account = Voltar à sua conta
+nav-sessions = Sessões
+my-sessions = Sessões abertas
+this-session = Esta sessão
+seen-at = última atividade em { $at }
+signed-in-at = Desde { $at }
+at-time = { $date }, { $time } UTC
+device-on = { $browser } em { $system }
+device-unknown = Dispositivo desconhecido
+end-session = Terminar
+end-sessions = Sair em todo o lado?
+end-sessions-text = Todas as sessões terminam, esta também, e cada aplicação tem de pedir de novo.
+end-sessions-button = Sair em todo o lado
+my-applications = Aplicações ligadas
+no-applications = Aqui aparecem as aplicações em que entra.
+disconnect = Desligar
+my-organizations = Organizações
+no-organizations = Aqui aparecem as organizações a que pertence.
+suspended-member = Nada confere até voltar a ser ativada, e até lá não se pode sair dela.
+open = Abrir
+leave = Sair
+leave-title = Sair da organização?
+leave-text = Perde o que pode fazer em { $name }. Para voltar precisa de um convite.
+my-history = Histórico
+older = Entradas mais antigas
+history-event = { $event ->
+    [account-created] A conta foi criada
+    [account-changed] O perfil foi alterado
+    [account-email_proposed] Foi pedido outro e-mail
+    [account-email_changed] O e-mail foi alterado
+    [account-email_verified] O e-mail foi confirmado
+    [account-phone_proposed] Foi pedido outro telefone
+    [account-phone_changed] O telefone foi alterado
+    [account-phone_removed] O telefone foi removido
+    [account-proof_failed] Um código errado foi escrito para um novo endereço
+    [account-suspended] A conta foi suspensa
+    [account-enabled] A conta foi ativada de novo
+    [account-sessions_ended] Todas as sessões foram terminadas
+    [account-deletion_requested] Foi pedida a eliminação da conta
+    [account-deletion_cancelled] A eliminação da conta foi anulada
+    [account-recovery_issued] Foi criado um link para recuperar a conta
+    [account-recovered] A conta foi recuperada
+    [account-administration_granted] A administração de organizações foi concedida
+    [account-administration_revoked] A administração de organizações foi retirada
+    [recovery-started] Começou uma recuperação
+    [recovery-stopped] Uma recuperação foi parada
+    [sign_in-succeeded] Entrada na conta
+    [sign_in-failed] Uma entrada falhou
+    [session-renewed] Identidade confirmada de novo
+    [session-ended] Uma sessão terminou
+    [enrolment-failed] Uma nova forma de entrar não funcionou
+    [authorization-granted] Entrada numa aplicação
+    [token_family-revoked] Uma aplicação devolveu o acesso
+    [token_family-ended] O acesso de uma aplicação terminou
+    [refresh_token-reused] Um token já usado de uma aplicação voltou, e o acesso dela terminou
+    [authorization_code-replayed] Um código já usado de uma aplicação voltou, e o acesso dela terminou
+    [consent-given] Uma aplicação foi autorizada
+    [consent-withdrawn] Uma aplicação foi desligada
+    [device-approved] Um dispositivo foi ligado
+    [device-denied] Um dispositivo foi recusado
+    [device-user_code_wrong] Um código errado de um dispositivo foi escrito
+    [credential-password_set] Uma senha foi definida
+    [credential-password_removed] A senha foi removida
+    [credential-passkey_added] Uma chave de acesso foi adicionada
+    [credential-passkey_renamed] O nome de uma chave de acesso foi alterado
+    [credential-passkey_removed] Uma chave de acesso foi removida
+    [credential-passkey_counter_regressed] Uma chave de acesso pode ter sido copiada
+    [credential-totp_enrolled] Uma aplicação de códigos foi adicionada
+    [credential-totp_removed] A aplicação de códigos foi removida
+    [credential-recovery_codes_set] Novos códigos de recuperação foram criados
+    [credential-recovery_code_used] Um código de recuperação foi usado
+    [membership-created] Adesão a uma organização
+    [membership-changed] As funções numa organização mudaram
+    [membership-ended] Uma participação terminou
+    [membership-resumed] Uma participação foi retomada
+    [invitation-accepted] Um convite foi aceite
+    [apikey-created] Uma chave de API foi criada
+    [apikey-rotated] Uma chave de API foi substituída
+    [apikey-revoked] Uma chave de API foi revogada
+    [token-exchanged] Uma aplicação passou o acesso a outra
+    [impersonation-began] A administração agiu em seu nome
+    [throttle-unlocked] As tentativas falhadas foram esquecidas
+   *[other] { $name }
+}
+history-by = { $who ->
+    [operator] (pelo operador)
+    [node] (pelo servidor)
+    [api_key] (por um programa)
+   *[other] (pela administração)
+}
+my-data = Os seus dados
+export-title = Guardar os seus dados
+export-text = Tudo o que se guarda sobre a sua conta, num só documento, e nenhum dos seus segredos.
+export-button = Guardar
+deletion-title = Eliminar a conta
+deletion-text = As sessões terminam de imediato em todo o lado. A conta é apagada passado algum tempo, e entrar antes disso mantém-na.
+delete-account = Eliminar a conta
+delete-title = Eliminar a sua conta?
+delete-text = As sessões terminam agora em todo o lado. Passados { $name } dias a conta é apagada, e nada dela volta. Para a manter, entre antes disso.
+delete-button = Eliminar a minha conta
+deleted-title = A sua conta vai ser eliminada
+deleted-text = É apagada em { $date }. Para a manter, entre antes desse dia.
+wrong-field = Não foi aceite. Confirme e tente de novo.
+wrong-proof = O código não corresponde ou é demasiado antigo. Veja a mensagem mais recente ou peça outro código.
+last-way-in = Não restaria nenhuma forma de entrar. Junte primeiro outra.
+last-administrator = Nenhum outro membro pode gerir os membros. Deixe primeiro outro fazê-lo.
+leave-suspended = A organização está suspensa, e não se pode sair dela até voltar a ser ativada.
+codes-need-factor = Os códigos de recuperação substituem uma chave de acesso ou uma aplicação de códigos. Junte primeiro uma.
+address-taken = Outra conta já usa este e-mail. Escolha outro.
+no-channel = Daqui não se pode enviar um código para lá.
+outcome-unknown = Não se sabe se isto foi feito. Veja antes de repetir.
+wait-minutes = { $number ->
+    [one] Muitas tentativas. Espere um minuto.
+   *[other] Muitas tentativas. Espere { $number } minutos.
+}
 
 ## Uma organização, para quem cuida dela
 
@@ -321,7 +480,7 @@ org-from = Desde
 org-before = Antes de
 org-filter = Filtrar
 org-export = Guardar em linhas JSON
-org-export-hint = Os dias começam à meia-noite em UTC. Guardam-se as 10 000 entradas mais recentes do filtro; a API tem todas.
+org-export-hint = Os dias começam à meia-noite em UTC. Guardam-se todas as entradas do filtro.
 org-detail = Detalhes
 org-wrong-field = Não foi aceite. Confirme este campo: { $field }.
 org-not-held = Só se pode dar o que se tem. Nada foi alterado.
@@ -336,6 +495,7 @@ org-gone = Não existe, ou já não existe.
 sign-out = Sair
 sign-out-title = Terminar a sessão?
 sign-out-text = Se não pediu isto, mantenha a sessão.
+sign-out-all = Sair de todas as contas neste navegador
 stay-signed-in = Manter a sessão
 signed-out-title = A sessão terminou
 signed-out-text = Pode fechar esta página.

@@ -86,6 +86,7 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), NotErased>
             organization: held.organization.clone(),
             roles: None,
             enabled: Some(false),
+            word: membership::Word::Operator,
         };
         let end = membership::Command::Provision { draft, home };
         let _suspended = commit.decide::<Membership>(&id, &end).await?;

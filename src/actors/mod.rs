@@ -5,6 +5,7 @@
 //! ├── host of a kind          one for each kind of machine; lets idle entities rest
 //! │   └── entity              one live machine; hydrate → decide → commit → answer → rest
 //! ├── key keeper              folder and store → signers and the published key set
+//! ├── feed                    new rows of the security log → messages to webhooks
 //! ├── outbox                  leased messages → couriers
 //! └── janitor                 forgets what has expired, anchors the security log
 //! hashing pool                its own threads (actix), behind permits of its own
@@ -19,6 +20,7 @@ mod entities;
 mod entity;
 mod eraser;
 mod failure;
+mod feed;
 mod gate;
 pub mod hashing;
 mod host;

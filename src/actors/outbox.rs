@@ -62,6 +62,8 @@ pub struct Parcel {
 pub enum Undelivered {
     /// Another try may succeed.
     Later(String),
+    /// Another try may succeed, but not before so much time has passed.
+    NotBefore(Duration, String),
     /// No try ever will.
     Never(String),
 }
@@ -255,6 +257,10 @@ impl Delivery {
                 told_of_failure(&message, &why);
                 let due = clock.now() + pause(&self.services, message.attempts);
                 (Settled::Deferred, store.message_deferred(&message, due).await)
+            }
+            Err(Undelivered::NotBefore(pause, why)) => {
+                told_of_failure(&message, &why);
+                (Settled::Deferred, store.message_deferred(&message, clock.now() + pause).await)
             }
             Err(Undelivered::Never(why)) => {
                 tracing::error!(id, topic, why, "a message is dropped undelivered");

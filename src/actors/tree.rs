@@ -2,6 +2,7 @@
 
 use super::{
     entities::Entities,
+    feed::WebhookFeed,
     gate::Gate,
     host::{Host, IdlePolicy},
     janitor::{Janitor, JanitorOptions},
@@ -41,6 +42,8 @@ pub struct TreeOptions {
     pub restarts: RestartBudget,
     /// How often the outbox looks for messages of other nodes.
     pub outbox_every: Duration,
+    /// How often the security log is read for webhooks.
+    pub feed_every: Duration,
     pub janitor: JanitorOptions,
     pub keys: KeyOptions,
 }
@@ -55,6 +58,7 @@ impl Default for TreeOptions {
             most_asks: 4_096,
             restarts: RestartBudget { restarts: 5, within: Duration::from_mins(1) },
             outbox_every: Duration::from_secs(1),
+            feed_every: Duration::from_secs(1),
             janitor: JanitorOptions {
                 every: Duration::from_secs(1),
                 anchor_every: Duration::from_mins(10),
@@ -184,6 +188,12 @@ impl Tree {
     /// Says how the messages of each topic fare.
     pub fn outbox(&self) -> Vec<TopicReport> {
         self.outbox.get().map(|metrics| metrics.report()).unwrap_or_default()
+    }
+
+    /// Starts what reads the security log for webhooks.
+    pub async fn start_feed(&self) -> Result<(), StartError> {
+        let (services, every) = (self.services.clone(), self.options.feed_every);
+        self.start_child(Child::new("feed", move || (WebhookFeed, (services.clone(), every)))).await
     }
 
     /// Starts the janitor.

@@ -10,7 +10,6 @@
 //!    gone. All else is tried again until the message has expired.
 
 mod ping;
-mod share;
 
 pub use ping::{PingCourier, PingMeans};
 
@@ -22,13 +21,12 @@ use crate::{
         client::Client,
         logout::{LOGOUT_TOKEN, LogoutToken, Mint, SessionEnded},
     },
-    outbound::{Outbound, OutboundError, Request},
+    outbound::{Outbound, OutboundError, Request, Shares},
 };
 use hyper::{
     StatusCode,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use share::Shares;
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -38,6 +36,12 @@ use url::Url;
 
 /// How long a client may take. The outbox carries mails as well: no client may hold it up.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many clients are told at once: half of what the outbox carries.
+const MOST: usize = 8;
+
+/// For each client.
+const MOST_OF_ONE: usize = 2;
 
 /// What tokens are made of, once the server has started.
 pub struct Means {
@@ -57,7 +61,7 @@ pub struct LogoutCourier {
 
 impl LogoutCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        Self { outbound, means: OnceLock::new(), shares: Shares::default() }
+        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.

@@ -7,7 +7,7 @@
 //! 3. An HTTP answer is the end of it, whatever it says: no redirect is followed and no body is read. Only
 //!    where none came another try is made, until the request has expired.
 
-use super::{later, never, share::Shares};
+use super::{MOST, MOST_OF_ONE, later, never};
 use crate::{
     actors::{Courier, Delivering, Parcel, Undelivered, View},
     crypto::SharedVault,
@@ -15,7 +15,7 @@ use crate::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
         client::Client,
     },
-    outbound::{Outbound, OutboundError, Request},
+    outbound::{Outbound, OutboundError, Request, Shares},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -44,7 +44,7 @@ pub struct PingCourier {
 
 impl PingCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        Self { outbound, means: OnceLock::new(), shares: Shares::default() }
+        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.

@@ -29,9 +29,9 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show an account: its claims, which credentials it has, its memberships
+    /// Show an account: its state, its claims, which credentials it has, its memberships
     Show {
-        /// Its e-mail address
+        /// Its e-mail address, or its id
         email: String,
         /// One JSON object
         #[arg(long)]

@@ -1,17 +1,19 @@
-//! `porteiro client`: lists and shows clients; `porteiro apply` makes and changes them.
+//! `porteiro client`: lists, shows, suspends, enables and deletes clients; `porteiro apply` makes and
+//! changes them.
 
 use super::{
     Failure,
-    output::{Printed, or_dash, show},
+    output::{Printed, or_dash, show, visible},
+    say,
     settings::{Given, open_workbench},
 };
 use crate::{
     actors::hydrate,
     domain::client::{CLIENTS, Client, KnownClient, Profile},
-    provisioning::{self, Entries},
+    provisioning::{self, ClientChange, Entries},
     system::Workbench,
 };
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
@@ -35,6 +37,25 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Suspend one: it gets nothing, and what was issued to it is good no more
+    Suspend(Changing),
+    /// Enable a suspended one; what was issued before stays ended
+    Enable(Changing),
+    /// Delete one; its id is not given again while anything of it could be presented
+    Delete(Changing),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Changing {
+    /// Its id
+    #[arg(allow_hyphen_values = true)]
+    client_id: String,
+    /// Why, for the security log; no personal data
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
@@ -45,9 +66,33 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
             list(&workbench, organization.as_deref(), json).await
         }
         Command::Show { client_id, json } => show_one(&workbench, &client_id, json).await,
+        Command::Suspend(asked) => change_one(&workbench, asked, ClientChange::Suspend).await,
+        Command::Enable(asked) => change_one(&workbench, asked, ClientChange::Enable).await,
+        Command::Delete(asked) => change_one(&workbench, asked, ClientChange::Delete).await,
     };
     workbench.close().await;
     done
+}
+
+async fn change_one(
+    workbench: &Workbench,
+    asked: Changing,
+    change: ClientChange,
+) -> Result<(), Failure> {
+    let Changing { client_id, reason, json } = asked;
+    let reason = reason.as_deref();
+    let changed = provisioning::change_client(workbench, &client_id, change, reason).await?;
+    let state = match change {
+        ClientChange::Suspend => "suspended",
+        ClientChange::Enable => "enabled",
+        ClientChange::Delete => "deleted",
+    };
+    if json {
+        let said = json!({ "client_id": client_id, "state": state, "changed": changed });
+        return Ok(say(&said.to_string())?);
+    }
+    let said = if changed { format!("~ {state}") } else { "= unchanged".to_owned() };
+    Ok(say(&format!("{said} client {}", visible(&client_id)))?)
 }
 
 async fn list(
@@ -61,7 +106,7 @@ async fn list(
     let mut printed = Printed::new(json);
     let mut entries = Entries::<Client>::of(workbench, CLIENTS, "");
     while let Some((_, client)) = entries.next().await? {
-        let Some(known) = client.known() else { continue };
+        let Some(known) = client.held() else { continue };
         if organization.is_some() && known.organization.as_deref() != organization {
             continue;
         }
@@ -73,7 +118,7 @@ async fn list(
 
 async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<(), Failure> {
     let read = hydrate::<Client>(workbench.store(), client_id).await?;
-    let Some(known) = read.machine.known() else {
+    let Some(known) = read.machine.held() else {
         let why = format!("there is no client `{client_id}`: `porteiro client list` shows them");
         return Err(Failure::Failed(why.into()));
     };
@@ -85,14 +130,16 @@ async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<
     members.insert("require_profile".to_owned(), json!(profile));
     members.insert("introspects".to_owned(), json!(known.introspects));
     members.insert("may_act".to_owned(), json!(known.may_act));
+    members.insert("agent".to_owned(), json!(known.leash));
     show(json, &Value::Object(members))?;
     Ok(())
 }
 
 fn cells(known: &KnownClient) -> [String; 4] {
-    let sort = match (known.trusted, known.is_self_registered()) {
-        (true, _) => "trusted",
-        (_, true) => "self-registered",
+    let sort = match (known.suspended, known.trusted, known.is_self_registered()) {
+        (true, ..) => "suspended",
+        (_, true, _) => "trusted",
+        (_, _, true) => "self-registered",
         _ => "",
     };
     [
@@ -112,5 +159,6 @@ fn summary(known: &KnownClient) -> Value {
         "roles": known.roles,
         "trusted": known.trusted,
         "self_registered": known.is_self_registered(),
+        "suspended": known.suspended,
     })
 }

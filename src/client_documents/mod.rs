@@ -1,4 +1,4 @@
-//! What clients keep at addresses of their own: key sets, request objects and logos.
+//! What clients keep at addresses of their own: what they are, key sets, request objects and logos.
 //!
 //! Anyone may register such an address, and anyone may have us look there by naming the client. So
 //! every call goes through the outbound guard, is small and short, and is made no faster than a pace
@@ -7,9 +7,11 @@
 mod fetcher;
 mod key_sets;
 mod logos;
+mod metadata;
 mod request_objects;
 
 pub use fetcher::{FetchFault, Fetcher};
 pub use key_sets::KeySets;
 pub use logos::Logos;
+pub use metadata::MetadataDocuments;
 pub use request_objects::RequestObjects;

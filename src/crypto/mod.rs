@@ -24,6 +24,7 @@ mod statements;
 mod totp;
 mod vault;
 mod verifier;
+mod webhook;
 
 pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
@@ -43,3 +44,4 @@ pub use statements::{BadIssuers, BadStatement, StatementIssuers};
 pub use totp::{TotpEnrolment, draw_totp_secret, matching_step};
 pub use vault::{Unsealable, Vault};
 pub use verifier::{NotOurs, Verifiers};
+pub use webhook::{draw_webhook_secret, sign_webhook, webhook_secret_text};

@@ -5,6 +5,7 @@
 //! two different things in it. What a type adds to that is its [`Schema`], its [`SubsetRules`] and its
 //! [`Texts`] (adr/0070).
 
+mod fixed;
 mod number;
 mod pattern;
 mod schema;
@@ -12,6 +13,7 @@ mod strict;
 mod subset;
 mod text;
 
+pub use fixed::Fixed;
 pub use schema::{BadSchema, Schema};
 pub use subset::{BadRule, Shrinks, SubsetRules};
 pub use text::{BadText, Rendered, Texts};

@@ -75,12 +75,14 @@ pub struct Given {
     pub audience: Audience,
     /// The claims that no scope covers.
     pub claims: Vec<String>,
+    /// A consent that is older says nothing of this.
+    pub since: Option<Timestamp>,
 }
 
 impl Terms {
     /// Tells whether all of this was consented to.
     pub fn cover(&self, given: &Given) -> bool {
-        let Given { scopes, audience, claims } = given;
+        let Given { scopes, audience, claims, .. } = given;
         scopes.iter().all(|scope| self.scopes.contains(scope))
             && self.audiences.contains(audience)
             && claims.iter().all(|claim| self.claims.contains(claim))
@@ -112,6 +114,14 @@ impl Consent {
         }
     }
 
+    /// Returns what was consented to, if that was not before `since`.
+    pub fn terms_since(&self, since: Option<Timestamp>) -> Option<&Terms> {
+        match self {
+            Self::Given { terms, at, .. } if since.is_none_or(|since| *at >= since) => Some(terms),
+            _ => None,
+        }
+    }
+
     /// How often it was withdrawn.
     pub fn epoch(&self) -> u64 {
         match self {
@@ -121,8 +131,8 @@ impl Consent {
     }
 
     fn give(&self, parties: &Parties, more: &Given, at: Timestamp) -> Decision<Self> {
-        let Given { scopes, audience, claims } = more;
-        let mut terms = match self.terms() {
+        let Given { scopes, audience, claims, since } = more;
+        let mut terms = match self.terms_since(*since) {
             Some(held) if held.cover(more) => return Decision::accept(Vec::new(), ()),
             Some(held) => Terms { scopes: held.scopes.with(scopes), ..held.clone() },
             None => Terms { scopes: scopes.clone(), audiences: Vec::new(), claims: Vec::new() },
@@ -199,7 +209,7 @@ mod tests {
     }
 
     fn given(scope: &str, audience: Audience) -> Given {
-        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new() }
+        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new(), since: None }
     }
 
     fn give(consent: &mut Consent, scope: &str, audience: Audience) -> usize {

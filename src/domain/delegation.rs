@@ -102,8 +102,12 @@ pub struct Presented {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     Person(Box<Person>),
-    /// A client by its `client_id`, or the operator by the id of a key.
-    Other(String),
+    Other {
+        /// A client by its `client_id`, or the operator by the id of a key.
+        name: String,
+        /// Of the clients that it rests on.
+        epoch: u64,
+    },
 }
 
 /// The person behind a token or a key.
@@ -133,8 +137,8 @@ pub struct Agent<'a> {
     pub client_id: &'a str,
     /// The one organization it speaks for by itself, if it does.
     pub organization: Option<&'a str>,
-    /// Of the consent between it and the person.
-    pub consent_epoch: u64,
+    /// Of it, and of the consent between it and the person.
+    pub epoch: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -145,6 +149,8 @@ pub enum Refusal {
     TooDeep,
     #[error("the client speaks for another organization")]
     OtherOrganization,
+    #[error("what is held by `organizations:administer` is not passed on")]
+    Administration,
     #[error("it has expired")]
     Expired,
 }
@@ -163,6 +169,11 @@ impl Presented {
         let organization = membership.as_ref().map(|one| one.organization.as_str());
         if agent.organization.is_some_and(|own| Some(own) != organization) {
             return Err(Refusal::OtherOrganization);
+        }
+        // A person without a membership speaks for it by that permission alone.
+        let by_person = matches!(subject, Subject::Person(_));
+        if by_person && membership.as_ref().is_some_and(|one| one.id.is_none()) {
+            return Err(Refusal::Administration);
         }
         if until <= now {
             return Err(Refusal::Expired);
@@ -187,9 +198,12 @@ impl Presented {
             delegation: None,
         };
         match subject {
-            Subject::Other(name) => delegation.subject = Some(name),
+            Subject::Other { name, epoch } => {
+                grant.epoch = epoch.saturating_add(agent.epoch);
+                delegation.subject = Some(name);
+            }
             Subject::Person(person) => {
-                grant.epoch = person.epoch.saturating_add(agent.consent_epoch);
+                grant.epoch = person.epoch.saturating_add(agent.epoch);
                 grant.account = Some(person.account);
                 grant.session = person.session;
                 grant.claims = person.claims;

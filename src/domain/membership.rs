@@ -4,7 +4,8 @@
 //! |---|---|---|---|
 //! | unborn | provision | enabled, or ended if the draft says so | the organization is unknown or suspended, or has no such role |
 //! | enabled | provision | what was given replaced; ended if the draft says so | likewise |
-//! | ended | provision | enabled, with the rest of the draft | likewise |
+//! | enabled | provision, by the person themself | ended; the person has left | the organization is suspended |
+//! | ended | provision | enabled, with the rest of the draft | likewise; the person has left and was not invited again |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
 //! is the same one that begins again, in another epoch: what rested on the one before stays ended
@@ -17,6 +18,7 @@ use super::{
     organization,
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// The list of an account's memberships by slug, ended ones among them.
 pub const MEMBERSHIPS: &str = "memberships";
@@ -54,6 +56,21 @@ pub struct Known {
     /// How often it was enabled again; see [`Known::epoch_at`].
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// The person has left by themself: no administrator brings them back without an invitation.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub left: bool,
+}
+
+/// On whose word a membership changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Word {
+    /// Of those who manage the members.
+    #[default]
+    Managers,
+    /// Of the person, who leaves or has accepted an invitation.
+    Person,
+    /// Of the operator, by a file.
+    Operator,
 }
 
 /// What is to be; what is `None` stays as it is.
@@ -65,6 +82,7 @@ pub struct Draft {
     pub organization: String,
     pub roles: Option<Vec<String>>,
     pub enabled: Option<bool>,
+    pub word: Word,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +106,8 @@ pub enum Refusal {
     NoSuchRole { organization: String, role: String },
     #[error("a membership stays with its account and its organization: make another")]
     OtherPair,
+    #[error("the person has left the organization: invite them again")]
+    Left,
 }
 
 impl Known {
@@ -113,6 +133,7 @@ impl Known {
             enabled: true,
             created_at: now,
             epoch: 0,
+            left: false,
         }
     }
 
@@ -161,8 +182,12 @@ impl Membership {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
             enabled,
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
+            left: !enabled && (held.left || (held.enabled && draft.word == Word::Person)),
             ..held.clone()
         };
+        if held.left && enabled && draft.word == Word::Managers {
+            return Err(Refusal::Left);
+        }
         let differs =
             [("roles", next.roles != held.roles), ("enabled", next.enabled != held.enabled)];
         let outcome = Provisioned::of(existed, &differs);
@@ -201,8 +226,8 @@ fn unique(roles: &[String]) -> Vec<String> {
 
 impl Machine for Membership {
     const KIND: &'static str = "membership";
-    // 2: `epoch`
-    const REVISION: u32 = 2;
+    // 2: `epoch`; 3: `left`, which an older binary would forget
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;

@@ -13,6 +13,7 @@
 
 pub mod access_token;
 pub mod account;
+pub mod agent_allowance;
 pub mod api_key;
 pub mod approval_block;
 pub mod assurance;
@@ -60,6 +61,7 @@ mod time;
 pub mod token_family;
 pub mod trail;
 mod visible_text;
+pub mod webhook;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// RFC 3339 has four digits for a year, so this is the last time that it can write.
+const LAST: &str = "9999-12-31T23:59:59Z";
 
 /// Nodes' clocks may differ by this much: nothing is forgotten before it is over for all of them.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_mins(5);
@@ -35,6 +39,18 @@ impl Timestamp {
     /// Returns whole seconds since 1970, as tokens count time.
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1_000)
+    }
+
+    /// Writes it as RFC 3339 has it, in UTC, to the second.
+    pub fn rfc3339(self) -> String {
+        let at = OffsetDateTime::from_unix_timestamp(self.seconds()).ok();
+        at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
+    }
+
+    /// Reads a time as RFC 3339 writes it; a fraction of a second is kept to the millisecond.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Self::from_millis)
     }
 
     /// Returns the time since `earlier`, or nothing where `earlier` is later.

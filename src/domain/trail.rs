@@ -7,6 +7,10 @@
 //! It is an entity of its own, one for each organization: a row of the log belongs to a commit, and an
 //! organization that is only looked at must keep its version.
 
+mod entry;
+
+pub use entry::{Entry, EntryParts, Subject};
+
 use super::{Decision, Machine, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -20,7 +24,12 @@ pub enum Note {
     /// A holder of `organizations:administer` has used it here.
     Administered { operation: &'static str },
     /// An operation of the management API was refused to a caller with a good token.
-    Refused { operation: &'static str, code: &'static str },
+    Refused {
+        operation: &'static str,
+        code: &'static str,
+        /// How often it was refused in the same way since that was last noted.
+        repeated: u64,
+    },
 }
 
 impl Note {
@@ -34,8 +43,10 @@ impl Note {
             Self::Administered { operation } => {
                 Record::new("organization.administered").with("operation", operation)
             }
-            Self::Refused { operation, code } => {
-                Record::new("api.refused").with("operation", operation).with("code", code)
+            Self::Refused { operation, code, repeated } => {
+                let record = Record::new("api.refused");
+                let record = record.with("operation", operation).with("code", code);
+                if repeated > 0 { record.with("repeated", repeated) } else { record }
             }
         }
     }
@@ -70,7 +81,8 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_a_row_of_the_log_in_that_organization_and_nothing_else() {
-        let note = Note::Refused { operation: "getOrganization", code: "other_organization" };
+        let code = "other_organization";
+        let note = Note::Refused { operation: "getOrganization", code, repeated: 0 };
         let decision = Trail::default().decide(&note.of("acme"), Timestamp::NEVER);
         assert!(decision.events.is_empty());
         let [record] = &*decision.effects.records else { panic!("one record") };

@@ -8,7 +8,7 @@ use super::{
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
-        registrations::Registrations, request_permits::RequestPermits,
+        refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
         user_code_guesses::UserCodeGuesses,
     },
     options::{AppOptions, Channels, Lifetimes, Links, SignUp},
@@ -20,7 +20,7 @@ use crate::{
         hashing::HashingPool,
     },
     claims_hook::ClaimsHook,
-    client_documents::{Fetcher, KeySets, Logos, RequestObjects},
+    client_documents::{Fetcher, KeySets, Logos, MetadataDocuments, RequestObjects},
     crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
     domain::{
         Clock, Context, Locale, QuietHours,
@@ -45,6 +45,7 @@ use crate::{
         signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
         trail::Trail,
+        webhook::Webhook,
     },
     messages::Mailbox,
     store::views::FreshReads,
@@ -76,6 +77,8 @@ pub struct Inner {
     pub(super) client_assertions: Entities<ClientAssertion>,
     /// The keys of clients that have a `jwks_uri`.
     pub(super) key_sets: KeySets,
+    /// At the addresses by which some clients are known.
+    pub(super) metadata_documents: MetadataDocuments,
     /// At the `request_uris` of clients.
     pub(super) request_objects: RequestObjects,
     /// At the `logo_uri`s of clients.
@@ -83,6 +86,7 @@ pub struct Inner {
     pub(super) organizations: View<Organization>,
     /// What is written into the trail of an organization and changes nothing else.
     pub(super) trails: Entities<Trail>,
+    pub(super) webhooks: View<Webhook>,
     pub(super) brands: BrandFiles,
     pub(super) brand_logos: View<Logo>,
     pub(super) resources: View<Resource>,
@@ -142,6 +146,7 @@ pub struct Inner {
     pub(super) attempts: Attempts,
     pub(super) client_failures: ClientFailures,
     pub(super) registrations: Registrations,
+    pub(super) refusals: Refusals,
     pub(super) polls: Polls,
     pub(super) user_code_guesses: UserCodeGuesses,
     /// Of endpoints that are not for browsers.
@@ -199,6 +204,8 @@ impl App {
         };
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
+        let metadata_documents =
+            MetadataDocuments::new(fetcher.clone(), system.clock(), system.dice());
         let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
         let client_logos = Logos::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
@@ -213,10 +220,12 @@ impl App {
             registry: system.host().await?,
             client_assertions: system.host().await?,
             key_sets,
+            metadata_documents,
             request_objects,
             client_logos,
             organizations: system.view(),
             trails: system.host().await?,
+            webhooks: system.view(),
             brands: BrandFiles::new(system.vault()),
             brand_logos: system.view(),
             resources: system.view(),
@@ -270,6 +279,7 @@ impl App {
                 options.rates.is_some(),
                 options.limits.unused_clients,
             ),
+            refusals: Refusals::default(),
             polls: Polls::default(),
             user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,

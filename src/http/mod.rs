@@ -21,6 +21,7 @@ pub mod answer;
 pub mod api;
 pub mod app;
 mod brand_files;
+mod clients;
 mod extract;
 mod facts;
 pub mod flows;

@@ -12,8 +12,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par, register,
-        revoke, token, userinfo,
+        authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par,
+        protected_resource, register, revoke, token, userinfo,
     },
     playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
@@ -48,12 +48,15 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 42] = {
+const ROUTES: [Route; 45] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
+        route(routes::PROTECTED_RESOURCE, || get(protected_resource::of_issuer), AnySite, Problem),
+        route(routes::PROTECTED_API, || get(protected_resource::of_api), AnySite, Problem),
+        route(routes::PROTECTED_OTHER, || get(protected_resource::of_resource), AnySite, Problem),
         route(routes::RELATED_ORIGINS, || get(related_origins::get), AnySite, Problem),
         route(routes::JWKS, || get(jwks::get), AnySite, OAuth),
         route(routes::USERINFO, || get(userinfo::get).post(userinfo::post), AnySite, OAuth),
@@ -128,7 +131,7 @@ const ROUTES: [Route; 42] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 20] = {
+const API: [Route; 26] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -143,6 +146,8 @@ const API: [Route; 20] = {
         operations(routes::API_CLIENTS, || api::methods(routes::API_CLIENTS)),
         operations(routes::API_CLIENT, || api::methods(routes::API_CLIENT)),
         operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
+        operations(routes::API_DELEGATIONS, || api::methods(routes::API_DELEGATIONS)),
+        operations(routes::API_DELEGATION, || api::methods(routes::API_DELEGATION)),
         operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
         operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
         operations(routes::API_KEYS, || api::methods(routes::API_KEYS)),
@@ -150,6 +155,10 @@ const API: [Route; 20] = {
         operations(routes::API_KEY_ROTATE, || api::methods(routes::API_KEY_ROTATE)),
         operations(routes::API_AUDIT, || api::methods(routes::API_AUDIT)),
         operations(routes::API_AUDIT_EXPORT, || api::methods(routes::API_AUDIT_EXPORT)),
+        operations(routes::API_WEBHOOKS, || api::methods(routes::API_WEBHOOKS)),
+        operations(routes::API_WEBHOOK, || api::methods(routes::API_WEBHOOK)),
+        operations(routes::API_WEBHOOK_ROTATE, || api::methods(routes::API_WEBHOOK_ROTATE)),
+        operations(routes::API_WEBHOOK_TEST, || api::methods(routes::API_WEBHOOK_TEST)),
     ]
 };
 
@@ -183,7 +192,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 13] = {
+const PAGES: [Route; 19] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -195,7 +204,13 @@ const PAGES: [Route; 13] = {
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
         route(SCREENS[7].path, || drawn(SCREENS[7]), NoPage, Problem),
-        route(routes::ACCOUNT, || drawn(screens::ACCOUNT), NoPage, Problem),
+        route(screens::ACCOUNT[0].path, || drawn(screens::ACCOUNT[0]), NoPage, Problem),
+        route(screens::ACCOUNT[1].path, || drawn(screens::ACCOUNT[1]), NoPage, Problem),
+        route(screens::ACCOUNT[2].path, || drawn(screens::ACCOUNT[2]), NoPage, Problem),
+        route(screens::ACCOUNT[3].path, || drawn(screens::ACCOUNT[3]), NoPage, Problem),
+        route(screens::ACCOUNT[4].path, || drawn(screens::ACCOUNT[4]), NoPage, Problem),
+        route(screens::ACCOUNT[5].path, || drawn(screens::ACCOUNT[5]), NoPage, Problem),
+        route(screens::ACCOUNT[6].path, || drawn(screens::ACCOUNT[6]), NoPage, Problem),
         route(routes::ORGANIZATION, || drawn(screens::ORGANIZATION), NoPage, Problem),
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
         route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
@@ -205,8 +220,8 @@ const PAGES: [Route; 13] = {
 
 /// Draws a screen, and takes its forms.
 fn drawn(screen: Screen) -> MethodRouter<App> {
-    get(move |app, context, origin, query, headers| {
-        screens::get(screen, app, context, origin, query, headers)
+    get(move |app, context, origin, query, head| {
+        screens::get(screen, app, context, origin, query, head)
     })
     .post(move |app, steps, context, origin, request| {
         screens::post(screen, app, steps, context, origin, request)
@@ -232,6 +247,12 @@ fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
         .chain(pages)
         .chain(playground)
         .chain(extras.mailbox.then_some(&MAILBOX))
+}
+
+/// Returns what serves a path of every installation, for a page of ours that calls it.
+pub fn methods_of(path: &str) -> MethodRouter<App> {
+    let route = ROUTES.iter().find(|route| route.path == path);
+    route.map_or_else(MethodRouter::new, |route| (route.methods)())
 }
 
 /// Lists the paths that are served, a parameter in braces.

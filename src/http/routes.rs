@@ -2,6 +2,9 @@
 
 pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+pub const PROTECTED_API: &str = "/.well-known/oauth-protected-resource/api";
+pub const PROTECTED_OTHER: &str = "/.well-known/oauth-protected-resource/resources/{*address}";
 pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
 pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
@@ -40,7 +43,14 @@ pub const APPROVE: &str = "/approve";
 /// The screen on which people enter the code of a device.
 pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
+/// The screens of a person's own account.
 pub const ACCOUNT: &str = "/account";
+pub const ACCOUNT_SECURITY: &str = "/account/security";
+pub const ACCOUNT_SESSIONS: &str = "/account/sessions";
+pub const ACCOUNT_APPLICATIONS: &str = "/account/applications";
+pub const ACCOUNT_ORGANIZATIONS: &str = "/account/organizations";
+pub const ACCOUNT_HISTORY: &str = "/account/history";
+pub const ACCOUNT_DATA: &str = "/account/data";
 pub const ORGANIZATION: &str = "/organization";
 pub const ASSETS: &str = "/assets/{file}";
 /// The style sheet and the logo of an organization.
@@ -76,6 +86,10 @@ pub const API_INVITATION: &str = "/api/organizations/{organization}/invitations/
 pub const API_CLIENTS: &str = "/api/organizations/{organization}/clients";
 pub const API_CLIENT: &str = "/api/organizations/{organization}/clients/{client_id}";
 pub const API_CLIENT_SECRET: &str = "/api/organizations/{organization}/clients/{client_id}/secret";
+pub const API_DELEGATIONS: &str =
+    "/api/organizations/{organization}/clients/{client_id}/delegations";
+pub const API_DELEGATION: &str =
+    "/api/organizations/{organization}/clients/{client_id}/delegations/{delegation}";
 pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
 pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
 pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
@@ -83,6 +97,10 @@ pub const API_KEY: &str = "/api/organizations/{organization}/apikeys/{key}";
 pub const API_KEY_ROTATE: &str = "/api/organizations/{organization}/apikeys/{key}/rotate";
 pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";
 pub const API_AUDIT_EXPORT: &str = "/api/organizations/{organization}/audit/export";
+pub const API_WEBHOOKS: &str = "/api/organizations/{organization}/webhooks";
+pub const API_WEBHOOK: &str = "/api/organizations/{organization}/webhooks/{webhook}";
+pub const API_WEBHOOK_ROTATE: &str = "/api/organizations/{organization}/webhooks/{webhook}/rotate";
+pub const API_WEBHOOK_TEST: &str = "/api/organizations/{organization}/webhooks/{webhook}/test";
 pub const MY_PASSWORD: &str = "/me/password";
 pub const MY_EMAIL: &str = "/me/email";
 pub const MY_EMAIL_CONFIRMED: &str = "/me/email/confirm";

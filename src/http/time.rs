@@ -1,33 +1,17 @@
 //! Times as documents show them: RFC 3339, in UTC.
 
 use crate::domain::Timestamp;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-
-/// The standard has four digits for a year, so this is the last time that it can write.
-const LAST: &str = "9999-12-31T23:59:59Z";
 
 /// Writes a time, to the second.
 pub fn rfc3339(at: Timestamp) -> String {
-    let at = OffsetDateTime::from_unix_timestamp(at.seconds()).ok();
-    at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| LAST.to_owned())
-}
-
-/// Reads a time; a fraction of a second is kept to the millisecond.
-pub fn read_rfc3339(text: &str) -> Option<Timestamp> {
-    let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Timestamp::from_millis)
-}
-
-/// Reads a time as the standard writes it, to the millisecond.
-pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
-    let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    let millis = i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()?;
-    Some(Timestamp::from_millis(millis))
+    at.rfc3339()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LAST: &str = "9999-12-31T23:59:59Z";
 
     #[test]
     fn times_are_written_as_the_standard_has_them() {
@@ -49,13 +33,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_nothing_else_is() {
         let at = Timestamp::from_millis(1_800_000_000_000);
-        assert_eq!(parse_rfc3339(&rfc3339(at)), Some(at));
+        assert_eq!(Timestamp::from_rfc3339(&rfc3339(at)), Some(at));
         assert_eq!(
-            parse_rfc3339("2027-01-15T09:00:00.5+01:00").map(Timestamp::seconds),
+            Timestamp::from_rfc3339("2027-01-15T09:00:00.5+01:00").map(Timestamp::seconds),
             Some(at.seconds())
         );
         for bad in ["", "yesterday", "2027-01-15", "2027-01-15 08:00:00", "2027-13-01T00:00:00Z"] {
-            assert_eq!(parse_rfc3339(bad), None, "{bad}");
+            assert_eq!(Timestamp::from_rfc3339(bad), None, "{bad}");
         }
     }
 
@@ -66,10 +50,10 @@ mod tests {
             ("2027-01-15T09:00:00+01:00", 1_800_000_000_000),
             ("2027-01-15T08:00:00.25Z", 1_800_000_000_250),
         ] {
-            assert_eq!(read_rfc3339(written), Some(Timestamp::from_millis(millis)));
+            assert_eq!(Timestamp::from_rfc3339(written), Some(Timestamp::from_millis(millis)));
         }
         for wrong in ["", "2027-01-15", "2027-01-15T08:00:00", "2027-13-01T00:00:00Z", "now"] {
-            assert_eq!(read_rfc3339(wrong), None, "{wrong}");
+            assert_eq!(Timestamp::from_rfc3339(wrong), None, "{wrong}");
         }
     }
 }

@@ -17,6 +17,7 @@ mod error;
 mod exchange;
 mod request;
 mod resolver;
+mod share;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -26,3 +27,4 @@ pub use client::{Outbound, Policy};
 pub use error::{OutboundError, TrustError};
 pub use request::{Request, Response};
 pub use resolver::{Addresses, Resolver, SystemResolver};
+pub use share::{Share, Shares};

@@ -36,6 +36,8 @@ pub struct Person {
     pub totp_secret: Option<Secret>,
     /// All that there are to be; where it is `None` they stay.
     pub memberships: Option<Vec<MembershipEntry>>,
+    /// It must not be usable: an export says that it was not where it comes from.
+    pub suspended: bool,
 }
 
 /// A password as a file gives it.
@@ -73,7 +75,9 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
     let (email, address) = email?;
     let draft =
         account::Draft { email, email_verified, claims, updated_at, ..account::Draft::default() };
-    Some(Declared { draft: Person { address, draft, password, totp_secret, memberships }, lines })
+    let suspended = false;
+    let person = Person { address, draft, password, totp_secret, memberships, suspended };
+    Some(Declared { draft: person, lines })
 }
 
 /// Reads an address as it is written and as it is found.
@@ -212,7 +216,7 @@ pub(super) fn said_of_membership(refusal: &membership::Refusal, lines: &Lines) -
         membership::Refusal::NoSuchRole { organization, role } => {
             lines.of_member(ROLES, &role_of(organization, role))
         }
-        membership::Refusal::OtherPair => lines.of_field(MEMBERSHIPS),
+        membership::Refusal::OtherPair | membership::Refusal::Left => lines.of_field(MEMBERSHIPS),
     };
     (line, refusal.to_string())
 }

@@ -95,6 +95,9 @@ async fn create<'a>(
             let complaints = said.into_iter().map(|(line, text)| Complaint::new(line, text));
             return Err(ApplyError::Refused(complaints.collect()));
         }
+        if person.suspended {
+            let _known = multi_commit.decide::<Account>(&id, &Command::Suspend).await?;
+        }
     }
     Ok((plan, multi_commit))
 }

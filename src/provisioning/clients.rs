@@ -1,6 +1,7 @@
 //! `[[client]]`: its metadata by the standard names, and what an operator says beside it.
 
 use super::{
+    leash,
     lines::{Declared, Lines},
     table::{Reading, Table},
 };
@@ -8,7 +9,7 @@ use crate::{
     config::{Located, Section},
     domain::{
         Fingerprint,
-        client::{Bond, ClientMetadata, Draft, Profile, Refusal},
+        client::{Bond, ClientMetadata, Draft, Leash, Profile, Refusal},
         signing_keys::SigningAlgorithm,
     },
 };
@@ -50,6 +51,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         require_profile: profile(&mut table),
         introspects: table.texts(INTROSPECTS).map(texts),
         may_act: table.text("may_act").map(|one| one.value),
+        leash: agent(&mut table),
         ..Draft::default()
     };
     for name in table.keys().into_iter().filter(|name| ClientMetadata::is_known(name)) {
@@ -78,6 +80,12 @@ pub(super) fn algorithms(
         let name = draft.metadata.get(field)?.as_str()?;
         Some((field, SigningAlgorithm::by_name(name)?))
     })
+}
+
+/// Reads what an agent is let do.
+fn agent(table: &mut Table<'_>) -> Option<Leash> {
+    let section = table.table("agent")?;
+    leash::read(section, table.reading)
 }
 
 /// Reads a secret and keeps its fingerprint alone.
@@ -123,6 +131,7 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
         | Refusal::Exists
         | Refusal::NoSuchClient
         | Refusal::Deleted
+        | Refusal::ClientSuspended
         | Refusal::OfOperator
         | Refusal::WrongToken => lines.of_field("client_id"),
         Refusal::NoSuchOrganization(_) | Refusal::Suspended(_) | Refusal::OtherOrganization => {

@@ -18,12 +18,14 @@ mod api_keys;
 mod apply;
 mod beginnings;
 mod brand;
+mod client_changes;
 mod clients;
 mod file;
 mod import;
 mod invitations;
 mod invite;
 mod issuer;
+mod leash;
 mod lines;
 mod lists;
 mod organization_changes;
@@ -45,6 +47,7 @@ pub use api_keys::{
     ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
 };
 pub use apply::{ApplyError, apply, plan};
+pub use client_changes::{ClientChange, ClientError, change_client};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{Format, Import, LARGEST_IMPORT};
 pub use invitations::{InvitationsError, invitations, uninvite};

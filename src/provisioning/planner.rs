@@ -170,7 +170,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         let Declared { draft, lines } = declared;
         let id = &draft.client_id;
         let home = self.home(draft).await?;
-        let held = self.multi_commit.look::<Client>(id).await?.known();
+        let held = self.multi_commit.look::<Client>(id).await?.held();
         let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
         let command = client::Command::Provision { draft: Box::new(draft.clone()), home };
         match self.multi_commit.decide::<Client>(id, &command).await? {
@@ -217,7 +217,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         &mut self,
         draft: &client::Draft,
     ) -> Result<Option<organization::Known>, ApplyError> {
-        let held = self.multi_commit.look::<Client>(&draft.client_id).await?.known();
+        let held = self.multi_commit.look::<Client>(&draft.client_id).await?.held();
         let held = held.and_then(|client| client.organization.clone());
         match draft.organization.clone().or(held) {
             Some(slug) => self.organization_as_left(&slug).await,

@@ -151,6 +151,9 @@ pub(super) const LOG_OF_ACCOUNT: &str = "SELECT lane, seq, at, event, organizati
        FROM security_log WHERE account = $1 AND (at, lane, seq) < ($2, $3, $4) \
       ORDER BY at DESC, lane DESC, seq DESC LIMIT $5 + 0";
 
+pub(super) const LOG_SINCE: &str =
+    "SELECT lane, MIN(seq) FROM security_log WHERE at >= $1 GROUP BY lane";
+
 // One lane after the other: DISTINCT would read every row.
 pub(super) const LOG_FIRST_LANE: &str = "SELECT MIN(lane) FROM security_log";
 

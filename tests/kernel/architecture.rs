@@ -181,6 +181,21 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "actix",
         ],
     ),
+    (
+        "src/webhooks",
+        &[
+            "crate::http",
+            "crate::store",
+            "crate::system",
+            "crate::server",
+            "crate::cli",
+            "crate::config",
+            "axum",
+            "sqlx",
+            "ractor",
+            "actix",
+        ],
+    ),
     ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
     (
         "src/http",

@@ -126,6 +126,7 @@ fn tree_options() -> TreeOptions {
         most_asks: 4_096,
         restarts: RestartBudget { restarts: 3, within: Duration::from_mins(1) },
         outbox_every: Duration::from_millis(20),
+        feed_every: Duration::from_millis(20),
         janitor: JanitorOptions {
             every: Duration::from_millis(10),
             anchor_every: Duration::from_hours(1),

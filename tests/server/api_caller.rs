@@ -67,7 +67,7 @@ roles = ["auditor"]
 /// What an administrator of an organization asks for.
 pub const EVERYTHING: &str = "organizations:read organizations:write roles:read roles:write \
                               memberships:read memberships:write clients:read clients:write \
-                              accounts:read apikeys:read apikeys:write audit:read";
+                              accounts:read apikeys:read apikeys:write audit:read audit:write";
 
 /// Opens a provider that knows all of them.
 pub async fn directory() -> TestServer {

@@ -13,13 +13,18 @@ impl Browser<'_> {
         let cookies = self.cookies.join("; ");
         let headers = [("sec-fetch-site", "same-origin"), ("cookie", cookies.as_str())];
         let answer = self.server.post_json(path, body, &headers).await;
+        self.keep(&answer);
+        answer
+    }
+
+    /// Keeps the cookies that an answer sets.
+    pub fn keep(&mut self, answer: &Answer) {
         for set in answer.headers.get_all("set-cookie") {
             let pair = set.to_str().unwrap().split(';').next().unwrap();
             let name = pair.split('=').next().unwrap();
             self.cookies.retain(|cookie| cookie.split('=').next() != Some(name));
             self.cookies.push(pair.to_owned());
         }
-        answer
     }
 
     /// Goes as far as a password leads.

@@ -307,3 +307,89 @@ async fn the_log_is_listed_a_line_a_row_of_one_organization_or_of_all() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(printed(&installation, &["log", "verify"]).contains("0 findings"));
 }
+
+#[tokio::test]
+async fn a_suspended_client_gets_nothing_and_its_tokens_end_at_once_and_for_good() {
+    let installation = Installation::new().await;
+    installation.apply(ACME);
+    let _serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let token = node.token("billing", "invoices:read").await;
+    assert_eq!(node.introspect("invoices-api", &token).await["active"], true);
+    let session = node.sign_in("ana@acme.test").await;
+    let code = node.code(&session, "web", "openid invoices:read").await;
+    let person = node.redeem("web", &code).await.json();
+    let refresh = text(&person["refresh_token"]).to_owned();
+
+    let suspend = ["client", "suspend", "billing", "--reason", "leaked"];
+    assert_eq!(printed(&installation, &suspend), "~ suspended client billing\n");
+    assert_eq!(printed(&installation, &suspend), "= unchanged client billing\n");
+    assert_eq!(node.introspect("invoices-api", &token).await, json!({ "active": false }));
+    let refused_token =
+        async || node.ask("billing", &[("scope", "invoices:read")]).await.status.as_u16() == 401;
+    eventually("the refusal", async || refused_token().await).await;
+    let shown = json(&installation, &["client", "show", "billing"]);
+    assert_eq!((&shown["suspended"], &shown["client_id"]), (&json!(true), &json!("billing")));
+    assert!(printed(&installation, &["client", "list"]).contains("suspended"));
+    let rename = "[[client]]\nclient_id = \"billing\"\nclient_name = \"B\"\n";
+    std::fs::write(installation.path().join("file.toml"), rename).unwrap();
+    refused(&installation, &["apply", "file.toml"], "suspended");
+
+    let said = json(&installation, &["client", "suspend", "web"]);
+    let told = json!({ "client_id": "web", "state": "suspended", "changed": true });
+    assert_eq!(said, told);
+    let token_of_person = text(&person["access_token"]);
+    let userinfo = node.userinfo(token_of_person).await;
+    assert_eq!(userinfo.status, 401, "{userinfo:?}");
+    eventually("no code", async || {
+        let answer = node.authorize_in(&session, "web", &[]).await;
+        answer.header("location").is_none_or(|to| !to.contains("code="))
+    })
+    .await;
+
+    for client in ["billing", "web"] {
+        printed(&installation, &["client", "enable", client]);
+    }
+    eventually("a token", async || !refused_token().await).await;
+    assert_eq!(node.introspect("invoices-api", &token).await, json!({ "active": false }));
+    eventually("the end", async || node.refresh("web", &refresh).await.status == 400).await;
+    assert_eq!(node.userinfo(token_of_person).await.status, 401);
+    let fresh = node.token("billing", "invoices:read").await;
+    assert_eq!(node.introspect("invoices-api", &fresh).await["active"], true);
+
+    let deleted = json(&installation, &["client", "delete", "billing"]);
+    assert_eq!((&deleted["state"], &deleted["changed"]), (&json!("deleted"), &json!(true)));
+    assert_eq!(node.introspect("invoices-api", &fresh).await, json!({ "active": false }));
+    for verb in ["suspend", "enable", "delete"] {
+        refused(&installation, &["client", verb, "billing"], "no client `billing`");
+        refused(&installation, &["client", verb, "\u{202e}"], "no client");
+    }
+    let log = printed(&installation, &["log", "list", "--organization", "acme", "--json"]);
+    for event in ["client.suspended", "client.enabled", "client.deleted", "leaked"] {
+        assert!(log.contains(event), "{event}: {log}");
+    }
+    printed(&installation, &["organization", "suspend", "acme"]);
+    refused(&installation, &["client", "suspend", "boss"], "suspended");
+}
+
+#[tokio::test]
+async fn accounts_show_whether_they_can_be_used() {
+    let installation = Installation::new().await;
+    installation.apply(ACME);
+    printed(&installation, &["account", "suspend", "ana@acme.test"]);
+    let listed = json(&installation, &["account", "list"]);
+    assert_eq!(members(&listed, "state"), ["suspended", "active", "active", "active"]);
+    let ana = json(&installation, &["account", "show", "ana@acme.test"]);
+    assert_eq!(ana["state"], "suspended");
+    assert_eq!(json(&installation, &["account", "show", text(&ana["id"])]), ana);
+    assert!(printed(&installation, &["account", "list"]).contains("suspended"));
+    let _serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let session = node.sign_in("clara@nowhere.test").await;
+    let request = node.request(hyper::Method::DELETE, "/me").header("x-session-token", session);
+    let asked = node.send(request.body(bytes::Bytes::new().into()).unwrap()).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let clara = json(&installation, &["account", "show", "clara@nowhere.test"]);
+    assert_eq!(clara["state"], "deleting");
+    assert!(clara["deleted_after"].is_string());
+}

@@ -199,6 +199,16 @@ async fn only_an_authenticated_client_with_the_grant_may_exchange() {
 }
 
 #[tokio::test]
+async fn what_is_held_by_administering_is_not_passed_on() {
+    let server = agents().await;
+    server.administers("olga@operator.test", true).await;
+    let scope = "organizations:administer organizations:read";
+    let olga = Api::of_organization(&server, "olga@operator.test", scope, "acme").await;
+    server.exchange("agent", &olga.token, &[]).await.refused(400, "invalid_request");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn who_acts_is_nested_up_to_eight_and_no_deeper() {
     let server = agents().await;
     let mut token = token_of(&server, "ana@acme.test", "invoices:read").await;
@@ -502,5 +512,110 @@ async fn in_random_trees_no_token_holds_more_than_those_above_and_a_kill_ends_ex
             }
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_administrator_sees_what_an_agent_holds_and_ends_it_with_all_below() {
+    let server = agents().await;
+    let token = token_of(&server, "ana@acme.test", "invoices:read invoices:write").await;
+    let below = server.exchanged("agent", &token, "invoices:read").await;
+    let last = server.exchanged("second", &below, "").await;
+    let rita = Api::of(&server, "rita@acme.test", "clients:read clients:write").await;
+    let path = "/api/organizations/acme/clients/agent/delegations";
+    let held = rita.get(path).await.json();
+    let [held] = &held["items"].as_array().unwrap()[..] else { panic!("{held}") };
+    assert_eq!((&held["act"], &held["through"]), (&json!(["agent"]), &json!(["web"])));
+    assert_eq!(held["account"], claims(&json!(token))["sub"]);
+    assert_eq!((&held["scopes"], &held["resource"]), (&json!(["invoices:read"]), &json!(INVOICES)));
+    let nested = rita.get("/api/organizations/acme/clients/second/delegations").await.json();
+    let parents = nested["items"][0]["parents"].as_array().unwrap();
+    assert_eq!(parents.last(), Some(&held["id"]), "the tree is told by its parents");
+    let otto = Api::of(&server, "otto@other.test", "clients:read clients:write").await;
+    let elsewhere = "/api/organizations/other/clients/agent/delegations";
+    assert_eq!(otto.get(elsewhere).await.json()["items"], json!([]));
+    let foreign = format!("{elsewhere}/{}", text(&held["id"]));
+    assert_eq!(otto.call(Method::DELETE, &foreign, None, &[]).await.status, 404);
+    let one = format!("{path}/{}", text(&held["id"]));
+    assert_eq!(rita.call(Method::DELETE, &one, None, &[]).await.status, 204);
+    assert!(server.is_active(&token).await);
+    assert!(!server.is_active(&below).await && !server.is_active(&last).await);
+    assert_eq!(rita.get(path).await.json()["items"], json!([]));
+    server.stop().await;
+}
+
+const LEASHED: &str = r#"
+[[resource]]
+identifier = "https://api.example.com/invoices"
+scopes = ["invoices:read", "invoices:write", "invoices:approve"]
+[[resource.authorization_details]]
+type = "payment_initiation"
+schema = { type = "object", required = ["amount"] }
+[resource.authorization_details.subset]
+"amount.value" = "at_most"
+
+[[client]]
+client_id = "buyer"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+grant_types = ["token-exchange", "client_credentials"]
+[client.agent]
+purpose = "Pays small invoices"
+owner = "The purchasing team"
+expires_at = "2100-01-01T00:00:00Z"
+[[client.agent.limit]]
+type = "payment_initiation"
+member = "amount.value"
+unit = "amount.currency"
+of = "EUR"
+per_day = "100"
+"#;
+
+#[tokio::test]
+async fn an_agent_takes_no_more_in_a_day_than_its_allowance_raced_or_not() {
+    let server = agents().await;
+    server.apply(LEASHED).await;
+    let pay = |value: &str, currency: &str| {
+        let amount = json!({ "value": value, "currency": currency });
+        json!([{ "type": "payment_initiation", "amount": amount }]).to_string()
+    };
+    let session = server.sign_in("ana@acme.test").await;
+    let granted = pay("1000", "EUR");
+    let asked = [("scope", "invoices:read"), ("authorization_details", granted.as_str())];
+    let answer = server.authorize_in(&session, "web", &asked).await;
+    let code = crate::person::parameter(&crate::person::redirect(&answer), "code");
+    let tokens = server.redeem("web", &code.unwrap_or_else(|| panic!("{answer:?}"))).await.json();
+    let token = text(&tokens["access_token"]).to_owned();
+    let take = async |value: &str, currency: &str| {
+        let details = pay(value, currency);
+        server.exchange("buyer", &token, &[("authorization_details", &details)]).await
+    };
+    assert_eq!(take("60", "EUR").await.status, 200);
+    take("40.01", "EUR").await.refused(400, "invalid_authorization_details");
+    take("1", "USD").await.refused(400, "invalid_authorization_details");
+    // Four at once, twice, ask for what four of them can have.
+    let ten = || take("10", "EUR");
+    let (a, b, c, d) = tokio::join!(ten(), ten(), ten(), ten());
+    let (e, f, g, h) = tokio::join!(ten(), ten(), ten(), ten());
+    let statuses = [a, b, c, d, e, f, g, h].map(|answer| answer.status.as_u16());
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 4, "{statuses:?}");
+    take("0.01", "EUR").await.refused(400, "invalid_authorization_details");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_has_expired_is_as_if_it_were_not_there() {
+    let server = agents().await;
+    server.apply(LEASHED).await;
+    let token = token_of(&server, "ana@acme.test", "invoices:read").await;
+    let held = server.exchanged("buyer", &token, "").await;
+    assert!(server.is_active(&held).await);
+    let file = "[[client]]\nclient_id = \"buyer\"\n[client.agent]\npurpose = \"Over\"\n\
+                expires_at = \"2020-01-01T00:00:00Z\"\n";
+    server.apply(file).await;
+    assert!(!server.is_active(&held).await, "its tokens end with it");
+    crate::shared::eventually("the client is seen anew", async || {
+        server.exchange("buyer", &token, &[]).await.status == 401
+    })
+    .await;
     server.stop().await;
 }

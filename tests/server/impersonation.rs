@@ -31,14 +31,14 @@ password = "correct horse battery staple"
 memberships = [{ organization = "acme", roles = ["clerk"] }]
 "#;
 
-async fn scene() -> TestServer {
+pub async fn scene() -> TestServer {
     let server = directory().await;
     server.apply(MORE).await;
     server
 }
 
 /// Signs Sofia in with both factors; returns the session and a caller of the management API.
-async fn sofia(server: &TestServer) -> (String, Api<'_>) {
+pub async fn sofia(server: &TestServer) -> (String, Api<'_>) {
     let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
     server.step(&flow, "identifier", json!({ "identifier": "sofia@acme.test" })).await;
     server.step(&flow, "password", json!({ "password": PASSWORD })).await;
@@ -53,17 +53,17 @@ async fn sofia(server: &TestServer) -> (String, Api<'_>) {
     (session, Api { server, token, reason: None })
 }
 
-async fn membership_of(api: &Api<'_>, email: &str) -> String {
+pub async fn membership_of(api: &Api<'_>, email: &str) -> String {
     let found = api.get(&format!("/api/organizations/acme/members?email={email}")).await.json();
     text(&found["items"][0]["id"]).to_owned()
 }
 
-async fn act_as(api: &Api<'_>, membership: &str, body: &Value) -> Answer {
+pub async fn act_as(api: &Api<'_>, membership: &str, body: &Value) -> Answer {
     let path = format!("/api/organizations/acme/members/{membership}/impersonation");
     api.post(&path, body).await
 }
 
-fn wanted() -> Value {
+pub fn wanted() -> Value {
     json!({ "reason": "ticket 4711", "scope": "invoices:read", "expires_in": 120 })
 }
 
@@ -91,7 +91,7 @@ async fn an_administrator_acts_as_a_member_for_minutes_and_everything_says_so() 
     assert_eq!(rows[0]["context"]["actor"]["id"], own["sub"]);
     let trail = api.get("/api/organizations/acme/audit?event=impersonation.began").await.json();
     assert_eq!(trail["items"].as_array().unwrap().len(), 1, "the customer reads it: {trail}");
-    server.clock.advance(Duration::from_secs(120));
+    server.clock.advance(Duration::from_mins(2));
     assert_eq!(server.introspect("invoices-api", token).await, json!({ "active": false }));
     server.stop().await;
 }

@@ -2,6 +2,7 @@
 //! as one document.
 
 use crate::{
+    api_caller::{Api, EVERYTHING, directory},
     me::{delete_in, get_in, records},
     me_account::{ANA, open},
     person::{PASSWORD, parameter, redirect, text},
@@ -20,7 +21,7 @@ async fn items(server: &TestServer, session: &str, path: &str) -> Vec<Value> {
 }
 
 /// Consents to the client `app`, which is asked about, and returns its tokens.
-async fn consented(server: &TestServer, session: &str) -> Value {
+pub async fn consented(server: &TestServer, session: &str) -> Value {
     let flow = server.authorize_in(session, "app", &[("scope", SCOPE)]).await.json();
     let code = if flow["state"] == "consent" {
         let allow = json!({ "decision": "allow" });
@@ -121,6 +122,23 @@ async fn a_person_sees_their_organizations_suspended_ones_too_and_leaves_one() {
     assert_eq!(items(&server, &session, "/me/organizations").await.len(), 1);
     let ended = records(&server, "membership.ended").await;
     assert_eq!(ended[0]["context"]["actor"]["id"], ended[0]["account"]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_administrator_cannot_bring_back_a_person_who_has_left_without_an_invitation() {
+    let server = directory().await;
+    let api = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let session = server.sign_in("bruno@acme.test").await;
+    let left = delete_in(&server, &session, "/me/organizations/acme").await;
+    assert_eq!(left.status, 204, "{left:?}");
+    let found = api.get("/api/organizations/acme/members?email=bruno@acme.test").await.json();
+    let bruno = format!("/api/organizations/acme/members/{}", text(&found["items"][0]["id"]));
+    let back = json!({ "enabled": true });
+    api.change(Method::PATCH, &bruno, Some(&back)).await.problem(409, "member_left");
+    let roles = json!({ "roles": ["clerk"], "enabled": true });
+    api.change(Method::PATCH, &bruno, Some(&roles)).await.problem(409, "member_left");
+    assert_eq!(api.get(&bruno).await.json()["enabled"], false);
     server.stop().await;
 }
 

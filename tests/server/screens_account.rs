@@ -93,6 +93,7 @@ async fn a_passkey_made_in_a_sign_up_shows_recovery_codes_once() {
             visitor.go(&path).await;
             assert!(!visitor.html().contains(&code), "{}", visitor.html());
         }
+        visitor.go("/account/security").await;
         assert!(visitor.says(visitor.in_words("10 are left", "Restam 10")), "{}", visitor.html());
     }
     server.stop().await;
@@ -321,9 +322,10 @@ async fn an_account_is_shown_in_a_session_and_is_a_sign_in_without_one() {
         assert_eq!(visitor.at, "/account");
         visitor.shows("bruno@acme.test");
         assert!(visitor.says(visitor.in_words("Not confirmed", "Por confirmar")));
+        visitor.go("/account/security").await;
         assert!(visitor.says(visitor.in_words("Password", "Senha")));
         for form in ["enroll_passkey", "enroll_totp"] {
-            assert_eq!(visitor.form(form).action, "/account");
+            assert_eq!(visitor.form(form).action, "/account/security");
         }
     }
     server.stop().await;
@@ -360,6 +362,7 @@ async fn an_application_is_enrolled_and_its_codes_are_shown_once() {
     for (language, email) in LANGUAGES.into_iter().zip([ANA, "bruno@acme.test"]) {
         let mut visitor = Visitor::open(&server, language, "/account").await;
         visitor.sign_in(email).await;
+        visitor.go("/account/security").await;
         visitor.send("enroll_totp", &[]).await;
         visitor.shows_either("Add an authenticator app", "Junte uma aplicação de códigos");
         let page = visitor.at.clone();
@@ -380,7 +383,7 @@ async fn an_application_is_enrolled_and_its_codes_are_shown_once() {
         assert_eq!(visitor.answer.header("cache-control"), Some("no-store"));
         visitor.go(&page).await;
         assert!(!visitor.html().contains("class=\"codes\"") && !visitor.html().contains(&secret));
-        visitor.go("/account").await;
+        visitor.go("/account/security").await;
         let app = visitor.in_words("Authenticator app", "Aplicação de códigos");
         assert!(visitor.says(app) && visitor.says(visitor.in_words("10 are left", "Restam 10")));
         let replace =
@@ -396,19 +399,20 @@ async fn a_passkey_is_added_from_the_account_and_listed_there() {
     for (language, email) in LANGUAGES.into_iter().zip([ANA, "bruno@acme.test"]) {
         let mut visitor = Visitor::open(&server, language, "/account").await;
         visitor.sign_in(email).await;
+        visitor.go("/account/security").await;
         visitor.send("enroll_passkey", &[]).await;
         visitor.shows_either("Make a passkey", "Crie uma chave de acesso");
         assert!(visitor.at.starts_with("/account?flow="), "{}", visitor.at);
         visitor.make_passkey(&mut Device::new(server.issuer())).await;
         visitor.shows_either("Keep these recovery codes", "Guarde estes códigos de recuperação");
-        visitor.go(&visitor.link("/account")).await;
+        visitor.go(&visitor.link("/account/security")).await;
         assert!(visitor.says(visitor.in_words("Added on", "Desde")), "{}", visitor.html());
     }
     // A session that was left open proves too little.
     let mut visitor = Visitor::open(&server, "en", "/account").await;
     visitor.sign_in("clara@nowhere.test").await;
     server.clock.advance(Duration::from_hours(2));
-    visitor.go("/account").await;
+    visitor.go("/account/security").await;
     visitor.send("enroll_passkey", &[]).await;
     assert!(visitor.at.starts_with("/account?flow="), "{}", visitor.at);
     visitor.send("password", &[("password", PASSWORD)]).await;

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 /// The paths of screens that the contract names, and what a development server has.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 20] = [
     "/sign-in",
     "/sign-up",
     "/verify-email",
@@ -24,6 +24,12 @@ const KNOWN: [&str; 14] = [
     "/device",
     "/approve",
     "/account",
+    "/account/security",
+    "/account/sessions",
+    "/account/applications",
+    "/account/organizations",
+    "/account/history",
+    "/account/data",
     "/organization",
     "/sign-out",
     "/assets/porteiro.css",

@@ -284,9 +284,9 @@ async fn the_trail_is_filtered_and_downloaded_as_json_lines() {
     }
     visitor.go(&format!("{AT}trail&until=2999-01-01")).await;
     visitor.go(&visitor.link(&format!("{AT}trail&export="))).await;
-    assert_eq!(visitor.answer.header("content-type"), Some("application/x-ndjson"));
+    assert_eq!(visitor.answer.header("content-type"), Some("application/jsonl"));
     let saved = visitor.answer.header("content-disposition").unwrap();
-    assert_eq!(saved, "attachment; filename=\"trail-acme.jsonl\"");
+    assert_eq!(saved, "attachment; filename=\"audit.jsonl\"");
     let text = visitor.answer.text();
     let lines: Vec<Value> = text.lines().map(|one| serde_json::from_str(one).unwrap()).collect();
     assert!(lines.len() >= all && lines.iter().all(|one| one["event"].is_string()), "{text}");
@@ -298,7 +298,9 @@ async fn a_person_in_several_organizations_chooses_and_a_suspended_one_offers_no
     let server = directory().await;
     server.apply("[[organization]]\nslug = \"other\"\nname = \"<i>Other</i> & co\"\n").await;
     let mut visitor = signed_in(&server, "en", "duda@acme.test", "/account").await;
-    visitor.go(&visitor.link("/organization")).await;
+    visitor.go("/account/organizations").await;
+    visitor.link("/organization?organization=acme");
+    visitor.go("/organization").await;
     visitor.shows("Your organizations");
     assert!(visitor.says("<i>Other</i> & co"), "{}", visitor.html());
     assert!(!visitor.html().contains("<i>"), "{}", visitor.html());
@@ -356,8 +358,12 @@ async fn a_change_needs_a_fresh_proof_and_a_form_of_our_own() {
     assert!(visitor.at.starts_with("/sign-in?flow="), "{}", visitor.at);
     visitor.go(&format!("{AT}invitations")).await;
     assert!(!visitor.says("eva@acme.test") && !visitor.has_form("createInvitation"));
+    // The proof is begun on a page, and comes back to it.
+    visitor.go(&format!("{AT}roles&id=clerk")).await;
     send(&mut visitor, "prove", &[]).await;
     visitor.send("password", &[("password", crate::person::PASSWORD)]).await;
+    assert_eq!(visitor.at, format!("{AT}roles&id=clerk"));
+    assert!(visitor.has_form("putRole"), "{}", visitor.html());
     visitor.go(&format!("{AT}invitations")).await;
     send(&mut visitor, "createInvitation", &[("email", "eva@acme.test")]).await;
     assert!(visitor.says("Done.") && visitor.says("eva@acme.test"), "{}", visitor.html());

@@ -59,7 +59,12 @@ async fn a_token_is_presented_in_one_way() {
     // RFC 6750 §2.3 is not taken: what is in an address ends up in logs.
     let query = server.get(&format!("/connect/userinfo?access_token={token}")).await;
     query.refused(401, "invalid_token");
-    assert_eq!(query.header("www-authenticate"), Some("Bearer realm=\"porteiro\""));
+    let challenge = query.header("www-authenticate").unwrap();
+    assert!(
+        challenge.starts_with("Bearer realm=\"porteiro\", resource_metadata=\""),
+        "{challenge}"
+    );
+    assert!(!challenge.contains("error"), "RFC 6750 §3.1: {challenge}");
     server.stop().await;
 }
 

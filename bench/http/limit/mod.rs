@@ -108,7 +108,7 @@ async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
     if has("device_code=") {
         return person::pending();
     }
-    if has("client_assertion=") {
+    if has("client_assertion=") || has("subject_token=") {
         limit.person.note_assertion().await;
         return client_credentials(&limit);
     }

@@ -62,7 +62,7 @@ impl Person {
         let membership = grant.membership.as_ref().and_then(|one| one.id.clone()).map(Into::into);
         let claims = Claims {
             iss: placed.issuer.clone().into(),
-            sub: grant.account.clone().into(),
+            sub: grant.account.clone().unwrap_or_default().into(),
             aud: scene.resource.clone().into(),
             exp: 0,
             iat: 0,
@@ -78,6 +78,8 @@ impl Person {
             auth_time: Some(grant.authenticated_at.seconds()),
             userinfo_claims: None,
             authorization_details: grant.details.clone(),
+            act: None,
+            may_act: None,
         };
         Ok(Self {
             families: Families::open(database, scene).await?,
@@ -108,7 +110,7 @@ impl Person {
         let access_token = &*self.access.sign("at+jwt", &claims).unwrap();
         let identity = IdToken::from(Mint {
             issuer: &self.issuer,
-            subject: &self.grant.account,
+            subject: self.grant.account.as_deref().unwrap_or_default(),
             grant: &self.grant,
             nonce,
             access_token: Some(access_token),

@@ -6,7 +6,9 @@
 mod client_credentials;
 mod code;
 mod device;
+pub mod directory;
 mod discovery;
+mod exchange;
 pub mod growth;
 pub mod identifiers;
 mod jwks;
@@ -32,7 +34,7 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 10] = [
+pub const LOADS: [&dyn Load; 11] = [
     &ClientCredentials,
     &private_key_jwt::PrivateKeyJwt,
     &code::Code,
@@ -40,6 +42,7 @@ pub const LOADS: [&dyn Load; 10] = [
     &pushed::CodeByPush,
     &refresh::Refresh,
     &device::Device,
+    &exchange::TokenExchange,
     &discovery::Discovery,
     &jwks::Jwks,
     &screens::Screens,

@@ -45,11 +45,34 @@ impl<'a> Installation<'a> {
 
     /// Applies the scene and what is said beside it.
     pub fn apply_with(&self, more: &str) -> Outcome<()> {
+        run(&mut self.applying(more)?)?;
+        Ok(())
+    }
+
+    /// A command that applies the scene and what is said beside it.
+    pub fn applying(&self, more: &str) -> Outcome<Command> {
         let file = self.file("scene.toml");
         fs::write(&file, self.provisioning() + more)?;
         let mut command = self.porteiro("apply");
-        run(command.arg(&file).arg("--config").arg(self.file("porteiro.toml")))?;
-        Ok(())
+        command.arg(&file).arg("--config").arg(self.file("porteiro.toml"));
+        Ok(command)
+    }
+
+    /// Runs a command of the operator.
+    pub fn run(&self, command: &str, arguments: &[&str]) -> Outcome<String> {
+        let mut command = self.porteiro(command);
+        run(command.args(arguments).arg("--config").arg(self.file("porteiro.toml")))
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.file("porteiro.db")
+    }
+
+    /// Serves, and waits until it answers.
+    pub async fn started(&self) -> Outcome<Server> {
+        let mut server = greet(Who::Porteiro, self.serve()?, self.port).await?;
+        server.operator = Some(loopback(self.operator));
+        Ok(server)
     }
 
     pub fn serve(&self) -> Outcome<Process> {
@@ -146,6 +169,11 @@ roles = ["{role}"]
 client_id = "{device}"
 grant_types = ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]
 token_endpoint_auth_method = "none"
+
+[[client]]
+client_id = "{agent}"
+client_secret = "{client_secret}"
+grant_types = ["token-exchange"]
 "#,
             resource = scene.resource,
             organization = scene.organization,
@@ -157,6 +185,7 @@ token_endpoint_auth_method = "none"
             signer = scene.signer,
             key = scene.key.in_toml(),
             device = scene.device,
+            agent = scene.agent,
         );
         for email in &scene.people {
             let _ = write!(

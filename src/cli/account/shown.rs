@@ -8,7 +8,7 @@ use crate::cli::{
 use crate::{
     actors::hydrate,
     domain::{
-        account::{ACCOUNTS, Account, EMAIL_ADDRESSES, Known, normalise_email},
+        account::{ACCOUNTS, Account, EMAIL_ADDRESSES, Known, Standing, normalise_email},
         membership::{MEMBERSHIPS, Membership},
     },
     http::time::rfc3339,
@@ -32,7 +32,12 @@ async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
         let Some(known) = account.known() else { continue };
         let verified = if known.email_verified { "verified" } else { "unverified" };
         let cells = || {
-            [known.id.clone(), verified.to_owned(), known.email.clone(), known.profile.full_name()]
+            // Most are active: what is not stands out.
+            let state = match known.standing() {
+                Standing::Active => verified,
+                _ => state(known),
+            };
+            [known.id.clone(), state.to_owned(), known.email.clone(), known.profile.full_name()]
         };
         printed.entry(|| summary(known), cells)?;
     }
@@ -50,11 +55,19 @@ pub(super) async fn show_one(email: &str, json: bool, given: Given) -> Result<()
 }
 
 async fn describe(workbench: &Workbench, email: &str) -> Result<Value, Failure> {
-    let missing = || Failure::Failed("there is no account with this address".into());
-    let address = normalise_email(email).ok_or_else(missing)?;
-    let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
-    let (_, id) = found.ok_or_else(missing)?;
+    let missing = || Failure::Failed("there is no account with this address or id".into());
+    let id = match normalise_email(email) {
+        Some(address) => {
+            let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
+            found.ok_or_else(missing)?.1
+        }
+        // No address is an id, and nothing but its id is left of an account that was erased.
+        None => email.to_owned(),
+    };
     let account = hydrate::<Account>(workbench.store(), &id).await?.machine;
+    if let Account::Deleted { id, at } = &account {
+        return Ok(json!({ "id": id, "state": "deleted", "deleted_at": rfc3339(*at) }));
+    }
     let known = account.known().ok_or_else(missing)?;
     let mut described = summary(known);
     for (name, value) in known.profile.claims() {
@@ -83,12 +96,26 @@ async fn describe(workbench: &Workbench, email: &str) -> Result<Value, Failure> 
 
 /// What is told of each in a list.
 fn summary(known: &Known) -> Value {
-    json!({
+    let mut told = json!({
         "id": known.id,
+        "state": state(known),
         "email": known.email,
         "email_verified": known.email_verified,
         "name": known.profile.full_name(),
         "created_at": rfc3339(known.created_at),
         "updated_at": rfc3339(known.updated_at),
-    })
+    });
+    if let Standing::Deleting { until } = known.standing() {
+        told["deleted_after"] = rfc3339(until).into();
+    }
+    told
+}
+
+/// Whether it can be used.
+fn state(known: &Known) -> &'static str {
+    match known.standing() {
+        Standing::Active => "active",
+        Standing::Suspended => "suspended",
+        Standing::Deleting { .. } => "deleting",
+    }
 }

@@ -104,7 +104,9 @@ fn told(subject: &'static str, to: &str, sent: Option<Result<(), Undelivered>>) 
     match sent {
         None => bad(subject, format!("{subject}.transport is not set")),
         Some(Ok(())) => good(subject, format!("a test for {to} was taken: see whether it arrives")),
-        Some(Err(Undelivered::Later(why) | Undelivered::Never(why))) => bad(subject, why),
+        Some(Err(
+            Undelivered::Later(why) | Undelivered::NotBefore(_, why) | Undelivered::Never(why),
+        )) => bad(subject, why),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cli::{
 };
 use crate::{
     domain::Timestamp,
-    http::time::{read_rfc3339, rfc3339},
+    http::time::rfc3339,
     provisioning,
     store::{LogPlace, LogRow},
     system::Workbench,
@@ -33,7 +33,7 @@ pub(in crate::cli) struct List {
 }
 
 fn time(text: &str) -> Result<Timestamp, &'static str> {
-    read_rfc3339(text).ok_or("it is written as in 2026-01-31T12:00:00Z")
+    Timestamp::from_rfc3339(text).ok_or("it is written as in 2026-01-31T12:00:00Z")
 }
 
 pub(in crate::cli) async fn run(command: List, given: Given) -> Result<(), Failure> {

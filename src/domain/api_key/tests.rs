@@ -46,6 +46,7 @@ fn member(roles: &[&str]) -> membership::Known {
         enabled: true,
         created_at: NOW,
         epoch: 0,
+        left: false,
     }
 }
 

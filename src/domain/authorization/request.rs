@@ -158,7 +158,8 @@ impl RequestedGrant {
     /// Returns what a person consents to who grants it.
     pub fn to_consent(&self) -> Given {
         let claims = self.claims.beyond(&self.scopes);
-        Given { scopes: self.scopes.clone(), audience: self.audience.clone(), claims }
+        let (scopes, audience) = (self.scopes.clone(), self.audience.clone());
+        Given { scopes, audience, claims, since: None }
     }
 
     /// Tells whether another account is meant.
@@ -184,17 +185,17 @@ impl RequestedGrant {
         self.acr_values.iter().find_map(reached).filter(|acr| !met(*acr))
     }
 
-    /// Tells whether a person who signed in before must do so again.
+    /// Tells whether a person who signed in before must do so again, or another must.
     pub fn wants_fresh_sign_in(&self, person: &Person, now: Timestamp) -> bool {
+        self.is_about_another_person(person) || self.wants_proof_again(person, now)
+    }
+
+    /// Tells whether what the person has proved is too old, or does not count.
+    pub fn wants_proof_again(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
             let since = person.evidence.last().map(|at| now.since(at));
             since.is_none_or(|since| since > Duration::from_secs(age.into()))
         };
-        // To choose another account is to sign in.
-        self.prompt.login
-            || self.is_about_another_person(person)
-            || self.prompt.select_account
-            || self.max_age == Some(0)
-            || self.max_age.is_some_and(too_old)
+        self.prompt.login || self.max_age == Some(0) || self.max_age.is_some_and(too_old)
     }
 }

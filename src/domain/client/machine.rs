@@ -4,23 +4,30 @@
 //! |---|---|---|---|
 //! | unborn | provision | known | its metadata or what it says beside it does not hold together |
 //! | unborn | register | known, until it is no longer used | its metadata does not hold together |
+//! | unborn | keep | known by its document, until it is no longer used | |
+//! | known by its document | keep | known, by what the document says now | an operator has provisioned it |
 //! | known | provision | known, what was given replaced; kept for good | likewise |
 //! | known | use | known; a client that registered itself is kept longer | never |
 //! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
 //! | known | delete | deleted | likewise |
-//! | known | remove | deleted | the operator has provisioned it |
+//! | known | remove | deleted | the operator has provisioned it, and it is not the operator who removes it |
+//! | known | suspend | suspended: it confers nothing, and accepts no change | |
+//! | suspended | suspend | the same | |
+//! | suspended | enable | known, in another epoch: what was issued before stays ended | |
+//! | suspended | remove, by the operator | deleted | |
+//! | suspended | any other | suspended | always; a draft that changes nothing is accepted |
 //! | deleted | any | deleted | always |
 //!
 //! A client of a suspended organization accepts no change, as the organization itself does not. The
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{
-    AuthMethod, ClientMetadata, Deletion, GrantType, Refusal, Registrant, Registration, Removal,
-    Replacement, Usage,
+    AuthMethod, ClientMetadata, Deletion, GrantType, Leash, Refusal, Registrant, Registration,
+    Removal, Replacement, Usage,
 };
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
-    organization,
+    epoch::is_first, organization,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,9 +81,21 @@ pub struct KnownClient {
     /// The one client that may act with its tokens, if it is limited to one (RFC 8693 §4.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_act: Option<String>,
+    /// What the operator lets it do as an agent, if it is one (adr/0093).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leash: Option<Leash>,
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
+    /// It gets nothing, and what was issued to it is good no more.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub suspended: bool,
+    /// How often it was enabled again; what people granted before belongs to an earlier epoch.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
+    /// When it was last enabled again: tokens in its own name from before stay ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled_at: Option<Timestamp>,
 }
 
 /// A security profile that a client has bound itself to.
@@ -124,22 +143,31 @@ pub struct Draft {
     pub introspects: Option<Vec<String>>,
     /// An empty text lifts it.
     pub may_act: Option<String>,
+    /// Replaces the whole of it.
+    pub leash: Option<Leash>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `home` is the organization that the client will speak for, as it is now.
-    Provision { draft: Box<Draft>, home: Option<organization::Known> },
+    Provision {
+        draft: Box<Draft>,
+        home: Option<organization::Known>,
+    },
     /// What the installation cannot serve to it has been refused before.
     Register(Box<Registrant>),
+    /// What its document says, which lies at its own address.
+    Keep(Box<KnownClient>),
     /// The client replaces what it has said of itself.
     Replace(Box<Replacement>),
     /// The client deletes itself.
     Delete(Deletion),
     /// It was granted something.
     Use(Usage),
-    /// The organization that has made it ends it.
+    /// The organization that has made it ends it, or the operator does.
     Remove(Removal),
+    Suspend,
+    Enable,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +190,11 @@ impl KnownClient {
             require_profile: None,
             introspects: Vec::new(),
             may_act: None,
+            leash: None,
             registration: None,
+            suspended: false,
+            epoch: 0,
+            enabled_at: None,
         }
     }
 
@@ -237,7 +269,13 @@ impl KnownClient {
 }
 
 impl Client {
+    /// Returns the client, unless it is suspended: then it is as if it were not there.
     pub fn known(&self) -> Option<&KnownClient> {
+        self.held().filter(|known| !known.suspended)
+    }
+
+    /// Returns the client, be it suspended: for those who look after it.
+    pub fn held(&self) -> Option<&KnownClient> {
         match self {
             Self::Unborn | Self::Deleted { .. } => None,
             Self::Known(known) => Some(known),
@@ -266,8 +304,8 @@ impl Client {
         if matches!(self, Self::Deleted { .. }) {
             return Err(Refusal::Deleted);
         }
-        let existed = self.known().is_some();
-        let held = self.known().cloned().unwrap_or_else(|| KnownClient::new(id));
+        let existed = self.held().is_some();
+        let held = self.held().cloned().unwrap_or_else(|| KnownClient::new(id));
         // Tokens, grants and the audit trail of one organization must not become another's.
         let asked = draft.organization.as_ref();
         if asked.zip(held.organization.as_ref()).is_some_and(|(asked, held)| asked != held) {
@@ -290,11 +328,15 @@ impl Client {
             },
             introspects: draft.introspects.as_deref().map_or(held.introspects.clone(), unique),
             may_act: draft.may_act.clone().or(held.may_act.clone()).filter(|one| !one.is_empty()),
+            leash: draft.leash.clone().or(held.leash.clone()),
             // An operator who provisions a client makes it their own.
             registration: held
                 .registration
                 .clone()
                 .map(|kept| Registration { adopted: true, ..kept }),
+            suspended: held.suspended,
+            epoch: held.epoch,
+            enabled_at: held.enabled_at,
         };
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
@@ -306,9 +348,13 @@ impl Client {
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
             ("may_act", next.may_act != held.may_act),
+            ("agent", next.leash != held.leash),
             ("registration", next.registration != held.registration),
         ]);
         let outcome = Provisioned::of(existed, &differs);
+        if held.suspended && outcome != Provisioned::Unchanged {
+            return Err(Refusal::ClientSuspended);
+        }
         if next.members_only && next.trusted {
             return Err(Refusal::TrustedByMembers);
         }
@@ -334,8 +380,9 @@ fn unique(list: &[String]) -> Vec<String> {
 impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
-    // 5: `members_only`, which an older binary would let serve all
-    const REVISION: u32 = 5;
+    // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
+    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise
+    const REVISION: u32 = 8;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -345,10 +392,13 @@ impl Machine for Client {
         match command {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
+            Command::Keep(seen) => self.keep(seen, now),
             Command::Replace(replacement) => self.replace(replacement),
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
             Command::Remove(removal) => self.remove(removal, now),
+            Command::Suspend => self.turn(true, now),
+            Command::Enable => self.turn(false, now),
         }
     }
 
@@ -369,7 +419,14 @@ impl Machine for Client {
     }
 
     fn live_until(&self) -> Timestamp {
-        if matches!(self, Self::Deleted { .. }) { Timestamp::NEVER } else { Timestamp::FOREVER }
+        match self {
+            Self::Unborn => Timestamp::FOREVER,
+            Self::Known(known) if !known.suspended => {
+                let end = known.leash.as_ref().and_then(|leash| leash.expires_at);
+                end.unwrap_or(Timestamp::FOREVER)
+            }
+            Self::Known(_) | Self::Deleted { .. } => Timestamp::NEVER,
+        }
     }
 
     fn forget_at(&self) -> Option<Timestamp> {

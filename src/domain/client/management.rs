@@ -10,7 +10,7 @@
 use super::{
     Client, ClientMetadata, Event, KEPT_UNUSED_AMONG_MANY, KnownClient, Refusal, Registration,
 };
-use crate::domain::{Decision, Fingerprint, Provisioned, Record, Timestamp};
+use crate::domain::{Decision, Fingerprint, Provisioned, Record, Timestamp, epoch::next_epoch};
 use std::time::Duration;
 
 /// Metadata that replaces all that a client has said.
@@ -38,27 +38,53 @@ pub struct Deletion {
     pub kept_for: Duration,
 }
 
-/// The end of a client that an organization has made.
+/// The end of a client that an organization has made, or of any by the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
+    /// The operator may end every client.
+    pub by_operator: bool,
     /// Of what was drawn: a deleted client keeps a fingerprint that no token has.
     pub seal: Fingerprint,
     /// For how long its id is not given again.
     pub kept_for: Duration,
 }
 
+impl KnownClient {
+    /// Tells whether it was suspended, and enabled again, after this time; tokens count in seconds.
+    pub fn was_suspended_after(&self, at: Timestamp) -> bool {
+        self.enabled_at.is_some_and(|enabled| at.seconds() < enabled.seconds())
+    }
+}
+
 impl Client {
-    /// Ends a client that an organization has made.
+    /// Ends a client that an organization has made, or any where the operator wants it.
     pub(super) fn remove(&self, removal: &Removal, now: Timestamp) -> Decision<Self> {
-        let Some(known) = self.known() else { return Decision::refuse(Refusal::NoSuchClient) };
-        let Some(slug) = known.organization.as_ref().filter(|_| known.members_only) else {
+        let Some(known) = self.held() else { return Decision::refuse(Refusal::NoSuchClient) };
+        let Removal { by_operator, seal, kept_for } = *removal;
+        if !by_operator && !(known.members_only && known.organization.is_some()) {
             return Decision::refuse(Refusal::OfOperator);
-        };
-        let Removal { seal, kept_for } = *removal;
+        }
+        if !by_operator && known.suspended {
+            return Decision::refuse(Refusal::ClientSuspended);
+        }
         let deleted = Event::Deleted { token: seal, unused: false, forget_at: now + kept_for };
-        let record = Record::new("client.deleted").in_organization(&**slug);
         Decision::accept(vec![deleted], Provisioned::Changed(vec!["registration"]))
-            .recording(record)
+            .recording(record(known, "client.deleted"))
+    }
+
+    /// Suspends a client, or enables it again.
+    pub(super) fn turn(&self, suspended: bool, now: Timestamp) -> Decision<Self> {
+        let Some(known) = self.held() else { return Decision::refuse(Refusal::NoSuchClient) };
+        if known.suspended == suspended {
+            return Decision::accept(Vec::new(), Provisioned::Unchanged);
+        }
+        let epoch = next_epoch(known.epoch, (!known.suspended, !suspended));
+        let enabled_at = if suspended { known.enabled_at } else { Some(now) };
+        let next = KnownClient { suspended, epoch, enabled_at, ..known.clone() };
+        let event = if suspended { "client.suspended" } else { "client.enabled" };
+        let record = record(&next, event);
+        let turned = Event::Provisioned(Box::new(next));
+        Decision::accept(vec![turned], Provisioned::Changed(vec!["suspended"])).recording(record)
     }
 
     pub(super) fn replace(&self, replacement: &Replacement) -> Decision<Self> {
@@ -116,6 +142,9 @@ impl Client {
             Self::Deleted { .. } => return Decision::refuse(Refusal::Deleted),
             Self::Known(known) => known,
         };
+        if known.suspended {
+            return Decision::refuse(Refusal::ClientSuspended);
+        }
         let registration = known.registration.as_ref().ok_or(Refusal::WrongToken);
         if let Err(why) = registration.and_then(|registration| own(registration, presented)) {
             return Decision::refuse(why);
@@ -126,6 +155,14 @@ impl Client {
         let deleted = Event::Deleted { token: presented, unused, forget_at: now + kept_for };
         let outcome = Provisioned::Changed(vec!["registration"]);
         Decision::accept(vec![deleted], outcome).recording(Record::new("client.deleted"))
+    }
+}
+
+/// A record in the trail of the client's organization, if it has one.
+fn record(known: &KnownClient, event: &'static str) -> Record {
+    match &known.organization {
+        Some(slug) => Record::new(event).in_organization(&**slug),
+        None => Record::new(event),
     }
 }
 

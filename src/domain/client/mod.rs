@@ -1,9 +1,11 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
 mod authority;
+mod document;
 mod fault;
 mod fields;
 mod jwks;
+mod leash;
 mod localized;
 mod machine;
 mod management;
@@ -17,8 +19,10 @@ mod vocabulary;
 mod whole;
 
 pub use authority::NotForCodes;
+pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
+pub use leash::{DailyLimit, Leash, Unit, Unmeasured};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, ORGANIZATION_CLIENTS,
@@ -32,6 +36,7 @@ pub use registration::{
     Registration, USE_NOTED_EVERY, Usage, UsedBy,
 };
 pub use uri::UriFault;
+pub(in crate::domain) use uri::check_callable;
 pub use vocabulary::{
     ApplicationType, AuthMethod, DeliveryMode, GrantType, ResponseType, SubjectType,
 };

@@ -30,6 +30,8 @@ pub enum Refusal {
     NoSuchClient,
     #[error("there was such a client, and it has deleted itself: make another")]
     Deleted,
+    #[error("the client is suspended and accepts no change")]
+    ClientSuspended,
     #[error("the registration token is not the client's")]
     WrongToken,
     #[error("the secret is not the client's")]

@@ -7,8 +7,8 @@
 //! so that it costs next to nothing. Only an operator who provisions the client keeps it for good.
 
 use super::{
-    AuthMethod, Client, ClientMetadata, Event, FieldFault, FieldProblem, GrantType, KnownClient,
-    Refusal, ResponseType,
+    AuthMethod, Client, ClientMetadata, Event, FieldFault, FieldProblem, FromDocument, GrantType,
+    KnownClient, Refusal, ResponseType,
 };
 use crate::domain::{
     Decision, Fingerprint, Provisioned, Record, Timestamp, signing_keys::SigningAlgorithm,
@@ -55,6 +55,9 @@ pub struct Registration {
     /// The software statement that it rests on, as it was sent (RFC 7591 §2.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
+    /// It is known by a document at its own address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<FromDocument>,
 }
 
 /// A client that asks to be registered.
@@ -187,6 +190,7 @@ impl Client {
             kept_until: Some(now + kept_for),
             adopted: false,
             statement,
+            document: None,
         };
         let known = KnownClient {
             metadata,

@@ -142,7 +142,7 @@ pub(super) fn check_https(text: &str, fragment: Fragment) -> Result<(), UriFault
 }
 
 /// Checks a URI that Porteiro calls: https, or http on this very machine.
-pub(super) fn check_callable(text: &str) -> Result<(), UriFault> {
+pub(in crate::domain) fn check_callable(text: &str) -> Result<(), UriFault> {
     let uri = Uri::parse(text)?;
     match uri.scheme {
         _ if uri.fragment.is_some() => Err(UriFault::Fragment),

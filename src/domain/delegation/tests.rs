@@ -42,7 +42,7 @@ fn presented(scope: &str) -> Presented {
     }
 }
 
-const AGENT: Agent<'_> = Agent { client_id: "agent", organization: None, consent_epoch: 4 };
+const AGENT: Agent<'_> = Agent { client_id: "agent", organization: None, epoch: 4 };
 
 /// Presents what a grant of this chain was issued, as the next party does.
 fn passed_on(grant: &Grant, family: &str) -> Presented {
@@ -80,7 +80,7 @@ fn a_grant_that_is_held_for_another_names_everything_it_rests_on() {
 
 #[test]
 fn a_key_proves_nothing_of_a_person() {
-    let subject = Subject::Other("key".to_owned());
+    let subject = Subject::Other { name: "key".to_owned(), epoch: 0 };
     let root = Root::ApiKey { id: "key".to_owned(), parents: Vec::new() };
     let of_key = Presented { root, subject, through: Vec::new(), ..presented("invoices:read") };
     let grant = of_key.delegated_to(AGENT, NOW).unwrap();
@@ -100,6 +100,9 @@ fn another_party_another_organization_and_the_ninth_link_are_refused() {
     assert_eq!(ask(presented("openid"), elsewhere), Err(Refusal::OtherOrganization));
     let nowhere = Presented { membership: None, ..presented("openid") };
     assert_eq!(ask(nowhere, elsewhere), Err(Refusal::OtherOrganization));
+    let administers = MembershipRef { id: None, organization: "acme".to_owned(), epoch: 0 };
+    let administered = Presented { membership: Some(administers), ..presented("openid") };
+    assert_eq!(ask(administered, AGENT), Err(Refusal::Administration));
     let late = Presented { until: NOW, ..presented("openid") };
     assert_eq!(ask(late, AGENT), Err(Refusal::Expired));
     let deep = |depth: usize| {

@@ -22,6 +22,7 @@
 //! | credential (recovery codes were made, a client waits) | skip | what the goal says | |
 //! | any, of a kind that can be stopped | stop | failed | |
 //! | confirm, of a kind that takes one | enter (the code of a device) | what the goal says | it is the code of none; after ten, failed |
+//! | identify, credential (nothing proved), of a flow that asks for an account | select, in a live session | what the goal says; credential or second factor, where more is wanted or a fresh proof | |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | confirm, of an approval | block | failed; the client is blocked | |
@@ -40,6 +41,7 @@ mod open;
 mod proving;
 mod rules;
 mod seed;
+mod selecting;
 mod settling;
 mod step;
 
@@ -54,7 +56,8 @@ pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
     Acceptance, AccountChange, AccountSeen, ApprovalAsked, ApprovalChange, Command, DeviceChange,
-    Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved, Reply, SessionChange, Step,
+    Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved, Reply, Selected,
+    SessionChange, Step,
 };
 
 use super::{
@@ -131,8 +134,9 @@ impl Flow {
 impl Machine for Flow {
     const KIND: &'static str = "flow";
     /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
-    /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: what a
-    /// person said of a request for an approval.
+    /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
+    /// session whose account was chosen, without which no other may begin, and what a person said of a
+    /// request for an approval.
     const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;

@@ -69,6 +69,9 @@ pub struct Open {
     /// The device whose code the person has entered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Box<EnteredDevice>>,
+    /// The id of the session whose account the person has chosen: the flow goes on in it, or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// What the person was shown of a request for an approval, and what they said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Box<ApprovalSaid>>,
@@ -228,16 +231,19 @@ impl Open {
     pub fn offers(&self, rules: &Rules) -> Vec<&'static str> {
         let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);
         let goal = rules.goal(&self.seed.kind);
+        let select = self.seed.selects.then_some("account");
         match (self.stage, &self.person) {
             (Stage::Identify, _) if goal.is_some_and(Goal::proves_by_mail) => vec!["identifier"],
-            (Stage::Identify, _) => ["identifier"].into_iter().chain(of(Role::Unnamed)).collect(),
+            (Stage::Identify, _) => {
+                select.into_iter().chain(["identifier"]).chain(of(Role::Unnamed)).collect()
+            }
             (Stage::Credential, None) => {
                 let first = rules.all_proofs().iter();
                 let first =
                     first.filter(|proof| proof.has(Role::First) || proof.has(Role::Unnamed));
                 // Who was invited is not for the caller to say.
                 let named = self.seed.invited.is_none().then_some("identifier");
-                first.flat_map(super::ProofStep::names).chain(named).collect()
+                first.flat_map(super::ProofStep::names).chain(named).chain(select).collect()
             }
             // The person is known: what their account has, and what can be sent to them.
             (Stage::Credential, Some(_)) => {
@@ -335,6 +341,7 @@ impl Open {
                 next.chosen = Some(organization.clone());
                 next.settle(material, rules, false, now)
             }
+            Step::Select { selected, material } => next.select(selected, material, rules, now),
             Step::Enter { device: None, .. } => next.enter_wrong(),
             Step::Enter { device: Some(device), material } => {
                 next.device = Some(device.clone());

@@ -8,6 +8,7 @@ use crate::domain::{
     grant::Person,
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// The channel that began a flow; it alone goes on with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,12 @@ pub struct Seed {
     /// The link of an operator that the flow began with.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub operator_link: Option<OperatorLink>,
+    /// The person may choose one of the accounts that are signed in where the flow began (adr/0087).
+    #[serde(rename = "a", default, skip_serializing_if = "Not::not")]
+    pub selects: bool,
+    /// The page of ours that the person was on when the flow began, and comes back to (adr/0086).
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<String>,
     /// The request for an approval that the flow is about.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalSought>,
@@ -181,6 +188,7 @@ impl Seed {
             epoch,
             device: None,
             approval,
+            session: None,
         }
     }
 }

@@ -103,7 +103,7 @@ impl Open {
         let fresh = &material.fresh;
         let present = match &self.seed.signed_in {
             Some(signed_in) => Some(&signed_in.session),
-            None => fresh.present.as_ref(),
+            None => self.session.as_ref().or(fresh.present.as_ref()),
         };
         match present {
             None => (fresh.session_id.clone(), SessionChange::Begun),

@@ -9,7 +9,7 @@ use crate::domain::{
     authorization::{AuthorizationFacts, ConsentQuestion},
     backchannel_request::{self, ApprovalRequest},
     device_grant,
-    grant::Grant,
+    grant::{Grant, Person},
 };
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -75,6 +75,11 @@ pub enum Step {
         organization: String,
         material: Box<Material>,
     },
+    /// The person chose an account that is signed in where the flow is taken.
+    Select {
+        selected: Box<Selected>,
+        material: Box<Material>,
+    },
     /// The person entered the code of a device; `None` where it is the code of none.
     Enter {
         device: Option<Box<EnteredDevice>>,
@@ -100,6 +105,7 @@ impl Step {
             Self::Look | Self::Stop => None,
             Self::Identify { .. } => Some("identifier"),
             Self::Choose { .. } => Some("organization"),
+            Self::Select { .. } => Some("account"),
             Self::Describe(_) => Some("profile"),
             Self::Enter { .. } => Some("user_code"),
             Self::Hold { step, .. }
@@ -111,6 +117,16 @@ impl Step {
             Self::Prove { proved, .. } => Some(proved.step),
         }
     }
+}
+
+/// An account that a person has chosen, and the live session in which it is signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    pub person: Person,
+    /// The id of the session.
+    pub session: String,
+    /// What the account is called, where the person must prove again that it is theirs.
+    pub identifier: String,
 }
 
 /// A proof that was right, of the account that it was judged on.

@@ -46,6 +46,8 @@ fn seed(request: Option<Request>) -> Seed {
         user_code: None,
         operator_link: None,
         approval: None,
+        selects: false,
+        back: None,
     }
 }
 
@@ -476,3 +478,6 @@ mod offer;
 
 #[path = "tests_required.rs"]
 mod required;
+
+#[path = "tests_select.rs"]
+mod select;

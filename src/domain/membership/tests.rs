@@ -29,6 +29,7 @@ fn draft(roles: &[&str]) -> Draft {
         organization: "acme".to_owned(),
         roles: Some(roles.iter().map(|role| (*role).to_owned()).collect()),
         enabled: Some(true),
+        word: Word::Managers,
     }
 }
 
@@ -150,4 +151,28 @@ fn what_is_not_given_stays() {
     assert_eq!(membership, clerk());
     let text = serde_json::to_string(&membership).unwrap();
     assert_eq!(serde_json::from_str::<Membership>(&text).unwrap(), membership);
+}
+
+#[test]
+fn a_person_who_has_left_comes_back_by_an_invitation_or_the_operator_alone() {
+    let leave = Draft { word: Word::Person, ..ending() };
+    for word in [Word::Person, Word::Operator] {
+        let mut membership = clerk();
+        provision(&mut membership, leave.clone()).unwrap();
+        assert!(membership.known().unwrap().left);
+        assert_eq!(provision(&mut membership, draft(&["clerk"])), Err(Refusal::Left));
+        let silent = Draft { enabled: None, ..draft(&["manager"]) };
+        provision(&mut membership, silent).unwrap();
+        assert_eq!(provision(&mut membership, draft(&["clerk"])), Err(Refusal::Left));
+        let text = serde_json::to_string(&membership).unwrap();
+        assert_eq!(serde_json::from_str::<Membership>(&text).unwrap(), membership);
+        provision(&mut membership, Draft { word, ..draft(&["clerk"]) }).unwrap();
+        let known = membership.known().unwrap();
+        assert!(known.enabled && !known.left);
+    }
+    // One whom the managers ended comes back by them.
+    let mut membership = clerk();
+    provision(&mut membership, ending()).unwrap();
+    assert!(!serde_json::to_string(&membership).unwrap().contains("left"));
+    assert!(provision(&mut membership, draft(&["clerk"])).is_ok());
 }

@@ -25,6 +25,7 @@ pub enum Code {
     // OIDC Core §3.1.2.6
     InteractionRequired,
     LoginRequired,
+    AccountSelectionRequired,
     ConsentRequired,
     RegistrationNotSupported,
     InvalidRequestUri,
@@ -51,7 +52,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -66,6 +67,7 @@ impl Code {
         Self::ServerError,
         Self::InteractionRequired,
         Self::LoginRequired,
+        Self::AccountSelectionRequired,
         Self::ConsentRequired,
         Self::RegistrationNotSupported,
         Self::InvalidRequestUri,
@@ -101,6 +103,7 @@ impl Code {
             Self::ServerError => "server_error",
             Self::InteractionRequired => "interaction_required",
             Self::LoginRequired => "login_required",
+            Self::AccountSelectionRequired => "account_selection_required",
             Self::ConsentRequired => "consent_required",
             Self::RegistrationNotSupported => "registration_not_supported",
             Self::InvalidRequestUri => "invalid_request_uri",

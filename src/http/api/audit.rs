@@ -5,39 +5,13 @@ use super::{
     page::Asked,
 };
 use crate::{
-    domain::Timestamp,
-    http::{
-        answer::error::Problem,
-        app::App,
-        time::{parse_rfc3339, rfc3339},
+    domain::{
+        Timestamp,
+        trail::{Entry, EntryParts},
     },
+    http::{answer::error::Problem, app::App},
     store::views::{LogEntry, LogPlace, Trail},
 };
-use serde::Serialize;
-use serde_json::Value;
-use utoipa::ToSchema;
-
-/// An entry of the trail.
-#[derive(Serialize, ToSchema)]
-pub struct Entry {
-    /// It never changes, and is never used again.
-    id: String,
-    at: String,
-    /// What happened; the catalogue of events lists them.
-    event: String,
-    /// What it happened to.
-    subject: Subject,
-    /// Ids and reasons; `context` says who acted, and from where.
-    #[schema(value_type = Object)]
-    detail: Value,
-}
-
-/// What an entry is about.
-#[derive(Serialize, ToSchema)]
-pub struct Subject {
-    kind: String,
-    id: String,
-}
 
 pub const FILTERS: [(&str, &str); 3] = [
     ("event", "Entries of this event alone."),
@@ -45,16 +19,18 @@ pub const FILTERS: [(&str, &str); 3] = [
     ("until", "Before this time (RFC 3339)."),
 ];
 
-impl From<LogEntry> for Entry {
-    fn from(entry: LogEntry) -> Self {
-        Self {
-            id: format!("{}.{}", entry.place.lane, entry.place.seq),
-            at: rfc3339(entry.place.at),
-            event: entry.event,
-            subject: Subject { kind: entry.kind, id: entry.id },
-            detail: serde_json::from_str(&entry.detail).unwrap_or(Value::Null),
-        }
-    }
+/// Shows an entry as its customer reads it.
+pub fn shown(entry: &LogEntry) -> Entry {
+    let LogEntry { place, event, kind, id, detail, .. } = entry;
+    Entry::of(EntryParts {
+        lane: &place.lane,
+        seq: place.seq,
+        at: place.at,
+        event,
+        kind,
+        id,
+        detail,
+    })
 }
 
 /// Which entries of the caller's organization are asked for.
@@ -119,7 +95,7 @@ pub async fn list(call: Call) -> Answer {
     let page = filter.read(&call.app, &before, asked.limit).await?;
     let is_full = page.len() == asked.limit as usize;
     let last = page.last().filter(|_| is_full).map(|entry| parts(&entry.place));
-    Ok(asked.answer(page.into_iter().map(Entry::from).collect(), last))
+    Ok(asked.answer(page.iter().map(shown).collect(), last))
 }
 
 fn other_cursor() -> Problem {
@@ -128,6 +104,6 @@ fn other_cursor() -> Problem {
 
 fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = call.query(name) else { return Ok(None) };
-    let at = parse_rfc3339(text);
+    let at = Timestamp::from_rfc3339(text);
     at.map(Some).ok_or_else(|| wrong_parameter(name, "is no time as RFC 3339 writes it"))
 }

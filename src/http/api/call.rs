@@ -15,7 +15,8 @@ use crate::{
             context::RequestContext,
             json::{self, shaped},
         },
-        limits::request_permits::WorkPermit,
+        limits::{refusals::Refused, request_permits::WorkPermit},
+        routes,
     },
 };
 use axum::{
@@ -70,10 +71,13 @@ impl From<Problem> for Denied {
     }
 }
 
-impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
+impl Denied {
+    /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
+    fn answer(self, issuer: &str) -> Response {
         let mut response = self.problem.into_response();
-        let text = self.challenge.map(|rest| format!("Bearer realm=\"porteiro\"{rest}"));
+        let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
+        let text = self.challenge;
+        let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }
@@ -89,9 +93,10 @@ pub async fn serve(
     request: Request,
 ) -> Response {
     let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let issuer = app.issuer.clone();
     match admit(operation, app, params, request).await {
         Ok(call) => (operation.handle)(call).await.unwrap_or_else(Problem::into_response),
-        Err(denied) => denied.into_response(),
+        Err(denied) => denied.answer(&issuer),
     }
 }
 
@@ -136,11 +141,28 @@ async fn admitted(
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     if let Err(denied) = judge(operation, caller, known, params) {
         let Denied { problem: Problem { code, .. }, .. } = denied;
-        let note = Note::Refused { operation: operation.name, code };
-        note_in(app, caller, &caller.organization, note).await?;
+        note_refusal(operation, app, caller, code).await?;
         return Err(denied);
     }
     Ok(home)
+}
+
+/// Notes a refusal in the trail of the caller's organization, unless it has been a moment ago.
+async fn note_refusal(
+    operation: &Operation,
+    app: &App,
+    caller: &Caller,
+    code: &'static str,
+) -> Result<(), Problem> {
+    let refused = Refused {
+        organization: caller.organization.clone(),
+        caller: format!("{:?}", caller.context.actor()),
+        operation: operation.name,
+        code,
+    };
+    let Some(repeated) = app.refusals.count(refused, app.clock.now()) else { return Ok(()) };
+    let note = Note::Refused { operation: operation.name, code, repeated };
+    note_in(app, caller, &caller.organization, note).await
 }
 
 /// What a page of ours asks of an operation.
@@ -219,7 +241,7 @@ const IN_PERSON: Problem = Problem::new(
     "a token that is held for another party makes no credential",
 );
 
-const PERMISSION_REQUIRED: Problem = Problem::new(
+pub const PERMISSION_REQUIRED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "permission_required",
     "the token was not granted the permission that this needs",

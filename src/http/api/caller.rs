@@ -1,11 +1,11 @@
 //! Who calls, for which organization, and what they hold there.
 
-use super::call::Denied;
+use super::call::{Denied, PERMISSION_REQUIRED};
 use crate::{
     actors::{MultiCommit, key_backing},
     crypto::API_KEY_PREFIX,
     domain::{
-        Actor, Context,
+        Actor, Context, Machine as _,
         access_token::Claims,
         account::Account,
         api_key::{ApiKey, Key},
@@ -297,6 +297,27 @@ impl Caller {
         };
         let held = held.ok_or(INVALID_TOKEN)?;
         Ok(Authority { held: self.passed_on(held), home })
+    }
+}
+
+impl Caller {
+    /// Refuses a caller who has lost this permission since they were let in, or whose account or
+    /// organization confers nothing any more. That their token has expired meanwhile does not matter.
+    pub async fn still_holds(&self, app: &App, permission: &str) -> Result<(), Problem> {
+        let mut commit = app.multi_commit(&self.context);
+        let held = self.authority(&mut commit).await?.held;
+        let account = match &self.holder {
+            Holder::Member { account, .. } | Holder::Administrator { account } => Some(account),
+            Holder::Client { .. } | Holder::Key { .. } => None,
+        };
+        if let Some(account) = account {
+            let found = app.store.liveness(&[(Account::KIND, account)]).await?;
+            let now = app.clock.now();
+            if !found.iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
+                return Err(INVALID_TOKEN);
+            }
+        }
+        if held.covers(permission) { Ok(()) } else { Err(PERMISSION_REQUIRED) }
     }
 }
 

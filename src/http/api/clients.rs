@@ -43,6 +43,8 @@ pub struct Client {
     roles: Vec<String>,
     /// The operator has provisioned it: it is not changed here.
     provisioned: bool,
+    /// The operator has suspended it: it gets nothing.
+    suspended: bool,
     /// Client metadata by the standard names (RFC 7591 §2).
     #[serde(flatten)]
     metadata: Map<String, Value>,
@@ -86,6 +88,12 @@ const OF_OPERATOR: Problem = Problem::new(
     "the operator has provisioned this client: it is not changed here",
 );
 
+const CLIENT_SUSPENDED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "client_suspended",
+    "the operator has suspended this client: it accepts no change",
+);
+
 impl Client {
     fn of(known: &KnownClient, client_secret: Option<String>) -> Self {
         Self {
@@ -93,6 +101,7 @@ impl Client {
             client_secret,
             roles: known.roles.clone(),
             provisioned: !known.members_only,
+            suspended: known.suspended,
             metadata: known.metadata.members(),
         }
     }
@@ -103,13 +112,13 @@ pub async fn list(call: Call) -> Answer {
     let (slug, after) = (&call.caller.organization, asked.after_rank());
     let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.limit).await?;
     let last = asked.last(&page);
-    let known = page.iter().filter_map(|(_, one)| one.machine.known());
+    let known = page.iter().filter_map(|(_, one)| one.machine.held());
     Ok(asked.answer(known.map(|known| Client::of(known, None)).collect(), last))
 }
 
 pub async fn show(call: Call) -> Answer {
     let seen = call.app.clients.look_anew(call.param("client_id")).await?;
-    let known = seen.machine.known().filter(|known| is_of(known, &call.caller.organization));
+    let known = seen.machine.held().filter(|known| is_of(known, &call.caller.organization));
     let known = known.ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::OK, seen.version, &Client::of(known, None)))
 }
@@ -186,6 +195,7 @@ pub async fn delete(call: Call) -> Answer {
     let mut change = call.begin().await?;
     own(&call, &mut change, &client_id).await?;
     let removal = Removal {
+        by_operator: false,
         seal: Fingerprint::of(draw_text(&*call.app.dice, 32).as_bytes()),
         kept_for: KEPT_AFTER_PERSON.max(call.app.lifetimes.refresh_ceiling),
     };
@@ -202,11 +212,14 @@ fn is_of(known: &KnownClient, slug: &str) -> bool {
 
 /// Finds a client that may be changed here, at the version that the caller has seen.
 async fn own(call: &Call, change: &mut Change, id: &str) -> Result<KnownClient, Problem> {
-    let known = change.commit.look::<Machine>(id).await?.known().cloned();
+    let known = change.commit.look::<Machine>(id).await?.held().cloned();
     let known = known.filter(|known| is_of(known, &call.caller.organization));
     let known = known.ok_or(Problem::NOT_FOUND)?;
     if !known.members_only {
         return Err(OF_OPERATOR);
+    }
+    if known.suspended {
+        return Err(CLIENT_SUSPENDED);
     }
     change.expect::<Machine>(call, id).await?;
     Ok(known)
@@ -222,7 +235,7 @@ async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {
 
 async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String>) -> Answer {
     let seen = call.app.clients.look_anew(id).await?;
-    let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;
+    let known = seen.machine.held().ok_or(Problem::NOT_FOUND)?;
     Ok(shown(status, seen.version, &Client::of(known, secret)))
 }
 

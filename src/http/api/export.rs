@@ -3,10 +3,13 @@
 //! It goes backwards from the newest entry that is there when it begins, so that what is written
 //! meanwhile changes nothing. At most one page is in memory, however long the trail is and however slowly
 //! the client reads. An export that cannot go on breaks off: the client sees an answer without its end.
+//! Before each page the caller is judged again: an organization that is suspended meanwhile, or a caller
+//! who may no longer read the trail, gets nothing more.
 
 use super::{
-    audit::{Entry, Filter},
+    audit::{Filter, shown},
     call::{Answer, Call},
+    caller::Caller,
 };
 use crate::{
     http::{
@@ -30,6 +33,9 @@ use std::{
 /// The media type of the answer.
 pub const LINES: &str = "application/jsonl";
 
+/// What a caller must hold until the end.
+const NEEDS: &str = "audit:read";
+
 /// How many entries are read at a time.
 const PAGE: u32 = 200;
 
@@ -39,7 +45,8 @@ pub async fn get(call: Call) -> Answer {
     let filter = Filter::of(&call)?;
     // The first page is read before anything is answered: a refusal has its own status.
     let first = filter.read(&call.app, &LogPlace::end(), PAGE).await?;
-    let mut response = roomy(Body::new(Export::beginning(call.app.clone(), filter, &first)));
+    let mut response =
+        roomy(Body::new(Export::beginning(call.app.clone(), call.caller.clone(), filter, &first)));
     never_stored(&mut response);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));
@@ -52,6 +59,7 @@ type Reading = Pin<Box<dyn Future<Output = Result<Vec<LogEntry>, Problem>> + Sen
 /// An export under way.
 struct Export {
     app: App,
+    caller: Caller,
     filter: Filter,
     /// Lines that have been read and not been taken.
     ready: Option<Bytes>,
@@ -61,10 +69,14 @@ struct Export {
 }
 
 impl Export {
-    fn beginning(app: App, filter: Filter, first: &[LogEntry]) -> Self {
-        let mut export = Self { app, filter, ready: None, before: None, reading: None };
+    fn beginning(app: App, caller: Caller, filter: Filter, first: &[LogEntry]) -> Self {
+        let mut export = Self { app, caller, filter, ready: None, before: None, reading: None };
         export.take(first);
         export
+    }
+
+    fn next(&self, before: LogPlace) -> Reading {
+        read(self.app.clone(), self.caller.clone(), self.filter.clone(), before)
     }
 
     /// Makes lines of a page, and notes where the next begins.
@@ -78,17 +90,17 @@ impl Export {
 fn lines(page: &[LogEntry]) -> Bytes {
     let mut text = Vec::new();
     for entry in page {
-        let entry = Entry::from(entry.clone());
-        serde_json::to_writer(&mut text, &entry).expect("plain data with text keys is JSON");
+        serde_json::to_writer(&mut text, &shown(entry)).expect("plain data with text keys is JSON");
         text.push(b'\n');
     }
     text.into()
 }
 
 /// Reads a page as work like any other: an export waits for no permit, and holds none between pages.
-fn read(app: App, filter: Filter, before: LogPlace) -> Reading {
+fn read(app: App, caller: Caller, filter: Filter, before: LogPlace) -> Reading {
     Box::pin(async move {
         let _permit = app.request_permits.work()?;
+        caller.still_holds(&app, NEEDS).await?;
         filter.read(&app, &before, PAGE).await
     })
 }
@@ -120,7 +132,7 @@ impl HttpBody for Export {
                 continue;
             }
             let Some(before) = export.before.take() else { return Poll::Ready(None) };
-            export.reading = Some(read(export.app.clone(), export.filter.clone(), before));
+            export.reading = Some(export.next(before));
         }
     }
 

@@ -207,7 +207,9 @@ async fn grant(
     };
     Ok(Grant {
         client_id: client.client_id.clone(),
-        epoch: person_epoch.saturating_add(consent.machine.epoch()),
+        epoch: [person_epoch, consent.machine.epoch(), client.epoch]
+            .into_iter()
+            .fold(0, u64::saturating_add),
         session: token.session.clone(),
         parents: token.families.clone(),
         membership: Some(MembershipRef {
@@ -234,6 +236,7 @@ fn wrong_scope(detail: &'static str) -> Problem {
 fn refused(why: NotStarted) -> Problem {
     match why {
         NotStarted::Over { .. } => BY_TOKEN,
+        NotStarted::Exhausted(_) => NOT_HELD,
         NotStarted::Failed(error) => Problem::from(error),
         NotStarted::Stopped(Stopped::Failed(Failure::Refused(_))) => NOT_HELD,
         NotStarted::Stopped(Stopped::Unknown) => Problem::OUTCOME_UNKNOWN,

@@ -16,7 +16,7 @@ use crate::{
         facts::{belonging::Belonging, session::Present},
     },
 };
-use axum::{body::to_bytes, http::header};
+use axum::{body::to_bytes, http::header, response::Response};
 use serde_json::{Map, Value};
 
 /// A person in a session, as a member of one organization.
@@ -51,13 +51,16 @@ impl MemberInSession {
         find(operation).is_ok_and(|operation| self.caller.may(operation.needs))
     }
 
-    /// Calls an operation by its name, in the organization.
-    pub async fn call(&self, operation: &str, mut asked: Asked) -> Result<Answered, Problem> {
+    /// Calls an operation by its name, in the organization, and hands over its answer as it is.
+    pub async fn send(&self, operation: &str, mut asked: Asked) -> Result<Response, Problem> {
         let operation = find(operation)?;
         asked.params.push(("organization".to_owned(), self.caller.organization.clone()));
-        let caller = self.caller.clone();
-        let response = serve_page(operation, self.app.clone(), caller, asked).await?;
-        let (head, body) = response.into_parts();
+        serve_page(operation, self.app.clone(), self.caller.clone(), asked).await
+    }
+
+    /// Calls an operation by its name, in the organization, and reads what it answers.
+    pub async fn call(&self, operation: &str, asked: Asked) -> Result<Answered, Problem> {
+        let (head, body) = self.send(operation, asked).await?.into_parts();
         let tag = head.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
         let tag = tag.map(str::to_owned);
         let bytes = to_bytes(body, usize::MAX).await.map_err(|_| Problem::UNAVAILABLE)?;

@@ -18,10 +18,7 @@ use crate::{
         },
         authority::Permission,
     },
-    http::{
-        answer::error::Problem,
-        time::{parse_rfc3339, rfc3339},
-    },
+    http::{answer::error::Problem, time::rfc3339},
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -86,7 +83,7 @@ impl TryFrom<String> for End {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        parse_rfc3339(&text).map(Self).ok_or("is no time as RFC 3339 writes it")
+        Timestamp::from_rfc3339(&text).map(Self).ok_or("is no time as RFC 3339 writes it")
     }
 }
 

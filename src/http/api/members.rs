@@ -11,7 +11,8 @@ use crate::{
     domain::{
         account::{EMAIL_ADDRESSES, normalise_email},
         membership::{
-            Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, Membership as Machine, Refusal, pair,
+            Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, Membership as Machine, Refusal, Word,
+            pair,
         },
     },
     http::{answer::error::Problem, time::rfc3339},
@@ -52,6 +53,12 @@ pub struct MemberChange {
 
 /// No member holds more.
 const MOST_ROLES: usize = 100;
+
+const LEFT: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "member_left",
+    "the person has left the organization by themself: invite them again",
+);
 
 impl Member {
     async fn of(call: &Call, known: &Known) -> Result<Self, Problem> {
@@ -161,7 +168,8 @@ pub async fn change(mut call: Call) -> Answer {
     judge(&change, &known, roles.as_deref(), enabled)?;
     let home = Some(change.authority.home.clone());
     let (account, organization) = (known.account.clone(), known.organization.clone());
-    let draft = Draft { id: id.clone(), account, organization, roles, enabled };
+    let draft =
+        Draft { id: id.clone(), account, organization, roles, enabled, word: Word::Managers };
     let command = Command::Provision { draft, home };
     let decided = change.commit.decide::<Machine>(&id, &command).await?;
     decided.map_err(|refusal| refused(&refusal))?;
@@ -201,6 +209,7 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::NoSuchRole { .. } => {
             Problem::wrong_member("#/roles", "holds a role that the organization does not have")
         }
+        Refusal::Left => LEFT,
         Refusal::NoSuchOrganization(_) | Refusal::OtherPair => Problem::NOT_FOUND,
     }
 }

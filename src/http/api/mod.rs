@@ -21,6 +21,7 @@ mod call;
 mod caller;
 mod change;
 mod clients;
+mod delegations;
 mod described;
 mod export;
 mod impersonation;
@@ -33,6 +34,7 @@ mod operations;
 mod organizations;
 mod page;
 mod roles;
+mod webhooks;
 mod words;
 
 pub use call::Asked;

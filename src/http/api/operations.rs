@@ -3,11 +3,11 @@
 use super::{
     accounts, audit,
     call::{Answer, Call},
-    clients, export, impersonation, invitations, keys, members, organizations,
+    clients, delegations, export, impersonation, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
-    roles,
+    roles, webhooks,
 };
-use crate::http::routes;
+use crate::{domain::trail::Entry, http::routes};
 use axum::routing::MethodFilter;
 use std::{future::Future, pin::Pin};
 use utoipa::{
@@ -416,6 +416,22 @@ pub static OPERATIONS: &[Operation] = {
         .in_person()
         .at_version(),
         Operation::new(
+            (Get, routes::API_DELEGATIONS),
+            "listDelegations",
+            "clients:read",
+            "Lists what a client holds for others in the organization now, and what stands above it.",
+            handled!(delegations::list),
+        )
+        .lists::<delegations::Delegation>(&[]),
+        Operation::new(
+            (Delete, routes::API_DELEGATION),
+            "endDelegation",
+            "clients:write",
+            "Ends what a client holds for another, and everything below it.",
+            handled!(delegations::end),
+        )
+        .gives_nothing(),
+        Operation::new(
             (Get, routes::API_KEYS),
             "listApiKeys",
             "apikeys:read",
@@ -482,7 +498,7 @@ pub static OPERATIONS: &[Operation] = {
             "Lists what happened in the organization, the newest first.",
             handled!(audit::list),
         )
-        .lists::<audit::Entry>(&audit::FILTERS),
+        .lists::<Entry>(&audit::FILTERS),
         Operation::new(
             (Get, routes::API_AUDIT_EXPORT),
             "exportAuditTrail",
@@ -490,6 +506,67 @@ pub static OPERATIONS: &[Operation] = {
             "Exports what happened in the organization as lines of JSON, the newest first.",
             handled!(export::get),
         )
-        .exports::<audit::Entry>(&audit::FILTERS),
+        .exports::<Entry>(&audit::FILTERS),
+        Operation::new(
+            (Get, routes::API_WEBHOOKS),
+            "listWebhooks",
+            "audit:read",
+            "Lists the endpoints that the trail is sent to.",
+            handled!(webhooks::list),
+        )
+        .lists::<webhooks::Webhook>(&[]),
+        Operation::new(
+            (Post, routes::API_WEBHOOKS),
+            "createWebhook",
+            "audit:write",
+            "Makes an endpoint, which is sent the trail from now on. Its secret is shown in this answer alone. The caller needs audit:read as well.",
+            handled!(webhooks::create),
+        )
+        .takes::<webhooks::NewWebhook>()
+        .gives::<webhooks::Webhook>(201),
+        Operation::new(
+            (Get, routes::API_WEBHOOK),
+            "getWebhook",
+            "audit:read",
+            "Shows an endpoint.",
+            handled!(webhooks::show),
+        )
+        .gives::<webhooks::Webhook>(200),
+        Operation::new(
+            (Patch, routes::API_WEBHOOK),
+            "changeWebhook",
+            "audit:write",
+            "Changes an endpoint, disables it or enables it again; what is not given stays as it is. The caller needs audit:read as well.",
+            handled!(webhooks::change),
+        )
+        .takes::<webhooks::WebhookChange>()
+        .gives::<webhooks::Webhook>(200)
+        .at_version(),
+        Operation::new(
+            (Delete, routes::API_WEBHOOK),
+            "deleteWebhook",
+            "audit:write",
+            "Deletes an endpoint; what waits for it is not sent.",
+            handled!(webhooks::delete),
+        )
+        .gives_nothing()
+        .at_version(),
+        Operation::new(
+            (Post, routes::API_WEBHOOK_ROTATE),
+            "rotateWebhookSecret",
+            "audit:write",
+            "Gives an endpoint another secret, shown in this answer alone; the former may sign as well for some time yet. The caller needs audit:read as well.",
+            handled!(webhooks::rotate),
+        )
+        .takes::<webhooks::SecretRotation>()
+        .gives::<webhooks::Webhook>(200),
+        Operation::new(
+            (Post, routes::API_WEBHOOK_TEST),
+            "testWebhook",
+            "audit:write",
+            "Sends an endpoint a message of the type webhook.test. The caller needs audit:read as well.",
+            handled!(webhooks::test),
+        )
+        .gives_nothing(),
     ]
 };

@@ -12,12 +12,13 @@ use super::{
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
+    clients,
     limits::client_failures::Proof,
 };
 use crate::{
     actors::Hydrated,
     domain::{
-        Actor, Context, Fingerprint, Secret,
+        Actor, Context, Fingerprint, Machine as _, Secret,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
@@ -76,8 +77,10 @@ pub async fn authenticate(
     if presented.client_id.len() > LONGEST_ID {
         return Err(refuse(Disbelief::UnknownClient));
     }
-    let seen = app.clients.look(&presented.client_id).await?;
-    let confidential = judge(seen.machine.known(), &presented).map_err(refuse)?;
+    let seen = clients::find(app, &presented.client_id, false).await?;
+    let now = app.clock.now();
+    let known = seen.machine.known().filter(|_| seen.machine.live_until() > now);
+    let confidential = judge(known, &presented).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
         let at = client_assertion::Presented { context: &context, path: &posted.path };

@@ -4,11 +4,14 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use zeroize::Zeroizing;
 
 /// The names of our cookies.
 #[derive(Clone, Copy)]
 pub struct CookieNames {
     pub(super) session: &'static str,
+    /// The tokens of the other sessions of a browser (adr/0087).
+    pub(super) others: &'static str,
     pub(super) browser: &'static str,
     pub(super) known_browser: &'static str,
     /// Language and theme of our pages.
@@ -25,6 +28,7 @@ impl CookieNames {
         if secure {
             Self {
                 session: "__Host-porteiro",
+                others: "__Host-porteiro-others",
                 browser: "__Host-porteiro-browser",
                 known_browser: "__Host-porteiro-known",
                 screen: "__Host-porteiro-screen",
@@ -34,6 +38,7 @@ impl CookieNames {
         } else {
             Self {
                 session: "porteiro",
+                others: "porteiro-others",
                 browser: "porteiro-browser",
                 known_browser: "porteiro-known",
                 screen: "porteiro-screen",
@@ -53,6 +58,13 @@ impl CookieNames {
         self.keep(self.session, "", 0)
     }
 
+    /// Has the browser keep its other sessions, or forget them where there is none.
+    pub fn keep_others(&self, tokens: &[&str], seconds: u64) -> HeaderValue {
+        let seconds = if tokens.is_empty() { 0 } else { seconds };
+        let joined = Zeroizing::new(tokens.join(DIVIDER));
+        self.keep(self.others, &joined, seconds)
+    }
+
     /// Has the browser keep that a person signed in here.
     pub fn keep_known_browser(&self, statement: &str, seconds: u64) -> HeaderValue {
         self.keep(self.known_browser, statement, seconds)
@@ -66,6 +78,25 @@ impl CookieNames {
         cookie.set_sensitive(true);
         cookie
     }
+}
+
+/// Stands between the tokens of other sessions; no token has it.
+const DIVIDER: &str = ".";
+
+/// No cookie with other sessions that we wrote is longer.
+const LONGEST_OTHERS: usize = 4_096;
+
+/// Reads the tokens of other sessions, each once, and no more than there may be. Whether they are tokens
+/// at all is not known yet.
+pub fn others<'a>(headers: &'a HeaderMap, names: CookieNames, most: usize) -> Vec<&'a str> {
+    let joined = cookie(headers, names.others).filter(|joined| joined.len() <= LONGEST_OTHERS);
+    let mut tokens: Vec<&'a str> = Vec::new();
+    for token in joined.unwrap_or_default().split(DIVIDER).filter(|token| !token.is_empty()) {
+        if tokens.len() < most && !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    tokens
 }
 
 /// Finds a cookie of ours; what others put beside it need not even be text.

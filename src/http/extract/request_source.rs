@@ -1,6 +1,6 @@
 //! Who asks: a browser or a program, from which page, with which session.
 
-use super::cookies::{CookieNames, cookie};
+use super::cookies::{CookieNames, cookie, others};
 use crate::http::{answer::error::Problem, app::App};
 use crate::{
     crypto::{Dice, draw_text},
@@ -10,6 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use zeroize::Zeroizing;
 
 const SESSION_HEADER: &str = "x-session-token";
+
+/// How many sessions a browser holds beside the current one.
+pub const MOST_OTHERS: usize = 7;
 
 /// What a request tells of its sender.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a request")]
@@ -23,6 +26,8 @@ pub struct RequestSource {
     /// What tells this browser from others.
     key: Option<Zeroizing<String>>,
     pub session_token: Option<Zeroizing<String>>,
+    /// Of the other sessions that a browser holds; a caller that names its session has no others.
+    pub other_tokens: Vec<Zeroizing<String>>,
     /// The session came by cookie, and not by a header of its own.
     pub session_by_cookie: bool,
     /// Says that a person signed in here before; sealed.
@@ -42,6 +47,8 @@ impl RequestSource {
         let wants_json = wants_json(headers);
         let token = headers.get(SESSION_HEADER).and_then(|token| token.to_str().ok());
         let session_token = token.or_else(|| cookie(headers, names.session));
+        let session_token = session_token.filter(|token| !token.is_empty());
+        let beside = if token.is_none() { others(headers, names, MOST_OTHERS) } else { Vec::new() };
         Self {
             is_browser: has_scripts || !wants_json,
             has_scripts,
@@ -49,6 +56,10 @@ impl RequestSource {
             key: cookie(headers, names.browser).map(|key| Zeroizing::new(key.to_owned())),
             session_by_cookie: token.is_none(),
             session_token: session_token.map(|token| Zeroizing::new(token.to_owned())),
+            other_tokens: beside
+                .into_iter()
+                .map(|token| Zeroizing::new(token.to_owned()))
+                .collect(),
             known_browser: cookie(headers, names.known_browser)
                 .map(|statement| Zeroizing::new(statement.to_owned())),
             locale: locale(headers),
@@ -304,6 +315,23 @@ mod tests {
         assert_eq!(cookie.session_token.unwrap().as_str(), "b");
         let other = source(&[("cookie", "porteiro=b; x__Host-porteiro=c")]);
         assert!(other.session_token.is_none(), "the name is the whole name");
+    }
+
+    #[test]
+    fn other_sessions_come_by_cookie_alone_and_are_bounded() {
+        let others = |pairs: &[(&'static str, &str)]| -> Vec<String> {
+            source(pairs).other_tokens.iter().map(|token| token.as_str().to_owned()).collect()
+        };
+        let cookie = |value: &str| format!("__Host-porteiro=a; __Host-porteiro-others={value}");
+        assert_eq!(others(&[("cookie", &cookie("b.c.b..c."))]), ["b", "c"]);
+        assert_eq!(others(&[("cookie", &cookie(""))]), [""; 0]);
+        let many: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
+        assert_eq!(others(&[("cookie", &cookie(&many.join(".")))]).len(), MOST_OTHERS);
+        let long = format!("b.{}", "c".repeat(5_000));
+        assert_eq!(others(&[("cookie", &cookie(&long))]), [""; 0], "it is none of ours");
+        let named = [("x-session-token", "a"), ("cookie", "__Host-porteiro-others=b")];
+        assert_eq!(others(&named), [""; 0], "a caller that names its session has no others");
+        assert_eq!(others(&[("cookie", "porteiro-others=b")]), [""; 0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
         client::KnownClient,
         flow::ApprovalAsked,
     },
-    http::{answer::error::Problem, app::App},
+    http::{answer::error::Problem, app::App, clients},
 };
 use axum::http::StatusCode;
 
@@ -64,7 +64,7 @@ pub async fn facts(
     anew: bool,
 ) -> Result<AuthorizationFacts, Problem> {
     let request = &asked.request;
-    let seen = app.clients.look_if(anew, &request.wanted.client_id).await?;
+    let seen = clients::find(app, &request.wanted.client_id, anew).await?;
     let may_ask = |client: &&KnownClient| client.may_ask_by_back_channel().is_ok();
     let client = seen.machine.known().filter(may_ask).ok_or(CLIENT_CHANGED)?;
     let reader = FactsReader {

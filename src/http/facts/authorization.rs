@@ -1,7 +1,7 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
 use super::{reading::Reading, target};
-use crate::http::app::App;
+use crate::http::{app::App, clients};
 use crate::{
     actors::{HydrateError, Hydrated},
     domain::{
@@ -28,7 +28,7 @@ pub async fn client_of(
     request: &Request,
     anew: bool,
 ) -> Result<Option<Arc<Hydrated<Client>>>, HydrateError> {
-    let seen = app.clients.look_if(anew, &request.wanted.client_id).await?;
+    let seen = clients::find(app, &request.wanted.client_id, anew).await?;
     let may_ask = |client: &KnownClient| {
         client.has_redirect_uri(&request.reply_to.redirect_uri)
             && client.may_ask_for_codes().is_ok()
@@ -167,14 +167,15 @@ impl FactsReader<'_> {
         };
         let id = parties.id();
         let seen = self.app.consent_views.look_if(self.anew, &id).await?;
-        let epoch = seen.machine.epoch();
+        // No count ever falls, so their sum is the same only while all are.
+        let epoch = seen.machine.epoch().saturating_add(self.client.epoch);
         if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {
             return Ok(((ConsentRule::Always, epoch), None));
         }
         if self.client.trusted {
             return Ok(((ConsentRule::FirstParty, epoch), None));
         }
-        let given = seen.machine.terms().cloned();
+        let given = seen.machine.terms_since(self.client.consents_since()).cloned();
         let requirement =
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
         Ok(((ConsentRule::Remembered(given), epoch), requirement))

@@ -39,8 +39,8 @@ pub async fn gather(
     let ceilings = client.ceiling().into_iter().collect();
     let limits = Limits { ceilings, offered, types, required: Acr::Aal1, ..Limits::default() };
     let mut limited = Limited { limits, roles: Vec::new(), requirements: Vec::new() };
-    // The others cannot delete themselves, and what is seen of a client may be a second old.
-    if client.is_self_registered() {
+    // The others cannot delete themselves or expire, and what is seen of a client may be a second old.
+    if client.is_self_registered() || client.leash.is_some() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
     // What was granted a moment after everything had ended is no older than what is looked at.
@@ -103,19 +103,25 @@ async fn speak(
     Ok(true)
 }
 
-/// Tells whether the account and the consents are in the epoch that it was granted in.
+/// Tells whether the account, the consents and the clients are in the epoch that it was granted in.
 pub async fn is_honoured(
     app: &App,
     grant: &Grant,
     reading: Reading<'_>,
 ) -> Result<bool, HydrateError> {
-    let Some(person) = &grant.account else { return Ok(true) };
-    let account = reading.see(&app.accounts, person).await?;
-    let Some(known) = account.machine.known() else { return Ok(false) };
-    let mut epoch = known.epoch;
+    let mut epoch = 0;
+    if let Some(person) = &grant.account {
+        let account = reading.see(&app.accounts, person).await?;
+        let Some(known) = account.machine.known() else { return Ok(false) };
+        epoch = known.epoch;
+    }
     for id in consents(grant) {
         let consent = reading.see(&app.consent_views, &id).await?;
         epoch = epoch.saturating_add(consent.machine.epoch());
+    }
+    for id in grant.clients() {
+        let client = reading.see(&app.clients, id).await?;
+        epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
     Ok(grant.epoch == epoch)
 }

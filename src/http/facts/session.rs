@@ -11,6 +11,7 @@ use crate::{
         session::{Command, Session},
     },
 };
+use zeroize::Zeroizing;
 
 /// A session that is open, as it was read.
 pub struct Present {
@@ -42,7 +43,19 @@ pub async fn find(
     source: &RequestSource,
     anew: bool,
 ) -> Result<Option<Present>, HydrateError> {
-    let Some(token) = &source.session_token else { return Ok(None) };
+    match &source.session_token {
+        Some(token) => opened_by(app, context, token, anew).await,
+        None => Ok(None),
+    }
+}
+
+/// Finds the session that a token opens, and notes that it is used.
+async fn opened_by(
+    app: &App,
+    context: &Context,
+    token: &str,
+    anew: bool,
+) -> Result<Option<Present>, HydrateError> {
     let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
     let now = app.clock.now();
     let mut seen = app.session_views.look_if(anew, &token.id).await?;
@@ -72,6 +85,35 @@ pub async fn find(
         }
     }
     Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
+}
+
+/// A session that a caller holds, and the token by which it does.
+pub struct HeldSession {
+    pub present: Present,
+    pub token: Zeroizing<String>,
+    /// It is the one in which the caller acts, unless they choose another.
+    pub is_current: bool,
+}
+
+/// Finds every session that a caller holds, the current one first: one an account (adr/0087). A token
+/// that opens nothing counts for nothing, and one with a foreign MAC is not even looked up.
+pub async fn held(
+    app: &App,
+    context: &Context,
+    source: &RequestSource,
+    anew: bool,
+) -> Result<Vec<HeldSession>, HydrateError> {
+    let current = source.session_token.iter().map(|token| (token, true));
+    let others = source.other_tokens.iter().map(|token| (token, false));
+    let mut held: Vec<HeldSession> = Vec::new();
+    for (token, is_current) in current.chain(others) {
+        let Some(present) = opened_by(app, context, token, anew).await? else { continue };
+        let account = &present.person.account;
+        if held.iter().all(|other| other.present.person.account != *account) {
+            held.push(HeldSession { present, token: token.clone(), is_current });
+        }
+    }
+    Ok(held)
 }
 
 /// Tells whether a request presents the token of an open session; its use is not noted.

@@ -9,7 +9,7 @@ use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
     crypto::PairwiseSubjects,
     domain::{
-        Machine as _,
+        Machine as _, Timestamp,
         access_token::{AccessToken, Claims},
         account::{self, Account},
         authority::{Asked, Audience, Permissions, Scopes},
@@ -42,7 +42,10 @@ struct Basis<'a> {
     details: &'a Details,
     organization: Option<&'a str>,
     roles: Vec<&'a str>,
-    /// Of the organization, and where a person speaks, of the membership, the account and the consent.
+    /// When the token was issued, if it is one.
+    issued_at: Timestamp,
+    /// Of the organization, and where a person speaks, of the membership, the account, the consent and the
+    /// client.
     epoch: u64,
     person: Option<PersonBasis<'a>>,
 }
@@ -112,6 +115,7 @@ pub async fn of_token(
         details: &claims.authorization_details,
         organization: claims.org.as_deref(),
         roles: claims.roles().collect(),
+        issued_at: Timestamp::from_seconds(claims.iat),
         epoch: claims.epoch,
         person,
     };
@@ -144,6 +148,7 @@ pub async fn of_grant(
         details: &grant.details,
         organization: grant.organization(),
         roles: Vec::new(),
+        issued_at: Timestamp::FOREVER,
         epoch: grant.epochs(),
         person: Some(person),
     };
@@ -254,6 +259,7 @@ impl Read<'_> {
         asked.scopes.of_apis().all(owned)
             && self.basis.organization == client.organization.as_deref()
             && self.basis.epoch == home.map_or(0, |home| home.epoch)
+            && !client.was_suspended_after(self.basis.issued_at)
             && client.may_use(GrantType::ClientCredentials)
             && self.basis.roles.iter().all(|role| held.contains(role))
             && client.narrow(home, asked).is_ok()
@@ -318,7 +324,7 @@ impl Read<'_> {
             (None, Some(home)) => home.epoch,
             (_, None) => 0,
         };
-        let epochs = [of_member, known.epoch, self.consent_epoch().await?];
+        let epochs = [of_member, known.epoch, self.consent_epoch().await?, client.epoch];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
         }

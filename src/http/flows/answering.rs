@@ -1,6 +1,7 @@
 //! What is drawn for a flow that may end now, and the answer when it has.
 
 use super::{
+    browser_sessions::{self, adds},
     document::{Document, Outcome, Shown},
     known_browser,
     opened::Opened,
@@ -13,13 +14,15 @@ use crate::{
         assurance::{Level, Method},
         flow::{Channel, Flow, Fresh, Over, SIGN_IN, SessionChange, Stage},
         grant::Person,
-        throttle,
+        session, throttle,
     },
     http::{
         answer::{authorization_response::AuthorizationResponse, error::Problem},
         app::App,
+        facts::session::HeldSession,
     },
 };
+use axum::http::HeaderValue;
 use zeroize::Zeroizing;
 
 /// An answer, and whether the person has proved enough by now.
@@ -83,7 +86,7 @@ pub(super) async fn answer(
     app: &App,
     acting: &Acting<'_>,
     flow: Flow,
-    (drawn, recovery_codes): (Drawn, Vec<Zeroizing<String>>),
+    (drawn, recovery_codes, held): (Drawn, Vec<Zeroizing<String>>, &[HeldSession]),
 ) -> Result<Answered, Problem> {
     let Acting { opened, context } = acting;
     let Opened { id, seed, source, .. } = opened;
@@ -103,6 +106,7 @@ pub(super) async fn answer(
             let outcome = (!outcome.recovery_codes.is_empty()).then_some(outcome);
             let shown = Shown { id, seed, flow: going_on, outcome };
             let document = Document::of(app, shown).await?;
+            let document = document.telling_accounts(app, context, source).await?;
             let answer = FlowAnswer { document, cookies: Vec::new() };
             return Ok(Answered { answer, authenticated });
         }
@@ -120,9 +124,9 @@ pub(super) async fn answer(
         if let Some(person) = &over.person {
             forgive(app, context, person).await;
         }
-        let seconds = app.lifetimes.session_ceiling.as_secs();
         if seed.channel != Channel::Program {
-            cookies.push(app.cookies.keep_session(&drawn.session.text, seconds));
+            let id = session_of(over).map_or("", String::as_str);
+            cookies.extend(held_from_now(app, acting, held, (id, &drawn.session.text)));
             if let Some(person) = &over.person {
                 cookies.push(known_browser::remember(app, source, person).await);
             }
@@ -131,16 +135,44 @@ pub(super) async fn answer(
             outcome.session_token = Some(drawn.session.text);
         }
     }
+    if change == Some(SessionChange::Kept) && seed.selects && adds(seed, source) {
+        // The one that was chosen is the current one from now on.
+        let chosen = held.iter().find(|one| Some(&one.present.id) == session_of(over));
+        if let Some(chosen) = chosen.filter(|chosen| !chosen.is_current) {
+            cookies.extend(held_from_now(app, acting, held, (&chosen.present.id, &chosen.token)));
+        }
+    }
     if change == Some(SessionChange::Ended) {
         let to = opened.leaving.as_ref().map(|leaving| leaving.redirect_to.clone());
         outcome.redirect_to = outcome.redirect_to.or(to.map(Zeroizing::new));
         if seed.channel != Channel::Program {
-            cookies.push(app.cookies.end_session());
+            let id = session_of(over).map_or("", String::as_str);
+            cookies.extend(browser_sessions::forget(app, source, held, id));
         }
     }
     let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
     let document = Document::of(app, shown).await?;
     Ok(Answered { answer: FlowAnswer { document, cookies }, authenticated: true })
+}
+
+/// Returns the id of the session that a flow has ended with.
+fn session_of(over: &Over) -> Option<&String> {
+    over.finished.as_ref()?.session.as_ref().map(|session| &session.id)
+}
+
+/// Makes a session the current one of a browser. One that finds no place any more is ended: no caller is
+/// left with its token.
+fn held_from_now(
+    app: &App,
+    acting: &Acting<'_>,
+    held: &[HeldSession],
+    current: (&str, &str),
+) -> Vec<HeaderValue> {
+    let kept = browser_sessions::keep(app, &acting.opened.source, held, current);
+    for id in &kept.dropped {
+        app.sessions.tell(&acting.context, id, session::Command::End);
+    }
+    kept.cookies
 }
 
 /// Ends the failures in a row of what the person did not use: another way in clears them. What was used

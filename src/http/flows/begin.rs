@@ -71,6 +71,12 @@ pub struct Wish {
     /// another has signed in.
     #[serde(default)]
     pub flow: Option<String>,
+    /// The person chooses among the accounts that are signed in here, if any is.
+    #[serde(default)]
+    pub select_account: bool,
+    /// The page of ours that the person comes back to. A page says it; a program cannot.
+    #[serde(skip)]
+    pub back: Option<String>,
 }
 
 pub async fn post(
@@ -94,7 +100,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, approval, flow } = wish;
+    let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, back } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -130,7 +136,9 @@ pub async fn begin(
             (signed_in, (kind == APPROVAL).then(sought))
         }
     };
-    let beginning = Beginning { signed_in, user_code, former, approval, ..presented };
+    let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
+    let beginning =
+        Beginning { signed_in, user_code, former, approval, selects, back, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -140,10 +148,27 @@ pub async fn begin(
         let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
         user_code::enter(app, &opened, &code).await?.answer
     } else {
-        FlowAnswer { document: begun(app, seed).await?, cookies: Vec::new() }
+        let document = begun(app, seed).await?;
+        let document = document.telling_accounts(app, &context, &source).await?;
+        FlowAnswer { document, cookies: Vec::new() }
     };
     answer.cookies.extend(cookie);
     Ok(answer)
+}
+
+/// Tells whether the person is asked for one of the accounts that are signed in here: where that is wanted,
+/// and where none of them is the current one.
+async fn selects(
+    app: &App,
+    context: &Context,
+    source: &RequestSource,
+    wanted: bool,
+) -> Result<bool, Problem> {
+    if !wanted && source.other_tokens.is_empty() {
+        return Ok(false);
+    }
+    let held = session::held(app, context, source, true).await?;
+    Ok(!held.is_empty() && (wanted || !held.iter().any(|one| one.is_current)))
 }
 
 /// What a flow begins with.
@@ -155,6 +180,10 @@ pub(super) struct Beginning {
     /// Sealed.
     user_code: Option<String>,
     former: Option<Former>,
+    /// The person may choose an account that is signed in here.
+    selects: bool,
+    /// The page of ours that the person comes back to.
+    back: Option<String>,
     approval: Option<ApprovalSought>,
 }
 
@@ -213,6 +242,8 @@ pub struct StepUp<'a> {
     pub present: &'a Present,
     pub account: &'a Known,
     pub wanted: Wanted,
+    /// The page of ours that the person comes back to, if one asks.
+    pub back: Option<String>,
 }
 
 /// Begins a step-up in a session; returns its document, and the cookie that a browser needs for it.
@@ -221,10 +252,10 @@ pub async fn step_up(
     source: &mut RequestSource,
     asked: StepUp<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
-    let StepUp { present, account, wanted } = asked;
+    let StepUp { present, account, wanted, back } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
-    let beginning = Beginning { signed_in: Some(signed_in), ..Beginning::default() };
+    let beginning = Beginning { signed_in: Some(signed_in), back, ..Beginning::default() };
     source.is_browser = source.has_scripts;
     let (seed, cookie) = seed(app, source, goal, beginning);
     Ok((begun(app, seed).await?, cookie))
@@ -239,7 +270,8 @@ pub(super) fn seed(
     goal: &dyn Goal,
     beginning: Beginning,
 ) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former, approval } = beginning;
+    let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
+    let Beginning { approval, selects, back, .. } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -267,6 +299,8 @@ pub(super) fn seed(
         user_code,
         operator_link,
         approval,
+        selects,
+        back,
     };
     (seed, cookie)
 }

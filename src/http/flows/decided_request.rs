@@ -10,6 +10,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
+        clients,
         facts::{
             approval,
             authorization::{FactsReader, client_of},
@@ -41,6 +42,15 @@ impl<'a> DecidedRequest<'a> {
         }
     }
 
+    /// The client that asks.
+    pub(super) fn client_id(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => None,
+            Self::Code(request) => Some(&request.wanted.client_id),
+            Self::Device(device) => Some(&device.request.wanted.client_id),
+        }
+    }
+
     /// Looks up what decides about it; the client must still be one that may ask for it.
     pub(super) async fn facts(
         &self,
@@ -58,7 +68,7 @@ impl<'a> DecidedRequest<'a> {
             }
             Self::Device(device) => {
                 let wanted = &device.request.wanted;
-                let seen = app.clients.look_if(anew, &wanted.client_id).await?;
+                let seen = clients::find(app, &wanted.client_id, anew).await?;
                 let may_ask = seen.machine.known().map(KnownClient::may_ask_by_device);
                 may_ask.and_then(Result::ok).ok_or(CLIENT_CHANGED)?;
                 (wanted, seen, None)

@@ -2,6 +2,7 @@
 
 use super::{
     belonging::{decided, inviting, of_client},
+    browser_sessions::AccountTold,
     ticket::{OverAtOnce, Ticket},
     told::{ApprovalTold, InvitationTold, RequestedFrom, approval as approval_of, organizations},
 };
@@ -22,6 +23,7 @@ use crate::{
             private_json,
         },
         app::App,
+        clients,
         time::rfc3339,
     },
 };
@@ -45,6 +47,9 @@ pub struct Document {
     /// Those that the person cannot choose now, where they choose one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspended_organizations: Vec<Choice>,
+    /// The accounts that are signed in where the flow is taken, where the person may choose one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<AccountTold>,
     /// What the person is invited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationTold>,
@@ -71,6 +76,9 @@ pub struct Document {
     /// The slug of the organization whose page this is (adr/0076). For pages alone.
     #[serde(skip)]
     pub belongs_to: Option<String>,
+    /// The page of ours that the person comes back to when it is done. For pages alone.
+    #[serde(skip)]
+    pub back: Option<String>,
     /// What the client thinks the person is called here: something to begin with, and no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_hint: Option<String>,
@@ -286,12 +294,14 @@ impl Document {
             scopes: wanted.map(scopes).unwrap_or_default(),
             organizations,
             suspended_organizations: suspended,
+            accounts: Vec::new(),
             invitation: seed.invited.as_ref().and_then(InvitationTold::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
             approval: approval.as_ref().map(ApprovalTold::of),
             proof_of_work,
             belongs_to,
+            back: seed.back.clone(),
             identifier: identifier(app, seed, flow, shows_codes).await,
             is_for_another: matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)),
             applicant: match flow {
@@ -334,11 +344,13 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             suspended_organizations: Vec::new(),
+            accounts: Vec::new(),
             invitation: None,
             consent: None,
             requested_from: None,
             approval: None,
             proof_of_work: None,
+            back: None,
             identifier: None,
             is_for_another: false,
             applicant: None,
@@ -437,7 +449,7 @@ fn scopes(wanted: &RequestedGrant) -> Vec<String> {
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
 /// be on its way to them.
 pub async fn client(app: &App, client_id: &str) -> Client {
-    let seen = app.clients.look(client_id).await.ok();
+    let seen = clients::find(app, client_id, false).await.ok();
     let known = seen.as_ref().and_then(|seen| seen.machine.known());
     let metadata = known.map(|known| &known.metadata);
     let told =

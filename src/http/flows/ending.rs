@@ -10,6 +10,7 @@
 use super::{
     answering::{Acting, Drawn, answer, changes, draw, ended_by},
     approval,
+    browser_sessions::{adds, is_in_chosen},
     decided_request::DecidedRequest,
     document::{Document, Shown},
     invited, known_browser,
@@ -25,19 +26,21 @@ use super::{
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
     domain::{
-        Actor, Fingerprint, Machine as _,
+        Actor, Fingerprint, Machine as _, Timestamp,
         account::{self, Account, EMAIL_ADDRESSES},
+        client::{Client, KnownClient},
         consent::{self, Consent, Parties},
         flow::{
             APPROVAL, AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished,
-            FinishedSession, Flow, Material, Proved, RECOVERY, Refusal, Reply, SessionChange, Step,
+            FinishedSession, Flow, Material, Proved, RECOVERY, Refusal, Reply, Selected,
+            SessionChange, Step,
         },
         grant::Grant,
         membership::MEMBERSHIP_PAIRS,
         pushed_request::PushedRequest,
         session::{self, Session},
     },
-    http::{answer::error::Problem, app::App, facts::session as sessions},
+    http::{answer::error::Problem, app::App, clients, facts::session as sessions},
 };
 use zeroize::Zeroizing;
 
@@ -65,6 +68,8 @@ pub enum Said {
     /// A credential was chosen, or none.
     Enrolled(Enrolled),
     Chose(String),
+    /// An account that is signed in here.
+    Selected(Box<Selected>),
     /// The code of a device, or of none.
     Entered(Option<Box<EnteredDevice>>),
     Decided {
@@ -102,6 +107,7 @@ impl Said {
             Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
             Self::Blocked { step } => Step::Block { step },
+            Self::Selected(selected) => Step::Select { selected: selected.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
     }
@@ -145,11 +151,14 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         _ => context.by(Actor::Person(asking.account.to_owned())),
     };
     let acting = &Acting { opened, context };
-    let present = sessions::find(app, &acting.context, &opened.source, true).await?;
-    let (mut own, other) = match present {
-        Some(present) if present.person.account == asking.account => (Some(present.id), None),
-        other => (None, other.map(|present| present.id)),
-    };
+    let held = sessions::held(app, &acting.context, &opened.source, true).await?;
+    let of_person = held.iter().find(|one| one.present.person.account == asking.account);
+    let mut own = of_person.map(|one| one.present.id.clone());
+    // A program holds one session: no caller is left with the token of another.
+    let replaced = held.first().filter(|_| own.is_none() && !adds(&opened.seed, &opened.source));
+    let chosen = is_in_chosen(app, opened, own.as_deref()).await?;
+    let in_session = opened.seed.signed_in.is_some() || chosen;
+    let in_session = in_session || matches!(asking.answer, Said::Selected(_));
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     if recovers && matches!(asking.answer, Said::Enrolled(_)) {
@@ -188,20 +197,19 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
                     // What was born between the list and the commit.
                     sign_out::after_commit(app, &acting.context, asking.account).await;
                 }
-                if let (Some(other), Flow::Over(over)) = (&other, &flow)
+                if let (Some(other), Flow::Over(over)) = (replaced, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
-                    // The browser holds one session: no caller is left with the token of the other.
-                    app.sessions.tell(&acting.context, other, session::Command::End);
+                    app.sessions.tell(&acting.context, &other.present.id, session::Command::End);
                 }
                 let codes = match &asking.answer {
                     Said::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
                     _ => Vec::new(),
                 };
-                return answer(app, acting, flow, (drawn, codes)).await;
+                return answer(app, acting, flow, (drawn, codes, &held)).await;
             }
             Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
-                if opened.seed.signed_in.is_some() {
+                if in_session {
                     return Err(SESSION_OVER);
                 }
                 own = None;
@@ -213,6 +221,12 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
             {
                 return Err(ACCOUNT_CHANGED);
             }
+            Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {
+                // It is known by its document alone: from its first consent on it is a row.
+                if let Some(client_id) = request.client_id() {
+                    clients::keep(app, &acting.context, client_id).await?;
+                }
+            }
             Err(NotTaken::Unmet { .. }) => {}
             Err(NotTaken::Problem(problem)) => return Err(problem),
         }
@@ -222,8 +236,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
 
 /// Shows a flow that goes on.
 pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
-    let Opened { id, seed, .. } = opened;
-    Ok(Document::of(app, Shown { id, seed, flow, outcome: None }).await?)
+    let Opened { id, seed, context, source, .. } = opened;
+    let document = Document::of(app, Shown { id, seed, flow, outcome: None }).await?;
+    Ok(document.telling_accounts(app, context, source).await?)
 }
 
 /// Why a step was not taken.
@@ -255,6 +270,7 @@ async fn take(
         || deleting
         || opened.seed.signed_in.is_some()
         || opened.seed.invited.is_some()
+        || opened.seed.selects
         || [DEVICE, APPROVAL].contains(&&*opened.seed.kind)
         || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {
@@ -323,9 +339,9 @@ async fn take_with_others(
     }
     let mut consent = None;
     if let Some(grant) = granted.filter(|_| consents)
-        && remembers(app, opened).await?
+        && let Some(Remembered { since }) = remembers(app, opened).await?
+        && let Some((id, command)) = consent_to(&grant, since)
     {
-        let (id, command) = consent_to(&grant);
         let decided = commit.decide::<Consent>(&id, &command).await.map_err(unreadable)?;
         match decided {
             Ok(()) => {}
@@ -398,17 +414,24 @@ async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTake
     }
 }
 
-/// Tells whether a consent to the client of this flow is remembered at all.
-async fn remembers(app: &App, opened: &Opened) -> Result<bool, Problem> {
-    let Some(request) = &opened.seed.request else { return Ok(false) };
-    let seen = app.clients.look(&request.wanted.client_id).await?;
-    let client = seen.machine.known();
-    Ok(client.is_some_and(|client| !client.can_be_posed_as(&request.reply_to.redirect_uri)))
+/// Tells whether a consent to the client of this flow is remembered at all, and since when.
+async fn remembers(app: &App, opened: &Opened) -> Result<Option<Remembered>, Problem> {
+    let Some(request) = &opened.seed.request else { return Ok(None) };
+    let seen = clients::find(app, &request.wanted.client_id, false).await?;
+    let posed = |client: &KnownClient| client.can_be_posed_as(&request.reply_to.redirect_uri);
+    let client = seen.machine.known().filter(|client| !posed(client));
+    Ok(client.map(|client| Remembered { since: client.consents_since() }))
 }
 
-fn consent_to(grant: &Grant) -> (String, consent::Command) {
+/// A consent that is remembered.
+struct Remembered {
+    /// One that is older is given anew.
+    since: Option<Timestamp>,
+}
+
+fn consent_to(grant: &Grant, since: Option<Timestamp>) -> Option<(String, consent::Command)> {
     let parties = Parties {
-        account: grant.account.clone().unwrap_or_default(),
+        account: grant.account.clone()?,
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };
@@ -416,6 +439,7 @@ fn consent_to(grant: &Grant) -> (String, consent::Command) {
         scopes: grant.scopes.clone(),
         audience: grant.audience.clone(),
         claims: grant.claims.beyond(&grant.scopes),
+        since,
     };
-    (parties.id(), consent::Command::Give { parties, given })
+    Some((parties.id(), consent::Command::Give { parties, given }))
 }

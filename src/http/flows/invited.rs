@@ -78,6 +78,7 @@ pub async fn accept(
         organization: slug.clone(),
         roles: Some(roles),
         enabled: Some(true),
+        word: membership::Word::Person,
     };
     let provision = membership::Command::Provision { draft, home };
     let decided = commit.decide::<Membership>(&id, &provision).await.map_err(unreadable)?;

@@ -1,6 +1,7 @@
 //! A sign-out that a client asks for: begun at the logout endpoint, confirmed there or by a step.
 
 use super::{
+    browser_sessions,
     document::{Document, Shown, expiry},
     ending::{Asking, Said, proceed_noting},
     opened::Opened,
@@ -14,8 +15,10 @@ use crate::{
         flow::{Flow, Seed, SignedIn, Stage},
     },
     http::{
-        answer::error::Problem, app::App, extract::request_source::RequestSource,
-        facts::session::Present,
+        answer::error::Problem,
+        app::App,
+        extract::request_source::RequestSource,
+        facts::session::{self as sessions, Present},
     },
 };
 use axum::http::{HeaderMap, HeaderValue};
@@ -54,6 +57,8 @@ pub async fn begin(
         operator_link: None,
         approval: None,
         user_code: None,
+        selects: false,
+        back: None,
     };
     let boxed = Box::new(seed.clone());
     let ticket = match leaving.clone() {
@@ -96,7 +101,8 @@ pub async fn confirm(
             if seen.machine.owned_by(&person.account, app.clock.now()).is_some() {
                 return Err(problem);
             }
-            vec![app.cookies.end_session()]
+            let held = sessions::held(app, &opened.context, &opened.source, true).await?;
+            browser_sessions::forget(app, &opened.source, &held, session)
         }
     };
     Ok(SignedOut { cookies, leaving: opened.leaving })

@@ -14,6 +14,7 @@ mod answering;
 mod approval;
 mod begin;
 mod belonging;
+pub mod browser_sessions;
 mod decided_request;
 mod document;
 mod ending;

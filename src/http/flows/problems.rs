@@ -45,6 +45,12 @@ pub const SESSION_OVER: Problem = Problem::new(
     "the session this flow began in is over: sign in again",
 );
 
+pub const ACCOUNT_NOT_HELD: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "account_not_held",
+    "no such account is signed in here, or no longer: look at the accounts of the flow",
+);
+
 pub const SIGN_IN_FIRST: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,
     "session_required",

@@ -6,21 +6,34 @@ use super::{
     problems::EXPIRED,
     ticket::Ticket,
 };
-use crate::http::{answer::error::Problem, app::App, extract::request_source::RequestSource};
+use crate::{
+    domain::Context,
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{context::RequestContext, request_source::RequestSource},
+    },
+};
 use axum::{extract::State, http::HeaderMap};
 
 pub async fn get(
     State(app): State<App>,
+    RequestContext(context): RequestContext,
     FlowId(id): FlowId,
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
     let _place = app.request_permits.work()?;
     let source = RequestSource::of(&headers, app.cookies);
-    look(&app, &id, &source).await
+    look(&app, &context, &id, &source).await
 }
 
 /// Shows a flow to the caller that began it.
-pub async fn look(app: &App, id: &str, source: &RequestSource) -> Result<Document, Problem> {
+pub async fn look(
+    app: &App,
+    context: &Context,
+    id: &str,
+    source: &RequestSource,
+) -> Result<Document, Problem> {
     let (name, seed, leaving) = match read(app, id, source)? {
         (_, Ticket::Over(over)) if app.clock.now() >= over.expires_at => return Err(EXPIRED),
         (_, Ticket::Over(over)) => return Ok(Document::over(app, id, &over, None).await),
@@ -34,6 +47,7 @@ pub async fn look(app: &App, id: &str, source: &RequestSource) -> Result<Documen
     let seen = app.flow_views.peek(&name).await?;
     let shown = Shown { id, seed: &seed, flow: &seen.machine, outcome: None };
     let document = Document::of(app, shown).await?;
+    let document = document.telling_accounts(app, context, source).await?;
     Ok(match leaving {
         None => document,
         Some(leaving) => document.naming(app, &leaving.client_id).await,

@@ -114,6 +114,8 @@ mod tests {
             user_code: None,
             operator_link: None,
             approval: None,
+            selects: false,
+            back: None,
         }))
     }
 

@@ -9,6 +9,7 @@ use crate::{
     },
     http::{
         app::App,
+        clients,
         facts::{authorization::FactsReader, user_codes},
         time::rfc3339,
     },
@@ -111,7 +112,7 @@ pub async fn organizations(
     wanted: &RequestedGrant,
     person: &Person,
 ) -> Result<Organizations, HydrateError> {
-    let seen = app.clients.look(&wanted.client_id).await?;
+    let seen = clients::find(app, &wanted.client_id, false).await?;
     let Some(client) = seen.machine.known() else { return Ok(Organizations::default()) };
     let (client_version, account) = (seen.version, person.account.as_str());
     // What was suspended a moment ago is not offered.

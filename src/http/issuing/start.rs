@@ -2,13 +2,15 @@
 
 use super::{Issued, Signing, Under, lifetimes, sign};
 use crate::{
-    actors::{Failure, Replied},
+    actors::{Answer, CommitError, Failure, Replied},
     crypto::{OpaqueKind, draw_id},
     domain::{
         Context, Machine as _,
         account::Account,
+        agent_allowance::{self, AgentAllowance, Taking},
         api_key::ApiKey,
-        client::{Client, KnownClient},
+        authorization_details::Fixed,
+        client::{Client, KnownClient, Leash},
         grant::Grant,
         session::Session,
         token_family::{Command, Issue, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
@@ -27,6 +29,8 @@ use serde_json::Map;
 
 /// Why no token was issued.
 pub enum NotStarted {
+    /// The agent has no more of what it asks for today, or it cannot be measured.
+    Exhausted(String),
     /// Something that the grant rests on is over.
     Over {
         kind: &'static str,
@@ -66,10 +70,13 @@ pub async fn start(
         };
         let start = Start { grant: grant.clone(), refreshable: false, issuing };
         let command = Command::Start(Box::new(start));
-        let answer = if tries.anew() {
-            app.families.ask(context, &family, command).await
-        } else {
-            app.families.ask_new(context, &family, command).await
+        let limited = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
+        let answer = match limited {
+            Some(leash) => {
+                start_and_take(app, context, (&family, command), (client, leash)).await?
+            }
+            None if tries.anew() => app.families.ask(context, &family, command).await,
+            None => app.families.ask_new(context, &family, command).await,
         };
         match answer {
             Ok(Replied { reply: Reply::Issue(issue), .. }) => break (*issue, roles),
@@ -90,4 +97,46 @@ pub async fn start(
     let (epoch, roles) = (grant.epochs(), &*roles);
     let signing = Signing { client, granted: &granted, roles, epoch, under: Some(under) };
     sign(app, signing, None).map_err(NotStarted::Failed)
+}
+
+/// Begins the family, and takes what it grants of the limits of an agent in the same commit.
+async fn start_and_take(
+    app: &App,
+    context: &Context,
+    (family, command): (&str, Command),
+    (client, leash): (&KnownClient, &Leash),
+) -> Result<Answer<TokenFamily>, NotStarted> {
+    let mut commit = app.multi_commit(context);
+    let begun = match commit.decide::<TokenFamily>(family, &command).await {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(refusal)) => return Ok(Err(Failure::Refused(refusal))),
+        Err(_) => return Ok(Err(Failure::Unavailable)),
+    };
+    if let Reply::Issue(issue) = &begun {
+        let taken = leash.measure(issue.granted.details());
+        let taken = taken.map_err(|why| NotStarted::Exhausted(why.to_string()))?;
+        let taking = |(place, amount): (usize, Fixed)| Taking {
+            limit: leash.limits[place].name(),
+            amount,
+            per_day: leash.limits[place].per_day,
+        };
+        let takings: Vec<Taking> = taken.into_iter().map(taking).collect();
+        if !takings.is_empty() {
+            let take = agent_allowance::Command::Take(takings);
+            match commit.decide::<AgentAllowance>(&client.client_id, &take).await {
+                Ok(Ok(())) => {}
+                Ok(Err(why)) => return Err(NotStarted::Exhausted(why.to_string())),
+                Err(_) => return Ok(Err(Failure::Unavailable)),
+            }
+        }
+    }
+    Ok(match commit.commit().await {
+        Ok(()) => Ok(Replied { reply: begun, version: 0 }),
+        // Another request of the agent has taken something: it is added up anew.
+        Err(CommitError::Conflict) => Err(Failure::Unmet { kind: AgentAllowance::KIND }),
+        Err(CommitError::Unmet { kind }) => Err(Failure::Unmet { kind }),
+        Err(CommitError::Taken { space }) => Err(Failure::Taken { space }),
+        Err(CommitError::Unavailable) => Err(Failure::Unavailable),
+        Err(CommitError::Unknown) => Err(Failure::Unknown),
+    })
 }

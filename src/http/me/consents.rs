@@ -102,7 +102,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
     let mut items = Vec::new();
     for ((client_id, organization), held) in gather(app, known).await? {
         let seen = app.clients.look(&client_id).await?;
-        let metadata = seen.machine.known().map(|client| &client.metadata);
+        let metadata = seen.machine.held().map(|client| &client.metadata);
         let client = Party {
             client_name: metadata.and_then(|one| one.client_name.clone()),
             client_uri: metadata.and_then(|one| one.client_uri.clone()),

@@ -47,11 +47,8 @@ pub use deletion::delete as delete_account;
 pub use export::get as export;
 pub use history::list as history;
 pub use organizations::{delete as leave_organization, list as organizations};
-pub use overview::{Overview, get as overview};
-pub use passkeys::{
-    Passkey, delete as remove_passkey, list as passkeys, of_account as passkeys_of,
-    patch as rename_passkey,
-};
+pub use overview::get as overview;
+pub use passkeys::{delete as remove_passkey, list as passkeys, patch as rename_passkey};
 pub use password::{delete as remove_password, put as set_password};
 pub use profile::patch as describe;
 pub use second_factor::{make_recovery_codes, remove_totp};

@@ -120,6 +120,7 @@ async fn leave(
         organization: slug.clone(),
         roles: None,
         enabled: Some(false),
+        word: membership::Word::Person,
     };
     let end = membership::Command::Provision { draft, home };
     match commit.decide::<Membership>(&mine.id, &end).await? {

@@ -35,7 +35,7 @@ pub async fn demand(
     if is_fresh(app, caller, account) {
         return Ok(None);
     }
-    let (document, cookie) = begin(app, caller, account).await?;
+    let (document, cookie) = begin(app, caller, account, None).await?;
     let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
     Ok(Some(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie)))
 }
@@ -46,15 +46,17 @@ pub fn is_fresh(app: &App, caller: &Caller, account: &Known) -> bool {
     InSession { person: &caller.present.person, methods: &methods, now }.is_fresh()
 }
 
-/// Begins a flow in which the person proves it; returns the cookie that a browser needs for it as well.
+/// Begins a flow in which the person proves it, and after which they come back to a page of ours, where one
+/// asks; returns the cookie that a browser needs for it as well.
 pub async fn begin(
     app: &App,
     caller: &mut Caller,
     account: &Known,
+    back: Option<String>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
     let now = app.clock.now();
     let acr = if account.credentials.reach_aal2() { Acr::Aal2 } else { Acr::Aal1 };
     let wanted = Wanted { acr, since: Some(now - FRESH_FOR) };
-    let asked = StepUp { present: &caller.present, account, wanted };
+    let asked = StepUp { present: &caller.present, account, wanted, back };
     flows::step_up(app, &mut caller.source, asked).await
 }

@@ -57,6 +57,8 @@ struct Metadata<'a> {
     backchannel_logout_session_supported: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_endpoint: Option<String>,
+    /// A `client_id` may be the address of a document.
+    client_id_metadata_document_supported: bool,
     scopes_supported: [&'static str; 6],
     response_types_supported: [&'static str; 1],
     response_modes_supported: [&'static str; 2],
@@ -113,6 +115,7 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         // Every ID token and every logout token names the session.
         backchannel_logout_session_supported: true,
         registration_endpoint: registration.then(|| at(routes::REGISTER)),
+        client_id_metadata_document_supported: registration,
         scopes_supported: OIDC_SCOPES,
         // Neither implicit nor hybrid exist.
         response_types_supported: ["code"],

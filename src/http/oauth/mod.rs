@@ -9,6 +9,7 @@ pub mod jwks;
 pub mod logout;
 pub mod metadata;
 pub mod par;
+pub mod protected_resource;
 pub mod register;
 pub mod revoke;
 pub mod token;

@@ -2,6 +2,7 @@
 //!
 //! Any live token with the scope `openid` will do, whatever API it is for (adr/0025).
 
+use super::protected_resource;
 use crate::{
     domain::{
         access_token::Claims, account, client::ClientMetadata, requested_claims::SCOPE_CLAIMS,
@@ -47,10 +48,13 @@ pub async fn post(State(app): State<App>, headers: HeaderMap, request: PostedOrN
         Err(error) => return error.into_response(),
     };
     match (bearer(&headers), form.get("access_token")) {
-        (Ok(_), Some(_)) => challenge(OAuthError::new(
-            Code::InvalidRequest,
-            "the access token is presented in more than one way",
-        )),
+        (Ok(_), Some(_)) => challenge(
+            &app,
+            OAuthError::new(
+                Code::InvalidRequest,
+                "the access token is presented in more than one way",
+            ),
+        ),
         (Err(Missing::None), Some(token)) => answer(&app, Ok(token), &permit).await,
         (presented, _) => answer(&app, presented, &permit).await,
     }
@@ -93,19 +97,22 @@ async fn answer(app: &App, presented: Result<&str, Missing>, _: &WorkPermit) -> 
         // RFC 6750 §3.1: a caller without a token is told only how to present one.
         Err(Missing::None) => {
             let mut response = INVALID_TOKEN.into_response();
-            let bare = HeaderValue::from_static("Bearer realm=\"porteiro\"");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, bare);
+            let bare = format!("Bearer realm=\"porteiro\", {}", protected_resource::named(app));
+            if let Ok(bare) = HeaderValue::try_from(bare) {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, bare);
+            }
             return response;
         }
         Err(Missing::Malformed) => Err(INVALID_TOKEN),
     };
-    told.unwrap_or_else(challenge)
+    told.unwrap_or_else(|error| challenge(app, error))
 }
 
 /// RFC 6750 §3: the challenge repeats what the body says.
-fn challenge(error: OAuthError) -> Response {
+fn challenge(app: &App, error: OAuthError) -> Response {
     let text = format!(
-        "Bearer realm=\"porteiro\", error=\"{}\", error_description=\"{}\"",
+        "Bearer realm=\"porteiro\", {}, error=\"{}\", error_description=\"{}\"",
+        protected_resource::named(app),
         error.code.name(),
         error.description
     );

@@ -16,8 +16,9 @@
 //! | [`words`] | every sentence, from `locales/` |
 //! | [`brand`] | what is an organization's: colours, logo, name |
 //! | [`assets`] | style sheet, script and pictures, under names that change with their content |
-//! | [`account`] | `/account`: what a person sees of their own account |
+//! | [`account`] | `/account`: what a person sees and changes of their own account |
 //! | [`organization`] | `/organization`: what a member sees and changes of their organization |
+//! | [`proving`] | the flow in which a person proves once more who they are, and comes back |
 //! | [`leading`] | the path of a flow, and how a form leads to a page |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
@@ -34,6 +35,7 @@ mod offer;
 mod organization;
 mod pages;
 pub mod preferences;
+mod proving;
 pub mod shell;
 mod show;
 mod stopping;
@@ -67,8 +69,16 @@ pub const SCREENS: [Screen; 8] = [
     screen(routes::APPROVE, "approval"),
 ];
 
-/// The screen of a person's own account, on which credentials are added as well.
-pub const ACCOUNT: Screen = screen(routes::ACCOUNT, "sign_in");
+/// The screens of a person's own account, on which credentials are added as well.
+pub const ACCOUNT: [Screen; 7] = [
+    screen(routes::ACCOUNT, "sign_in"),
+    screen(routes::ACCOUNT_SECURITY, "sign_in"),
+    screen(routes::ACCOUNT_SESSIONS, "sign_in"),
+    screen(routes::ACCOUNT_APPLICATIONS, "sign_in"),
+    screen(routes::ACCOUNT_ORGANIZATIONS, "sign_in"),
+    screen(routes::ACCOUNT_HISTORY, "sign_in"),
+    screen(routes::ACCOUNT_DATA, "sign_in"),
+];
 
 /// The screen on which members look after their organization.
 pub const ORGANIZATION: Screen = screen(routes::ORGANIZATION, "sign_in");

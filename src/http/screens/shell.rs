@@ -132,6 +132,11 @@ impl<'a> Shell<'a> {
         words::say(self.locale, name, &[(key, value)])
     }
 
+    /// Returns a sentence with several values in it.
+    pub fn says(&self, name: &str, values: &words::Values<'_>) -> String {
+        words::say(self.locale, name, values)
+    }
+
     /// Returns a sentence in which a value stands out, as HTML.
     pub fn html(&self, name: &str, key: &str, value: &str) -> String {
         words::say_in_html(self.locale, name, &[(key, value)])
@@ -147,9 +152,20 @@ impl<'a> Shell<'a> {
         words::date(self.locale, at)
     }
 
+    /// Writes the day and the minute of a time in RFC 3339, which is in UTC.
+    pub fn moment(&self, at: &str) -> String {
+        let time = at.split_once('T').and_then(|(_, time)| time.get(..5)).unwrap_or_default();
+        self.says("at-time", &[("date", &self.date(at)), ("time", time)])
+    }
+
     /// Returns a sentence with the day of a time in it.
     pub fn dated(&self, name: &str, at: &str) -> String {
         self.with(name, "date", &self.date(at))
+    }
+
+    /// Returns a sentence with the day and the minute of a time in it.
+    pub fn timed(&self, name: &str, at: &str) -> String {
+        self.with(name, "at", &self.moment(at))
     }
 
     /// Writes the day that it is now.

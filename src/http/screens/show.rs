@@ -1,7 +1,7 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    ACCOUNT, ORGANIZATION, Screen, account, brand, organization,
+    ORGANIZATION, Screen, account, brand, organization,
     pages::{self, Beside, Returning},
     preferences::Preferences,
     shell::Shell,
@@ -21,7 +21,7 @@ use crate::http::{
 };
 use axum::{
     extract::{RawQuery, State},
-    http::{HeaderMap, HeaderValue},
+    http::{HeaderValue, request::Parts},
     response::Response,
 };
 use std::net::IpAddr;
@@ -33,13 +33,14 @@ pub async fn get(
     RequestContext(context): RequestContext,
     Origin(address): Origin,
     RawQuery(query): RawQuery,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Response {
+    let headers = &head.headers;
     // A page that is opened belongs to a browser, whatever it says of itself.
-    let source = RequestSource::of(&headers, app.cookies).of_page();
+    let source = RequestSource::of(headers, app.cookies).of_page();
     let query = Form::parse_noting(query.unwrap_or_default().as_bytes());
     let query = query.unwrap_or_default();
-    let preferences = Preferences::of(&app, &headers, &query, source.locale);
+    let preferences = Preferences::of(&app, headers, &query, source.locale);
     if let Some(token) = stopping::token(screen, &query) {
         let shell = Shell::new(&app, preferences, None).at(vec![("stop", token.to_owned())]);
         return stopping::ask(&shell, token, &query);
@@ -47,33 +48,37 @@ pub async fn get(
     let request_id = context.request_id();
     let in_trouble = |shell: &Shell<'_>, problem: &Problem| {
         let follows_mail = query.get("token").is_some();
-        let caller = Caller { screen, headers: &headers, follows_mail, request_id };
+        let caller = Caller { screen, headers, follows_mail, request_id };
         trouble::page(shell, problem, &caller)
     };
+    let section = account::Section::of_path(screen.path);
+    // Each of the operations that it calls has a permit of its own.
+    if let Some(section) = section.filter(|_| query.get("flow").is_none()) {
+        let shell = Shell::new(&app, preferences, None).at(account::parameters(&query));
+        let visit = account::Visit { section, head: &head, context: context.clone(), address };
+        match account::draw(&shell, visit, &query).await {
+            Ok(page) => return page,
+            // The page is a sign-in then.
+            Err(problem) if problem.code == "session_required" => {}
+            Err(problem) => return in_trouble(&shell, &problem),
+        }
+    }
     let permit = app.request_permits.work().map_err(Problem::from);
     let opened = match permit {
         Err(full) => Err(full),
         Ok(_permit) => {
-            if screen == ACCOUNT && query.get("flow").is_none() {
-                let shell = Shell::new(&app, preferences, None).at(Vec::new());
-                match account::draw(&shell, (context.clone(), address), &headers).await {
-                    Ok(page) => return page,
-                    // The page is a sign-in then, which ends here.
-                    Err(problem) if problem.code == "session_required" => {}
-                    Err(problem) => return in_trouble(&shell, &problem),
-                }
-            }
             if screen == ORGANIZATION && query.get("flow").is_none() {
                 let parameters = organization::parameters(&query);
                 let shell = Shell::new(&app, preferences, None).at(parameters);
-                match organization::draw(&shell, context.clone(), &headers, &query).await {
+                let drawn = organization::draw(&shell, context.clone(), headers, &query);
+                match Box::pin(drawn).await {
                     Ok(page) => return page,
                     Err(problem) if problem.code == "session_required" => {}
                     Err(problem) => return in_trouble(&shell, &problem),
                 }
             }
             let asked = Asked { screen, query: &query };
-            asked.open(&app, (context.clone(), address), source).await
+            Box::pin(asked.open(&app, (context.clone(), address), source)).await
         }
     };
     match opened {
@@ -132,6 +137,8 @@ impl Asked<'_> {
             Some(_) => None,
             None => Returning::of(app, &source, &document).await,
         };
+        let ends = document.kind == "sign_out" && document.offers("confirm");
+        let holds_others = ends && session::held(app, &caller.0, &source, false).await?.len() > 1;
         let mut sign_out = None;
         if pages::is_for_another(&document) && session::is_open(app, &source).await {
             let wish = Wish { kind: "sign_out".to_owned(), ..Wish::default() };
@@ -141,7 +148,7 @@ impl Asked<'_> {
                 sign_out = Some(leaving.document.id);
             }
         }
-        let beside = Beside { returning, sign_out };
+        let beside = Beside { returning, sign_out, holds_others };
         Ok(Opened::Flow { document: Box::new(document), cookies, beside })
     }
 
@@ -152,7 +159,8 @@ impl Asked<'_> {
         source: RequestSource,
     ) -> Result<FlowAnswer, Problem> {
         if let Some(id) = self.query.get("flow") {
-            return Ok(FlowAnswer { document: look(app, id, &source).await?, cookies: Vec::new() });
+            let document = look(app, &caller.0, id, &source).await?;
+            return Ok(FlowAnswer { document, cookies: Vec::new() });
         }
         let given = |name: &str| self.query.get(name).map(str::to_owned);
         let (token, invitation) = (given("token"), given("invitation"));
@@ -168,9 +176,16 @@ impl Asked<'_> {
             _ => None,
         };
         let flow = invitation.filter(|_| invited).or_else(|| given("from"));
-        let approval = given("approval");
-        let kind_of = kind.to_owned();
-        let wish = Wish { kind: kind_of, token, user_code, approval, flow, ..Wish::default() };
+        let select_account = self.query.get("prompt") == Some("select_account");
+        let wish = Wish {
+            kind: kind.to_owned(),
+            token,
+            user_code,
+            approval: given("approval"),
+            flow,
+            select_account,
+            ..Wish::default()
+        };
         match begin_one(app, caller.clone(), source.clone(), wish).await {
             // What a person does in a session begins with a sign-in; there is nothing to sign out of.
             Err(problem) if problem.code == "session_required" && kind != "sign_out" => {

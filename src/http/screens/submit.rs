@@ -7,7 +7,7 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    ACCOUNT, ORGANIZATION, Screen, account, brand, fields,
+    ORGANIZATION, Screen, account, brand, fields,
     leading::{path_of, to},
     offer, organization, pages,
     preferences::Preferences,
@@ -66,7 +66,7 @@ pub async fn post(
         let caller = Caller { screen, headers, follows_mail, request_id };
         trouble::page(&Shell::new(&app, preferences, None), problem, &caller)
     };
-    let (form, _permit) = match read(&app, &head, body).await {
+    let (form, permit) = match read(&app, &head, body).await {
         Ok(read) => read,
         Err(problem) => return in_trouble(&problem),
     };
@@ -74,12 +74,21 @@ pub async fn post(
         let shell = Shell::new(&app, preferences, None);
         return stopping::stop(&shell, (context, address), token).await;
     }
-    if screen == ACCOUNT && form.get("begin").is_some() {
-        let beginning = account::Beginning { app: &app, steps: &steps, context, address };
-        return beginning
-            .begin(&form, headers)
-            .await
-            .unwrap_or_else(|problem| in_trouble(&problem));
+    if let Some(section) = account::Section::of_path(screen.path) {
+        if form.get("begin").is_some() {
+            let beginning =
+                account::Beginning { app: &app, steps: &steps, section, context, address };
+            let begun = beginning.begin(&form, headers).await;
+            return begun.unwrap_or_else(|problem| in_trouble(&problem));
+        }
+        if form.get("flow").is_none() {
+            // The operation that it calls has a permit of its own.
+            drop(permit);
+            let shell = Shell::new(&app, preferences, None);
+            let visit = account::Visit { section, head: &head, context, address };
+            let taken = account::take(&shell, visit, &form).await;
+            return taken.unwrap_or_else(|problem| in_trouble(&problem));
+        }
     }
     if screen == ORGANIZATION && form.get("flow").is_none() {
         let shell = Shell::new(&app, preferences, None);
@@ -136,7 +145,7 @@ impl Submitted<'_> {
             Taken::Flow(answer) => *answer,
             // The page shows what the flow holds.
             Taken::Options(_) => {
-                let seen = look(app, &opened.id, &opened.source).await;
+                let seen = look(app, &opened.context, &opened.id, &opened.source).await;
                 let document = seen.map_err(|problem| refused(path, problem))?;
                 FlowAnswer { document, cookies: Vec::new() }
             }
@@ -180,8 +189,8 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
         page
     } else if let Some(page) = to_invitation(form).filter(|_| document.kind == "sign_out") {
         page
-    } else if pages::ends_at_account(&document) {
-        to(routes::ACCOUNT, &[])
+    } else if let Some(address) = pages::goes_on_at(&document) {
+        to(address, &[])
     } else {
         let mut query = vec![("flow", document.id.as_str())];
         query.extend(sent(step).map(|way| ("way", way)));

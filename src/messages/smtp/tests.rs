@@ -172,7 +172,7 @@ async fn only_a_refusal_of_this_mail_gives_it_up() {
         let outcome = send(&peer.sender(None)).await;
         let (why, never) = match &outcome {
             Err(Undelivered::Never(why)) => (why, true),
-            Err(Undelivered::Later(why)) => (why, false),
+            Err(Undelivered::Later(why) | Undelivered::NotBefore(_, why)) => (why, false),
             Ok(()) => panic!("case {number} was delivered"),
         };
         assert_eq!(never, given_up, "case {number}: {why}");

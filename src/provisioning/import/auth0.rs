@@ -7,12 +7,13 @@
 //! | `passwordHash` | the password: bcrypt |
 //! | `custom_password_hash` of bcrypt, Argon2, PBKDF2 or scrypt | the password |
 //!
-//! Metadata and identities are not taken over. A user that is blocked is refused: here it would not be.
+//! Metadata and identities are not taken over. A user that is blocked becomes a suspended account.
 
 use super::{
     found::{Entries, Found, Judged, Numbered, put},
     people::{Exported, People, judge, not_json},
     phc::{checked, decoded, encoded},
+    repeats::{REPEATED, repeated},
 };
 use crate::{config::Complaint, provisioning::table::excerpt};
 use data_encoding::HEXLOWER_PERMISSIVE;
@@ -66,11 +67,17 @@ struct Clear {
 
 pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
     if text.trim_start().starts_with('[') {
+        if let Some(line) = repeated(text) {
+            return Err(vec![Complaint::new(line, REPEATED)]);
+        }
         let users: People<User> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         return Ok(((1..).zip(users.judged).collect(), Entries::Users));
     }
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let judged = lines.map(|(line, place)| {
+        if repeated(line).is_some() {
+            return (place, Err(vec![REPEATED.to_owned()]));
+        }
         let read = serde_json::from_str(line).map_err(|_| vec!["is not JSON".to_owned()]);
         (place, read.and_then(judge::<User>))
     });
@@ -80,10 +87,8 @@ pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
 impl Exported for User {
     fn found(self) -> Judged {
         let mut wrong = Vec::new();
-        let mut found = Found { email_verified: self.email_verified, ..Found::default() };
-        if self.blocked == Some(true) {
-            wrong.push("is blocked, and would not be here: take it out".to_owned());
-        }
+        let (email_verified, suspended) = (self.email_verified, self.blocked == Some(true));
+        let mut found = Found { email_verified, suspended, ..Found::default() };
         match self.email.filter(|email| !email.is_empty()) {
             Some(email) => found.email = email,
             None => wrong.push("has no e-mail address".to_owned()),

@@ -21,6 +21,8 @@ pub(super) struct Found {
     /// A PHC string that can be verified.
     pub(super) password: Option<String>,
     pub(super) totp: Option<Secret>,
+    /// It cannot be used there, and must not be here.
+    pub(super) suspended: bool,
     pub(super) left_out: Vec<String>,
 }
 

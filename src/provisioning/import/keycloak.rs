@@ -10,12 +10,13 @@
 //! | `serviceAccountClientId` | nothing: it is a client |
 //!
 //! Passkeys and codes of other kinds are left out, and it is said. Roles and groups have no place in an
-//! account. A user that is disabled is refused: here it would be enabled.
+//! account. A user that is disabled becomes a suspended account.
 
 use super::{
     found::{Found, Judged, Numbered, put},
     people::{Exported, People, not_json},
     phc::{checked, decoded, encoded, pbkdf2},
+    repeats::{REPEATED, repeated},
 };
 use crate::{
     config::Complaint,
@@ -85,6 +86,9 @@ struct OtpData {
 }
 
 pub(super) fn read(text: &str) -> Result<Numbered, Vec<Complaint>> {
+    if let Some(line) = repeated(text) {
+        return Err(vec![Complaint::new(line, REPEATED)]);
+    }
     let realm: Realm = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let Some(users) = realm.users else {
         return Err(vec![Complaint::new(0, "has no `users`: it was exported without them")]);
@@ -98,10 +102,8 @@ impl Exported for User {
             return Ok(None);
         }
         let mut wrong = Vec::new();
-        let mut found = Found::default();
-        if self.enabled == Some(false) {
-            wrong.push("is disabled, and would be enabled here: take it out".to_owned());
-        }
+        let suspended = self.enabled == Some(false);
+        let mut found = Found { suspended, ..Found::default() };
         let username = self.username.filter(|name| !name.is_empty());
         let by_name = || username.clone().filter(|name| normalise_email(name).is_some());
         match self.email.filter(|email| !email.is_empty()) {
@@ -164,8 +166,11 @@ impl Credential {
 
     /// Reads both halves, which are JSON within texts.
     fn halves<D: for<'de> Deserialize<'de>>(&self) -> Option<(SecretData, D)> {
-        let secret = serde_json::from_str(self.secret_data.as_deref()?).ok()?;
-        Some((secret, serde_json::from_str(self.data.as_deref()?).ok()?))
+        let (secret, data) = (self.secret_data.as_deref()?, self.data.as_deref()?);
+        if repeated(secret).or(repeated(data)).is_some() {
+            return None;
+        }
+        Some((serde_json::from_str(secret).ok()?, serde_json::from_str(data).ok()?))
     }
 
     fn password(&self) -> Result<String, String> {

@@ -9,6 +9,7 @@ mod found;
 mod keycloak;
 mod people;
 mod phc;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
@@ -113,7 +114,7 @@ impl Gathering {
     }
 
     fn person(&mut self, place: usize, found: Found) {
-        let Found { email, email_verified, claims, password, totp, left_out } = found;
+        let Found { email, email_verified, claims, password, totp, suspended, left_out } = found;
         let Some(address) = normalise_email(&email) else {
             let text = format!("`email` {}", account::Refusal::Email);
             return self.complaints.push(Complaint::new(place, text));
@@ -137,6 +138,7 @@ impl Gathering {
             password: password.map(|phc| PasswordEntry::Hashed(PasswordHash::new(phc))),
             totp_secret: totp,
             memberships: None,
+            suspended,
         };
         self.accounts.push(Declared { draft: person, lines: Lines::new(place) });
     }

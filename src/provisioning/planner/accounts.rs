@@ -5,7 +5,7 @@ use crate::{
     crypto::draw_uuid,
     domain::{
         Machine as _, Provisioned,
-        account::{Account, Command, EMAIL_ADDRESSES, Reply},
+        account::{Account, Command, EMAIL_ADDRESSES, Known, Refusal, Reply},
         membership::{self, MEMBERSHIPS, Membership},
     },
     provisioning::{
@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 /// How many memberships are read at a time.
 const PAGE: u32 = 200;
 
+/// What is said of an account that an export has suspended.
+const SUSPENDED: &str = "suspended";
+
 impl<'a> Planner<'a, '_> {
     /// Decides on an account that exists, and on the memberships of every account.
     ///
@@ -31,7 +34,7 @@ impl<'a> Planner<'a, '_> {
         let Declared { draft: person, lines } = declared;
         let command = Command::Provision(person.draft.clone());
         let (id, outcome) = if let Some(id) = self.holder(&person.address).await? {
-            let outcome = self.multi_commit.decide::<Account>(&id, &command).await?;
+            let outcome = self.existing(&id, person, &command).await?;
             (id, outcome)
         } else {
             self.newborn.push(declared);
@@ -44,7 +47,7 @@ impl<'a> Planner<'a, '_> {
             // Nothing else is asked of an account here.
             Ok(Reply::Used) => {}
             Ok(Reply::Provisioned(outcome)) => {
-                let outcome = if moved { with_memberships(outcome) } else { outcome };
+                let outcome = if moved { with(outcome, accounts::MEMBERSHIPS) } else { outcome };
                 self.accept::<Account>(&person.draft.email, outcome);
             }
             Err(refusal) => {
@@ -52,6 +55,27 @@ impl<'a> Planner<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Decides on an account that exists; one that must not be usable is suspended.
+    async fn existing(
+        &mut self,
+        id: &str,
+        person: &Person,
+        command: &Command,
+    ) -> Result<Result<Reply, Refusal>, ApplyError> {
+        let known = self.multi_commit.look::<Account>(id).await?.known();
+        if person.suspended && known.is_some_and(Known::is_suspended) {
+            // It is as the file wants it, and accepts no other change.
+            return Ok(Ok(Reply::Provisioned(Provisioned::Unchanged)));
+        }
+        let outcome = self.multi_commit.decide::<Account>(id, command).await?;
+        let Ok(Reply::Provisioned(provisioned)) = outcome else { return Ok(outcome) };
+        if !person.suspended {
+            return Ok(Ok(Reply::Provisioned(provisioned)));
+        }
+        let suspended = self.multi_commit.decide::<Account>(id, &Command::Suspend).await?;
+        Ok(suspended.map(|_| Reply::Provisioned(with(provisioned, SUSPENDED))))
     }
 
     /// Holds the password of an account that is to be created to the rule for new ones.
@@ -88,6 +112,7 @@ impl<'a> Planner<'a, '_> {
                 organization: entry.organization.clone(),
                 roles: Some(entry.roles.clone()),
                 enabled: Some(true),
+                word: membership::Word::Operator,
             });
         }
         // A list given replaces the list held, and nothing is deleted.
@@ -97,6 +122,7 @@ impl<'a> Planner<'a, '_> {
             organization,
             roles: None,
             enabled: Some(false),
+            word: membership::Word::Operator,
         }));
         let mut moved = false;
         for draft in drafts {
@@ -141,13 +167,13 @@ impl<'a> Planner<'a, '_> {
     }
 }
 
-/// Names the memberships among what changed of an account.
-fn with_memberships(outcome: Provisioned) -> Provisioned {
+/// Names one more among what changed of an account.
+fn with(outcome: Provisioned, field: &'static str) -> Provisioned {
     match outcome {
         Provisioned::Created => Provisioned::Created,
-        Provisioned::Unchanged => Provisioned::Changed(vec![accounts::MEMBERSHIPS]),
+        Provisioned::Unchanged => Provisioned::Changed(vec![field]),
         Provisioned::Changed(mut fields) => {
-            fields.push(accounts::MEMBERSHIPS);
+            fields.push(field);
             Provisioned::Changed(fields)
         }
     }

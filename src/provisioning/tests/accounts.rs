@@ -30,7 +30,7 @@ fn read(rest: &str) -> Person {
 #[test]
 fn an_account_becomes_a_draft_and_what_it_begins_with() {
     let file = File::parse(EXAMPLE).unwrap();
-    let Person { address, draft, password, totp_secret, memberships } = &file.accounts[0].draft;
+    let Person { address, draft, password, totp_secret, memberships, .. } = &file.accounts[0].draft;
     assert_eq!((address.as_str(), draft.email.as_str()), ("ana@acme.test", "ana@acme.test"));
     assert_eq!(draft.email_verified, Some(true));
     let claims = json!({ "phone_number": "+351910000000", "given_name": "Ana" });

@@ -2,6 +2,7 @@
 
 mod entry;
 mod evidence;
+mod follow;
 mod history;
 mod list;
 pub(super) mod retention;

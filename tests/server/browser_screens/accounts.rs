@@ -134,6 +134,8 @@ async fn an_authenticator_application_is_added_in_portuguese_and_its_codes_can_b
     visitor.sign_in("clara@nowhere.test", PASSWORD).await;
     visitor.is_at("/account").await;
     visitor.look("account.pt", &[]).await;
+    visitor.open("/account/security").await;
+    visitor.is_at("/account/security").await;
     browser.press("form:has(input[value=enroll_totp]) button").await;
     if browser.evaluate("return document.querySelector('#code') === null").await == true {
         browser.press("main form .primary").await;

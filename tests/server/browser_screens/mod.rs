@@ -8,6 +8,7 @@ mod axe;
 mod clients;
 mod conditions;
 mod devices;
+mod directory;
 mod keyboard;
 mod page;
 mod relying_party;

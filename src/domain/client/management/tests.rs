@@ -188,3 +188,34 @@ fn one_that_no_person_has_used_still_counts_among_those_after_its_end() {
     assert_eq!(lists, [UNUSED_CLIENTS]);
     assert_eq!(client.forget_at(), Some(NOW + KEPT_UNUSED_AMONG_MANY));
 }
+
+#[test]
+fn a_suspended_client_is_not_there_accepts_no_change_and_begins_another_epoch() {
+    let mut client = registered(plain());
+    let before = client.held().unwrap().clone();
+    let turn = |client: &mut Client, command: Command| {
+        let decision = client.decide(&command, NOW);
+        for event in &decision.events {
+            client.apply(event);
+        }
+        let recorded: Vec<_> = decision.effects.records.iter().map(|one| one.event).collect();
+        (decision.outcome.unwrap(), recorded)
+    };
+    let suspended = Provisioned::Changed(vec!["suspended"]);
+    assert_eq!(turn(&mut client, Command::Suspend), (suspended.clone(), vec!["client.suspended"]));
+    assert_eq!((client.known(), client.live_until()), (None, Timestamp::NEVER));
+    assert_eq!(turn(&mut client, Command::Suspend), (Provisioned::Unchanged, vec![]));
+    let text = serde_json::to_string(&client).unwrap();
+    assert_eq!(serde_json::from_str::<Client>(&text).unwrap(), client);
+    let removal = |by_operator| {
+        let (seal, kept_for) =
+            (before.registration.as_ref().unwrap().token, KEPT_UNUSED_AMONG_MANY);
+        Command::Remove(Removal { by_operator, seal, kept_for })
+    };
+    assert!(client.decide(&removal(false), NOW).outcome.is_err());
+    assert!(client.decide(&removal(true), NOW).outcome.is_ok());
+    assert_eq!(turn(&mut client, Command::Enable), (suspended, vec!["client.enabled"]));
+    assert_eq!(client.known().unwrap().epoch, before.epoch + 1);
+    assert_eq!(turn(&mut client, Command::Enable), (Provisioned::Unchanged, vec![]));
+    assert!(Client::default().decide(&Command::Suspend, NOW).outcome.is_err());
+}

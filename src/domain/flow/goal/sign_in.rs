@@ -87,6 +87,7 @@ fn is_offered_passkey(open: &Open, case: &Case<'_>) -> bool {
         && !open.enrolled
         && open.seed.kind == SIGN_IN
         && open.seed.signed_in.is_none()
+        && open.session.is_none()
         && case.person.evidence.has(Method::Password)
         && !open.methods.contains(&Method::Passkey)
         && present.is_fresh()

@@ -5,6 +5,7 @@ use crate::http::{
     answer::error::Problem,
     flows::{
         ending::{Asking, Said},
+        leaving::SIGN_OUT,
         problems::NOT_NOW,
     },
 };
@@ -16,6 +17,18 @@ pub struct Consent;
 #[derive(Deserialize)]
 pub(super) struct Body {
     decision: Decision,
+    /// Of which accounts a person signs out.
+    #[serde(default)]
+    accounts: Which,
+}
+
+/// Which of the accounts that are signed in here are meant.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    #[default]
+    This,
+    All,
 }
 
 #[derive(Deserialize)]
@@ -42,15 +55,17 @@ pub(super) async fn decide(
     step: &dyn Step,
     mut request: StepRequest<'_>,
 ) -> Result<Taken, Problem> {
-    let Body { decision } = request.body()?;
+    let Body { decision, accounts } = request.body()?;
     let open = request.offered(step).await?;
-    let person = open.person.ok_or(NOT_NOW)?;
+    let person = open.person.clone().ok_or(NOT_NOW)?;
+    let allow = matches!(decision, Decision::Allow);
+    if let (true, Which::All, SIGN_OUT) = (allow, accounts, &*open.seed.kind) {
+        // First the others: where one of them cannot be ended, the person can try again.
+        request.end_other_sessions(&open).await?;
+    }
     let answer = match decision {
         Decision::Block if open.approval.is_some() => Said::Blocked { step: step.path() },
-        decision => {
-            let allow = matches!(decision, Decision::Allow);
-            Said::Decided { step: step.path(), allow }
-        }
+        _ => Said::Decided { step: step.path(), allow },
     };
     let chosen = open.chosen.as_deref();
     request.proceed(Asking { account: &person.account, chosen, answer }).await

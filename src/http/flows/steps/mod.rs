@@ -3,6 +3,7 @@
 //! A step reads its body as a type of its own, judges it, and tells the flow. What it is offered for
 //! and what follows is the flow's to decide ([`crate::domain::flow`]).
 
+mod account;
 mod ceremony;
 mod confirm;
 mod consent;
@@ -30,6 +31,7 @@ pub use named::Named;
 pub use totp_enrolment::waiting as waiting_totp;
 
 use super::{
+    browser_sessions,
     ending::{self, Asking, Said},
     opened::{FlowPath, Opened},
     problems::{INVALID_CREDENTIALS, NOT_NOW},
@@ -59,6 +61,7 @@ use std::{net::IpAddr, pin::Pin, sync::Arc};
 
 /// Every step that is served.
 const ALL: &[&dyn Step] = &[
+    &account::Account,
     &identifier::Identifier,
     &passkey::PasskeyOptions,
     &passkey::Passkey,
@@ -202,6 +205,13 @@ impl StepRequest<'_> {
     pub async fn ask(&self, command: Command) -> Result<Taken, Problem> {
         let asked = self.opened.ask(self.app, &self.opened.context, command).await?;
         Ok(ending::shown(self.app, self.opened, &asked.reply.flow).await?.into())
+    }
+
+    /// Ends every session that the caller holds but the one that the flow is about.
+    async fn end_other_sessions(&self, open: &Open) -> Result<(), Problem> {
+        let Opened { context, source, .. } = self.opened;
+        let own = open.seed.signed_in.as_ref().map_or("", |signed_in| &*signed_in.session);
+        browser_sessions::end_others(self.app, context, source, own).await
     }
 
     /// Takes a step that may end the flow.

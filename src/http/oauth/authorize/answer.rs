@@ -4,6 +4,7 @@
 use super::proof::Proven;
 use crate::{
     domain::{
+        Context,
         authorization::{Request, ResponseMode},
         client::redirect_uri,
         flow::{Flow, SIGN_IN, STEP_UP, Seed, SignedIn, Stage},
@@ -42,6 +43,8 @@ pub enum Answered {
     Begin {
         request: Box<Request>,
         signed_in: Option<Box<SignedIn>>,
+        /// They may choose an account that is signed in here.
+        selects: bool,
     },
 }
 
@@ -49,12 +52,12 @@ pub async fn give(
     app: &App,
     proven: &Proven,
     answered: Answered,
-    source: RequestSource,
+    (context, source): (&Context, RequestSource),
 ) -> Response {
     let wants_json = source.wants_json;
     let given = match answered {
-        Answered::Begin { request, signed_in } => {
-            begin(app, *request, signed_in.map(|one| *one), source).await
+        Answered::Begin { request, signed_in, selects } => {
+            begin(app, *request, (signed_in.map(|one| *one), selects), (context, source)).await
         }
         Answered::Code(to) if wants_json => {
             Ok(over(app, proven, source, Some(to.address(app)), None).await)
@@ -86,8 +89,8 @@ fn noted(mut response: Response, error: AuthorizationError) -> Response {
 async fn begin(
     app: &App,
     request: Request,
-    signed_in: Option<SignedIn>,
-    mut source: RequestSource,
+    (signed_in, selects): (Option<SignedIn>, bool),
+    (context, mut source): (&Context, RequestSource),
 ) -> Result<Response, OAuthError> {
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     // A person who is signed in and is to prove more steps up.
@@ -107,11 +110,14 @@ async fn begin(
         operator_link: None,
         approval: None,
         user_code: None,
+        selects,
+        back: None,
     };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
-        Document::of(app, shown).await?.into_response()
+        let document = Document::of(app, shown).await?;
+        document.telling_accounts(app, context, &source).await?.into_response()
     } else {
         let Some(page) = sign_in_page(app, &[("flow", &id)]) else { return Ok(no_sign_in_page()) };
         see_other(&page)?

@@ -12,6 +12,7 @@
 
 mod answer;
 pub mod checks;
+mod picked;
 pub mod proof;
 pub mod pushed;
 mod request_object;
@@ -63,6 +64,7 @@ pub fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
 /// cookie.
 async fn head(
     State(app): State<App>,
+    RequestContext(context): RequestContext,
     Origin(address): Origin,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -83,7 +85,7 @@ async fn head(
     match checks::run(&app, &parameters, &proven, Endpoint::Authorize).await {
         // A document would be that of a flow.
         Err(error) if !source.wants_json => {
-            answer::give(&app, &proven, Answered::Refused(error), source).await
+            answer::give(&app, &proven, Answered::Refused(error), (&context, source)).await
         }
         _ => answer::outline(&app, &proven, &source).await,
     }
@@ -157,7 +159,10 @@ async fn authorize(app: &App, context: Context, form: &Form, source: RequestSour
     };
     let answered = match checks::run(app, &parameters, &proven, Endpoint::Authorize).await {
         Err(error) => Answered::Refused(error),
-        Ok(request) => silent::settle(app, request, Asking { context, source: &source }).await,
+        Ok(request) => {
+            let asking = Asking { context: context.clone(), source: &source };
+            silent::settle(app, request, asking).await
+        }
     };
-    answer::give(app, &proven, answered, source).await
+    answer::give(app, &proven, answered, (&context, source)).await
 }

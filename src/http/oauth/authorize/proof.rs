@@ -10,6 +10,7 @@ use crate::{
     http::{
         answer::error::{Code, OAuthError},
         app::App,
+        clients,
         extract::form::Form,
     },
 };
@@ -44,7 +45,7 @@ pub async fn client(app: &App, form: &Form) -> Result<Arc<Hydrated<Client>>, OAu
     if client_id.len() > LONGEST_ID {
         return Err(UNKNOWN);
     }
-    let seen = app.clients.look(client_id).await?;
+    let seen = clients::find_first(app, client_id).await?;
     if seen.machine.known().is_some() { Ok(seen) } else { Err(UNKNOWN) }
 }
 

@@ -1,6 +1,9 @@
 //! A person with a live session may be done at once, or must do only a part of it.
 
-use super::answer::Answered;
+use super::{
+    answer::Answered,
+    picked::{self, Picked},
+};
 use crate::{
     actors::{Failure, HydrateError, Hydrated},
     crypto::{OpaqueKind, draw_id},
@@ -20,6 +23,7 @@ use crate::{
             error::Code,
         },
         app::App,
+        clients,
         extract::request_source::RequestSource,
         facts::{
             authorization::{FactsReader, client_of},
@@ -52,7 +56,13 @@ async fn try_to_settle(
     let mut tries = Tries::new();
     loop {
         let anew = tries.anew();
-        let present = tries.read(session::find(app, &context, source, anew).await)?;
+        let held = tries.read(session::held(app, &context, source, anew).await)?;
+        let may_choose = held.len() > 1 && !picked::is_named(&request);
+        let present = match tries.read(picked::pick(app, &request, held).await)? {
+            Picked::Session(present) => Some(*present),
+            Picked::Ask => return select(request),
+            Picked::None => None,
+        };
         let fresh_enough = |present: &Present| {
             !request.wanted.wants_fresh_sign_in(&present.person, app.clock.now())
         };
@@ -96,6 +106,8 @@ async fn try_to_settle(
                 }
                 return step_up(app, request, present, (methods, acr));
             }
+            // Another of the accounts that are signed in here may speak for the organization.
+            Settled::Denied(Denial::NotAMember) if may_choose => return select(request),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
             Settled::ChooseOrganization(_) => {
                 return ask(request, present, Stage::Organization, None);
@@ -125,6 +137,13 @@ async fn try_to_settle(
                 return Ok(Answered::Code(code));
             }
             Err(Failure::Taken { space: PushedRequest::KIND }) => return Err(USED),
+            // It is known by its document alone, and the person has let it before.
+            Err(Failure::Unmet { kind: Client::KIND })
+                if client_version == 0
+                    && tries.read(clients::keep(app, &context, &client.client_id).await)? =>
+            {
+                tries.after(Failure::Unmet { kind: Client::KIND }).await?;
+            }
             Err(failure) => tries.after(failure).await?,
         }
     }
@@ -157,7 +176,16 @@ fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
         let why = "no person is signed in, or not recently enough";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
-    Ok(Answered::Begin { request: Box::new(request), signed_in: None })
+    Ok(Answered::Begin { request: Box::new(request), signed_in: None, selects: false })
+}
+
+/// The person says which of the accounts it is that are signed in here.
+fn select(request: Request) -> Result<Answered, AuthorizationError> {
+    if request.wanted.prompt.none {
+        let why = "the person must choose one of the accounts that are signed in";
+        return Err(AuthorizationError::new(Code::AccountSelectionRequired, why));
+    }
+    Ok(Answered::Begin { request: Box::new(request), signed_in: None, selects: true })
 }
 
 /// Lists what the account of the person can prove itself by.
@@ -184,7 +212,8 @@ fn step_up(
     let Present { id: session, person, .. } = present;
     let (question, wanted) = (None, Some(wanted));
     let signed_in = SignedIn { person, session, stage, question, methods, wanted };
-    Ok(Answered::Begin { request: Box::new(request), signed_in: Some(Box::new(signed_in)) })
+    let (request, signed_in) = (Box::new(request), Some(Box::new(signed_in)));
+    Ok(Answered::Begin { request, signed_in, selects: false })
 }
 
 /// The person is signed in and must say something.
@@ -204,7 +233,7 @@ fn ask(
     let Present { id: session, person, .. } = present;
     let (methods, wanted) = (Vec::new(), None);
     let signed_in = Some(Box::new(SignedIn { person, session, stage, question, methods, wanted }));
-    Ok(Answered::Begin { request: Box::new(request), signed_in })
+    Ok(Answered::Begin { request: Box::new(request), signed_in, selects: false })
 }
 
 impl From<HydrateError> for AuthorizationError {

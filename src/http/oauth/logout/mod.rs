@@ -31,9 +31,9 @@ use crate::{
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::session::{self, Present},
+        facts::session::{self, HeldSession, Present},
         flows::{
-            Document, expiry, leaving,
+            Document, browser_sessions, expiry, leaving,
             leaving::SIGN_OUT,
             ticket::{Leaving, OverAtOnce, Ticket},
         },
@@ -129,11 +129,15 @@ async fn try_to_log_out(
     source: &mut RequestSource,
 ) -> Result<Response, OAuthError> {
     let wanted = Wanted::read(app, form).await?;
-    let Some(present) = session::find(app, &context, source, true).await? else {
-        return Ok(nothing_to_end(app, source, wanted.leaving()).await);
+    let mut held = session::held(app, &context, source, true).await?;
+    // Of several sessions it is the one that the token names, else the current one.
+    let named = held.iter().position(|one| wanted.at_once(&one.present).is_some());
+    let Some(place) = named.or_else(|| held.iter().position(|one| one.is_current)) else {
+        return Ok(nothing_to_end(app, source, (wanted.leaving(), &held)).await);
     };
-    if let Some(leaving) = wanted.at_once(&present) {
-        end(app, context, &present).await?;
+    if let Some(leaving) = wanted.at_once(&held[place].present) {
+        let present = &held[place].present;
+        end(app, context, present).await?;
         let to = leaving.redirect_to.clone();
         let answered = if source.wants_json {
             let client_id = Some(leaving.client_id.clone());
@@ -141,8 +145,9 @@ async fn try_to_log_out(
         } else {
             see_other(&to)?
         };
-        return Ok(forgetting(app, source, answered));
+        return Ok(forgetting(app, source, (&held, &present.id), answered));
     }
+    let present = held.swap_remove(place).present;
     let leaving = wanted.once_confirmed(&present);
     let begun = leaving::begin(app, source, present, leaving).await?;
     let asked = if source.wants_json {
@@ -166,24 +171,32 @@ async fn end(app: &App, context: Context, present: &Present) -> Result<(), OAuth
     }
 }
 
-/// Has the browser forget a session that it sent as a cookie.
-fn forgetting(app: &App, source: &RequestSource, response: Response) -> Response {
-    let by_cookie = source.session_by_cookie && source.session_token.is_some();
-    with_cookie(response, by_cookie.then(|| app.cookies.end_session()))
+/// Has the browser forget a session that it sent as a cookie; the others that it holds stay.
+fn forgetting(
+    app: &App,
+    source: &RequestSource,
+    (held, id): (&[HeldSession], &str),
+    response: Response,
+) -> Response {
+    let sent = source.session_token.is_some() || !source.other_tokens.is_empty();
+    if !(source.session_by_cookie && sent) {
+        return response;
+    }
+    with_cookies(response, browser_sessions::forget(app, source, held, id))
 }
 
 /// No person is signed in: the same as after a sign-out, and not a redirect.
 async fn nothing_to_end(
     app: &App,
     source: &mut RequestSource,
-    leaving: Option<Leaving>,
+    (leaving, held): (Option<Leaving>, &[HeldSession]),
 ) -> Response {
     let answered = if source.wants_json {
         over(app, source, leaving.map(|leaving| leaving.client_id), None).await
     } else {
         page::signed_out(leaving.as_ref())
     };
-    forgetting(app, source, answered)
+    forgetting(app, source, (held, ""), answered)
 }
 
 /// Shows a program a sign-out that is over already.

@@ -66,9 +66,9 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
     if client.is_self_registered() {
         check_known(app, client, &presented).await?;
     }
-    let consent_epoch = consent_epoch(app, client, &presented).await?;
+    let epoch = epoch(app, client, &presented).await?;
     let organization = client.organization.as_deref();
-    let agent = Agent { client_id: &client.client_id, organization, consent_epoch };
+    let agent = Agent { client_id: &client.client_id, organization, epoch };
     let grant = presented.delegated_to(agent, app.clock.now()).map_err(|why| match why {
         delegation::Refusal::OtherOrganization => WRONG_ORGANIZATION,
         delegation::Refusal::NotTheParty => OAuthError::new(
@@ -78,6 +78,10 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
         delegation::Refusal::TooDeep => OAuthError::new(
             Code::InvalidRequest,
             "as many parties act one after another in the subject_token as are allowed",
+        ),
+        delegation::Refusal::Administration => OAuthError::new(
+            Code::InvalidRequest,
+            "what is held by organizations:administer is not passed on",
         ),
         delegation::Refusal::Expired => INVALID_SUBJECT,
     })?;
@@ -89,6 +93,11 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
     let started = issuing::start(app, (&caller.context, client), grant, narrowing).await;
     let mut issued = started.map_err(|why| match why {
         NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
+        NotStarted::Exhausted(why) => OAuthError::new(
+            Code::InvalidAuthorizationDetails,
+            "the authorization_details are more than the agent may take today",
+        )
+        .because(why),
         NotStarted::Stopped(stopped) => refuse(stopped),
         NotStarted::Failed(error) => error,
     })?;
@@ -163,18 +172,16 @@ async fn check_known(
     Err(NOT_GRANTED)
 }
 
-async fn consent_epoch(
-    app: &App,
-    client: &KnownClient,
-    presented: &Presented,
-) -> Result<u64, OAuthError> {
-    let Subject::Person(person) = &presented.subject else { return Ok(0) };
+/// Of the client, and of the consent between it and the person.
+async fn epoch(app: &App, client: &KnownClient, presented: &Presented) -> Result<u64, OAuthError> {
+    let Subject::Person(person) = &presented.subject else { return Ok(client.epoch) };
     let parties = Parties {
         account: person.account.clone(),
         client_id: client.client_id.clone(),
         organization: presented.membership.as_ref().map(|one| one.organization.clone()),
     };
-    Ok(app.consent_views.look(&parties.id()).await?.machine.epoch())
+    let consent = app.consent_views.look(&parties.id()).await?;
+    Ok(consent.machine.epoch().saturating_add(client.epoch))
 }
 
 /// The reason goes to the log; the caller hears what is too much, and no more.

@@ -6,10 +6,7 @@
 //!    is shown once.
 
 use super::{
-    super::{
-        leading::{path_of, to},
-        shell::Shell,
-    },
+    super::{leading::to, proving::prove, shell::Shell},
     Section,
 };
 use crate::{
@@ -17,10 +14,9 @@ use crate::{
     http::{
         answer::error::Problem,
         api::{self, MemberInSession},
-        app::App,
-        extract::{cookies::with_cookie, form::Form},
+        extract::form::Form,
         facts::belonging::Belonging,
-        me::{Caller, begin_step_up, is_fresh},
+        me::{Caller, is_fresh},
         routes,
     },
     wording::quotable,
@@ -42,6 +38,9 @@ struct KeyPage<'a> {
     back: String,
 }
 
+/// No id of an entry is longer; the way back travels in the id of a flow.
+const LONGEST_ID: usize = 128;
+
 /// Takes a form of the page.
 pub async fn take(
     page: &Shell<'_>,
@@ -58,30 +57,35 @@ pub async fn take(
         caller => caller?,
     };
     let step = form.get("step").unwrap_or_default();
-    if step == "prove" {
-        return prove(app, caller).await;
-    }
     let slug = form.get("organization").unwrap_or_default();
     let belongings = Belonging::of_account(app, caller.account()).await?;
     let belonging = belongings.iter().find(|one| one.organization.slug == slug);
     let belonging = belonging.ok_or(Problem::NOT_FOUND)?;
+    let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);
+    let mut back = vec![("organization", slug), ("section", section.name())];
+    // The page that the form is on, where it is about one entry.
+    let is_one = ["changeMember", "putRole", "deleteRole", "prove"].contains(&step);
+    let id =
+        form.get("id").filter(|id| is_one && form.get("new").is_none() && id.len() <= LONGEST_ID);
+    if step == "prove" {
+        back.extend(id.map(|id| ("id", id)));
+        return prove(app, caller, super::href(&back)).await;
+    }
     let member = MemberInSession::of(app, caller.context.clone(), &caller.present, belonging)?;
     let known = caller.known(app).await?;
     // The guard refuses a person without the permission, fresh or not.
     if member.may(step) && !is_fresh(app, &caller, &known) {
-        return prove(app, caller).await;
+        back.extend(id.map(|id| ("id", id)));
+        return prove(app, caller, super::href(&back)).await;
     }
-    let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);
-    let mut back = vec![("organization", slug), ("section", section.name())];
     let answered = match sent(page, &member, step, form).await {
         Ok(answered) => answered,
         Err(problem) => {
             back.push(("problem", problem.code));
             let pointer = problem.member.as_ref().map(|member| member.pointer.as_str());
             back.extend(pointer.map(|pointer| ("field", pointer)));
-            let is_one = ["changeMember", "putRole"].contains(&step) && form.get("new").is_none();
             let is_there = problem.code != "not_found";
-            back.extend(form.get("id").filter(|_| is_one && is_there).map(|id| ("id", id)));
+            back.extend(id.filter(|_| is_there).map(|id| ("id", id)));
             return Ok(to(routes::ORGANIZATION, &back));
         }
     };
@@ -92,15 +96,6 @@ pub async fn take(
     }
     back.push(("done", "1"));
     Ok(to(routes::ORGANIZATION, &back))
-}
-
-/// Leads to a flow in which the person proves once more who they are.
-async fn prove(app: &App, mut caller: Caller) -> Result<Response, Problem> {
-    caller.source = caller.source.of_page();
-    let known = caller.known(app).await?;
-    let (document, cookie) = begin_step_up(app, &mut caller, &known).await?;
-    let page = to(path_of(&document.kind, document.state), &[("flow", &document.id)]);
-    Ok(with_cookie(page, cookie))
 }
 
 /// Calls the operation that the form names.

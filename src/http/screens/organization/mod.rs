@@ -166,6 +166,8 @@ struct OrganizationPage<'a> {
     alert: Option<String>,
     /// Why the person is asked to prove once more who they are.
     proof: Option<String>,
+    /// The entry that is shown, which they come back to.
+    id: Option<&'a str>,
     /// Whether the forms are there.
     may_change: bool,
     shown: Shown,
@@ -216,6 +218,7 @@ pub async fn draw(
         done: query.get("done").map(|_| page.t("org-done")),
         alert: said::alert(page, query),
         proof: None,
+        id: query.get("id"),
         may_change: false,
         shown: Shown::Nothing,
         all: String::new(),

@@ -3,16 +3,13 @@
 use super::{Section, href};
 use crate::{
     http::{
-        answer::{error::Problem, never_stored},
+        answer::error::Problem,
         api::{self, MemberInSession},
         extract::form::Form,
     },
     wording::quotable,
 };
-use axum::{
-    http::{HeaderValue, header},
-    response::{IntoResponse as _, Response},
-};
+use axum::response::Response;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use url::form_urlencoded;
@@ -126,8 +123,6 @@ fn quoted<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error>
 
 /// A form has so many boxes at most.
 const MOST_BOXES: usize = 50;
-/// The newest entries that a download has at most.
-const MOST_EXPORTED: usize = 10_000;
 
 /// What is shown, and where the next page is.
 pub struct Loaded {
@@ -213,32 +208,12 @@ impl Asked<'_> {
         Ok(Loaded { shown: Shown::Member { one, tag, roles }, next: None })
     }
 
-    /// Answers with the newest entries of the trail that the filter admits, one JSON object a line.
+    /// Answers with every entry of the trail that the filter admits, as a program gets them.
     pub async fn export(&self) -> Result<Response, Problem> {
-        let (mut lines, mut count, mut cursor) = (String::new(), 0, None);
-        loop {
-            let mut pairs = self.filters(&FILTERS);
-            pairs.push(("limit".to_owned(), "100".to_owned()));
-            pairs.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor)));
-            let list: Listed<Value> = self.listed("listAuditTrail", &pairs).await?;
-            count += list.items.len();
-            for entry in list.items {
-                lines.push_str(&entry.to_string());
-                lines.push('\n');
-            }
-            cursor = list.next_cursor;
-            if cursor.is_none() || count >= MOST_EXPORTED {
-                break;
-            }
-        }
-        let mut response = lines.into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
-        let saved = format!("attachment; filename=\"trail-{}.jsonl\"", self.slug);
-        let saved = HeaderValue::try_from(saved).map_err(|_| Problem::NOT_FOUND)?;
-        headers.insert(header::CONTENT_DISPOSITION, saved);
-        never_stored(&mut response);
-        Ok(response)
+        let pairs = self.filters(&FILTERS);
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let asked = api::Asked { query, ..api::Asked::default() };
+        self.member.send("exportAuditTrail", asked).await
     }
 
     /// The roles that can be given, those held marked.

@@ -77,6 +77,15 @@ impl Asked {
     }
 }
 
+/// Returns what a scope lets a client do or learn, in words; nothing is said of `openid` itself.
+pub fn scope_words(page: &Shell<'_>, scope: &str) -> Option<String> {
+    match personal_words(scope) {
+        Some(("", _)) => None,
+        Some((words, _)) => Some(page.t(words)),
+        None => Some(action(page, scope).text),
+    }
+}
+
 /// What a scope of OIDC lets a client learn; nothing is said of `openid` itself.
 fn personal_words(scope: &str) -> Option<(&'static str, &'static str)> {
     Some(match scope {

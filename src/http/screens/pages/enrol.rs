@@ -1,7 +1,7 @@
 //! A new credential: a passkey first, a password, an authenticator application, or none.
 
 use super::{FlowPage, credential, totp_enrolment};
-use crate::http::{routes, screens::shell::Shell};
+use crate::http::screens::shell::Shell;
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
@@ -15,7 +15,7 @@ struct EnrolPage<'a> {
     /// The page asks for a password, and not for a passkey.
     password: bool,
     /// The way back of a person who only looks.
-    back: Option<&'static str>,
+    back: Option<&'a str>,
 }
 
 pub async fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
@@ -38,6 +38,6 @@ pub async fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         (_, false) => ("new-passkey-title", "new-passkey-text"),
     };
     let (title, text) = (page.t(title), page.t(text));
-    let back = (kind == "enroll_passkey").then_some(routes::ACCOUNT);
+    let back = (kind == "enroll_passkey").then(|| super::back(flow.document));
     page.respond(StatusCode::OK, &EnrolPage { page, flow, title, text, password, back })
 }

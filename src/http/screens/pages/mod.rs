@@ -1,6 +1,7 @@
 //! Pages of flows: which one is drawn for a document, and what they share.
 
 mod approval;
+mod choose_account;
 mod client;
 mod code;
 mod consent;
@@ -24,7 +25,8 @@ use super::{leading::path_of, shell::Shell, typed::Typed};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
-pub use over::say;
+pub use consent::scope_words;
+pub use over::{codes, say, say_so};
 pub use returning::Returning;
 pub use sign_out::signed_out;
 
@@ -48,6 +50,8 @@ pub struct FlowPage<'a> {
     typed: Option<Typed>,
     /// The flow by which the person can sign out first.
     sign_out: Option<&'a str>,
+    /// The browser holds other sessions than the one that would end.
+    pub holds_others: bool,
 }
 
 /// What a page shows beside the document of its flow.
@@ -57,6 +61,8 @@ pub struct Beside {
     pub returning: Option<Returning>,
     /// The flow by which a person can sign out who is signed in as another than the flow is for.
     pub sign_out: Option<String>,
+    /// The browser holds other sessions than the one that would end.
+    pub holds_others: bool,
 }
 
 impl<'a> FlowPage<'a> {
@@ -64,7 +70,7 @@ impl<'a> FlowPage<'a> {
         page: &Shell<'_>,
         document: &'a Document,
         query: &Form,
-        Beside { returning, sign_out }: &'a Beside,
+        Beside { returning, sign_out, holds_others }: &'a Beside,
     ) -> Self {
         let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
         let refused = Refused::of(page, query);
@@ -80,6 +86,7 @@ impl<'a> FlowPage<'a> {
             returning: returning.as_ref(),
             typed,
             sign_out: sign_out.as_deref(),
+            holds_others: *holds_others,
             // Without a flow it is what the flow has begun with.
             token: query.get("token").filter(|_| query.get("flow").is_some()).map(str::to_owned),
             user_code: query.get("user_code").map(str::to_owned),
@@ -133,6 +140,11 @@ impl<'a> FlowPage<'a> {
         format!("{}?from={}&way=identifier", routes::SIGN_IN, self.document.id)
     }
 
+    /// The page of ours that the person comes back to.
+    pub fn back(&self) -> &str {
+        back(self.document)
+    }
+
     /// Who the person says they are.
     pub fn identifier(&self) -> &str {
         let hint = self.document.login_hint.as_deref();
@@ -170,6 +182,7 @@ pub async fn draw(
         return sign_in::draw(page, &flow);
     }
     match document.state {
+        "identify" if !document.accounts.is_empty() => choose_account::draw(page, &flow),
         "identify" => sign_in::draw(page, &flow),
         "credential" if upgrade::is_offer(&flow) => upgrade::draw(page, &flow),
         "credential" if enrols.into_iter().any(|step| flow.offers(step)) => {
@@ -208,17 +221,22 @@ pub fn is_for_another(document: &Document) -> bool {
     document.is_for_another && document.invitation.is_some()
 }
 
-/// Tells whether the person goes on to their account: they are signed in, and no client waits.
-pub fn ends_at_account(document: &Document) -> bool {
+/// Returns the page on which the person goes on: they are signed in, and no client waits.
+pub fn goes_on_at(document: &Document) -> Option<&str> {
     let elsewhere = ["sign_out", "device", "approval", "recovery"].contains(&&*document.kind);
-    document.state == "done" && !elsewhere
+    (document.state == "done" && !elsewhere).then(|| back(document))
+}
+
+/// The page on which the flow was begun; the account, where none is known.
+pub fn back(document: &Document) -> &str {
+    document.back.as_deref().unwrap_or(routes::ACCOUNT)
 }
 
 /// Where a person goes on when a flow is over, and no client waits.
 fn after(document: &Document) -> String {
     match document.state {
         "done" if document.kind == "recovery" => anew(document, routes::SIGN_IN),
-        "done" => routes::ACCOUNT.to_owned(),
+        "done" => back(document).to_owned(),
         state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
     }
 }

@@ -1,6 +1,6 @@
 //! A flow that is over, and what is shown once with its end.
 
-use super::{FlowPage, after, anew};
+use super::{FlowPage, after, anew, back as back_to};
 use crate::http::{
     flows::{Document, Outcome},
     routes,
@@ -39,7 +39,11 @@ struct CodesPage<'a> {
 
 /// Says that something is over, in three sentences of these names, and leads on.
 pub fn say(page: &Shell<'_>, names: [&str; 3], way_on: String) -> Response {
-    let [title, text, action] = names.map(|name| page.t(name));
+    say_so(page, names.map(|name| page.t(name)), way_on)
+}
+
+/// Says that something is over, and leads on.
+pub fn say_so(page: &Shell<'_>, [title, text, action]: [String; 3], way_on: String) -> Response {
     page.respond(StatusCode::OK, &OverPage { page, title, text, action, way_on })
 }
 
@@ -65,7 +69,7 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
             ("approve-denied-title", "approve-denied-text", "to-account", routes::ACCOUNT)
         }
         ("recovery", true) => ("recovered-title", "recovered-text", "sign-in", routes::SIGN_IN),
-        (_, true) => ("done-title", "done-text", "to-account", routes::ACCOUNT),
+        (_, true) => ("done-title", "done-text", "to-account", back_to(document)),
         (_, false) => ("failed-title", "failed-text", "start-again", routes::SIGN_IN),
     };
     let (action, way_on) = match back {
@@ -92,5 +96,10 @@ pub fn recovery_codes(page: &Shell<'_>, document: &Document, result: &Outcome) -
         None => after(document),
     };
     let identifier = document.identifier.as_deref().unwrap_or_default();
+    self::codes(page, codes, identifier, way_on)
+}
+
+/// Shows recovery codes of a person, and leads on.
+pub fn codes(page: &Shell<'_>, codes: Vec<&str>, identifier: &str, way_on: String) -> Response {
     page.respond(StatusCode::OK, &CodesPage { page, codes, identifier, way_on })
 }

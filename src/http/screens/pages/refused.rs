@@ -45,7 +45,7 @@ fn name(code: &str, step: &str) -> &'static str {
         ("email_taken", _) => "email-taken",
         ("proof_of_work_required", _) => "work-needs-script",
         ("account_changed" | "temporarily_unavailable", _) => "try-again",
-        ("step_not_available", _) => "not-now",
+        ("step_not_available" | "account_not_held", _) => "not-now",
         _ => "not-taken",
     }
 }

@@ -34,13 +34,12 @@ fn every_sentence_that_a_page_asks_for_is_there() {
     for (path, text) in texts("templates") {
         for (at, _) in text.match_indices("page.") {
             let call = &text[at..];
-            let Some(rest) =
-                ["page.t(\"", "page.with(\"", "page.html(\"", "page.count(\"", "page.dated(\""]
-                    .iter()
-                    .find_map(|call_of| call.strip_prefix(call_of))
-            else {
+            let calls = ["t", "with", "html", "count", "dated", "timed"];
+            let begins = |of: &&str| call.starts_with(&format!("page.{of}(\""));
+            if !calls.iter().any(begins) {
                 continue;
-            };
+            }
+            let rest = call.split_once('"').unwrap().1;
             let name = rest.split('"').next().unwrap();
             assert!(names.contains(name), "{path}: there is no sentence {name}");
         }

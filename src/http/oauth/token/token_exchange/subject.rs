@@ -59,7 +59,17 @@ pub(super) async fn read(
         let lost = lost_organization(app, &claims, grant).await?;
         return Err(if lost { WRONG_ORGANIZATION } else { INVALID_SUBJECT });
     }
-    of_token(app, claims, grant)
+    let epoch = match grant {
+        None => client_epoch(app, &claims.client_id).await?,
+        Some(grant) => grant.epoch,
+    };
+    of_token(app, claims, (grant, epoch))
+}
+
+/// How often a client was enabled again.
+async fn client_epoch(app: &App, client_id: &str) -> Result<u64, OAuthError> {
+    let seen = app.clients.look(client_id).await?;
+    Ok(seen.machine.known().map_or(0, |client| client.epoch))
 }
 
 /// Tells whether the token is void because it speaks for its organization no more.
@@ -82,7 +92,7 @@ async fn lost_organization(
 fn of_token(
     app: &App,
     claims: Claims<'static>,
-    grant: Option<&Grant>,
+    (grant, epoch): (Option<&Grant>, u64),
 ) -> Result<Presented, OAuthError> {
     let audience = issuing::audience(app, &claims.aud);
     let scopes = Scopes::parse(&claims.scope).map_err(|_| INVALID_SUBJECT)?;
@@ -102,7 +112,7 @@ fn of_token(
             act: None,
             may_act: claims.may_act,
             until,
-            subject: Subject::Other(client_id),
+            subject: Subject::Other { name: client_id, epoch },
             families,
             membership,
             audience,
@@ -114,7 +124,7 @@ fn of_token(
     let subject = match &grant.account {
         None => {
             let name = delegation.and_then(|one| one.subject.clone());
-            Subject::Other(name.ok_or(INVALID_SUBJECT)?)
+            Subject::Other { name: name.ok_or(INVALID_SUBJECT)?, epoch: grant.epoch }
         }
         Some(account) => Subject::Person(Box::new(Person {
             account: account.clone(),
@@ -175,9 +185,13 @@ async fn of_key(
     let sought = Sought { client, scopes: &scopes, details: &details };
     let audience = target::find(app, resource, sought).await?.audience;
     let (subject, through, membership, epoch) = match &key.issuer {
-        Issuer::Operator => (Subject::Other(key.id.clone()), Vec::new(), None, key.epoch),
+        Issuer::Operator => {
+            let subject = Subject::Other { name: key.id.clone(), epoch: 0 };
+            (subject, Vec::new(), None, key.epoch)
+        }
         Issuer::Client { client_id } => {
-            let subject = Subject::Other(client_id.clone());
+            let epoch = client_epoch(app, client_id).await?;
+            let subject = Subject::Other { name: client_id.clone(), epoch };
             (subject, vec![client_id.clone()], None, key.epoch)
         }
         Issuer::Membership { id, account } => {

@@ -1,0 +1,99 @@
+//! What an operator lets an agent do, beside the scopes that it was registered with (adr/0093).
+
+use crate::domain::{
+    Timestamp,
+    authorization_details::{Detail, Details, Fixed},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who answers for an agent, what it is for, until when, and how much it may do in a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leash {
+    /// What it is for, as people read it.
+    pub purpose: String,
+    /// Who answers for it: a person or a team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// From then on it is as if the client were not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DailyLimit>,
+}
+
+/// How much of a type of details an agent may take within a day of UTC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DailyLimit {
+    /// The type of `authorization_details`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where the amount stands in a detail; one member inside another is joined by a dot.
+    pub member: String,
+    /// Where its unit stands, as a currency does, and which unit this limit is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    pub per_day: Fixed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    pub member: String,
+    pub is: String,
+}
+
+/// Why details are more than an agent may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmeasured {
+    #[error("a detail names no amount that a limit of its type could measure")]
+    NoAmount,
+}
+
+impl Leash {
+    /// Adds up what these details take of each limit; a detail of a limited type that no limit measures is
+    /// refused.
+    pub fn measure(&self, details: &Details) -> Result<Vec<(usize, Fixed)>, Unmeasured> {
+        let mut taken: Vec<(usize, Fixed)> = Vec::new();
+        for detail in details.iter() {
+            let of_type = |(_, limit): &(usize, &DailyLimit)| limit.kind == detail.kind();
+            let limits: Vec<(usize, &DailyLimit)> =
+                self.limits.iter().enumerate().filter(of_type).collect();
+            if limits.is_empty() {
+                continue;
+            }
+            let measured =
+                limits.iter().filter_map(|(place, limit)| Some((*place, limit.of(detail)?)));
+            let measured: Vec<(usize, Fixed)> = measured.collect();
+            if measured.is_empty() {
+                return Err(Unmeasured::NoAmount);
+            }
+            taken.extend(measured);
+        }
+        Ok(taken)
+    }
+}
+
+impl DailyLimit {
+    /// Names it among the limits of one agent, whatever their order.
+    pub fn name(&self) -> String {
+        let unit = self.unit.as_ref().map(|unit| format!(" {}={}", unit.member, unit.is));
+        format!("{} {}{}", self.kind, self.member, unit.unwrap_or_default())
+    }
+
+    /// Returns the amount that a detail takes of this limit, if the limit is about it.
+    fn of(&self, detail: &Detail) -> Option<Fixed> {
+        let unit = self.unit.as_ref();
+        let fits =
+            |unit: &Unit| find(detail, &unit.member).and_then(Value::as_str) == Some(&*unit.is);
+        if !unit.is_none_or(fits) {
+            return None;
+        }
+        Fixed::of(find(detail, &self.member)?)
+    }
+}
+
+fn find<'a>(detail: &'a Detail, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('.');
+    let first = detail.members().get(names.next()?)?;
+    names.try_fold(first, |value, name| value.get(name))
+}

@@ -1,0 +1,93 @@
+//! `…/clients/{client_id}/delegations`: what a client holds for others now, and how it is ended (adr/0088).
+
+use super::{
+    call::{Answer, Call, gone},
+    page::Asked,
+};
+use crate::{
+    actors::Entry,
+    domain::{
+        Machine as _,
+        token_family::{Command, HELD_FOR_OTHERS, TokenFamily},
+    },
+    http::{answer::error::Problem, time::rfc3339},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A token that a client holds for another, and what stands above it.
+#[derive(Serialize, ToSchema)]
+pub struct Delegation {
+    id: String,
+    /// The id of the account that it speaks for, if that is a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    account: Option<String>,
+    /// Whom it speaks for, if that is no person: a client, or an API key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    subject: Option<String>,
+    /// Those who act one after another, the client itself first.
+    act: Vec<String>,
+    /// The clients that held it before, the first of them first.
+    through: Vec<String>,
+    /// The delegations that it ends with, the first of them first.
+    parents: Vec<String>,
+    resource: String,
+    scopes: Vec<String>,
+    created_at: String,
+    expires_at: String,
+}
+
+impl Delegation {
+    fn of(call: &Call, id: &str, family: &TokenFamily) -> Option<Self> {
+        let (grant, born_at) = (family.grant()?, family.born_at()?);
+        let delegation = grant.delegation.as_deref()?;
+        let is_here = grant.organization() == Some(&*call.caller.organization);
+        if !is_here || family.live_until() <= call.app.clock.now() {
+            return None;
+        }
+        Some(Self {
+            id: id.to_owned(),
+            account: grant.account.clone(),
+            subject: delegation.subject.clone(),
+            act: delegation.act.parties().map(str::to_owned).collect(),
+            through: delegation.through.clone(),
+            parents: grant.parents.clone(),
+            resource: grant.audience.claim(&call.app.issuer).to_owned(),
+            scopes: grant.scopes.iter().map(str::to_owned).collect(),
+            created_at: rfc3339(born_at),
+            expires_at: rfc3339(family.live_until()),
+        })
+    }
+}
+
+pub async fn list(call: Call) -> Answer {
+    let asked = Asked::of(&call, HELD_FOR_OTHERS)?;
+    let holder = call.param("client_id");
+    let families = &call.app.family_views;
+    let page = families.page(HELD_FOR_OTHERS, holder, asked.after_rank(), asked.limit).await?;
+    let last = asked.last(&page);
+    let held =
+        page.iter().filter_map(|(_, Entry { id, machine, .. })| Delegation::of(&call, id, machine));
+    Ok(asked.answer(held.collect(), last))
+}
+
+/// Ends one, and everything below it.
+pub async fn end(call: Call) -> Answer {
+    let (holder, id) = (call.param("client_id"), call.param("delegation"));
+    let mut change = call.begin().await?;
+    let family = change.commit.look::<TokenFamily>(id).await?;
+    let is_held = family.grant().is_some_and(|grant| {
+        let acts = grant.delegation.as_deref().is_some_and(|one| one.act.sub == holder);
+        acts && grant.organization() == Some(&*call.caller.organization)
+    });
+    if !is_held {
+        return Err(Problem::NOT_FOUND);
+    }
+    let ended = change.commit.decide::<TokenFamily>(id, &Command::End).await?;
+    ended.map_err(|_| Problem::NOT_FOUND)?;
+    change.finish().await?;
+    call.app.family_views.forget(id).await;
+    Ok(gone())
+}

@@ -1,0 +1,197 @@
+//! Sends the trails of organizations to their endpoints, signed as Standard Webhooks has it (adr/0083).
+//!
+//! 1. The feed (`actors::feed`) leaves a message in the outbox for each endpoint that wants a row.
+//! 2. The courier looks the endpoint and its organization up as they are now: what waits for an endpoint
+//!    that is gone or disabled is not sent, and what waits for a suspended organization waits on.
+//! 3. It signs with every secret that signs now, and posts through the guarded client.
+//! 4. Only 2xx is a success. An endpoint that fails is left alone for as long as it has been failing,
+//!    and is disabled after days; one that answers 410 is disabled at once.
+
+mod pauses;
+
+use crate::{
+    actors::{Courier, Delivering, Entities, Parcel, Undelivered, View},
+    crypto::{SharedVault, sign_webhook},
+    domain::{
+        Clock, Context, Timestamp,
+        organization::Organization,
+        webhook::{Command, Delivery, Endpoint, Reply, SECRET_PURPOSE, Secrets, Webhook},
+    },
+    outbound::{Outbound, Request, Shares},
+};
+use hyper::{
+    StatusCode,
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use pauses::Pauses;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::time::timeout;
+use url::Url;
+
+/// How long an endpoint may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many deliveries are under way at once, of what the outbox carries.
+const MOST: usize = 4;
+
+/// For each endpoint.
+const MOST_OF_ONE: usize = 2;
+
+/// When a message is looked at again whose endpoint has as many under way as may be.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// When a message is looked at again whose organization is suspended.
+const SUSPENDED: Duration = Duration::from_mins(10);
+
+/// What deliveries are made with, once the server has started.
+pub struct Means {
+    pub webhooks: Entities<Webhook>,
+    pub views: View<Webhook>,
+    pub organizations: View<Organization>,
+    pub vault: SharedVault,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Carries messages to endpoints.
+pub struct WebhookCourier {
+    outbound: Arc<Outbound>,
+    means: OnceLock<Means>,
+    shares: Shares,
+    pauses: Pauses,
+}
+
+/// Why an endpoint did not take a message.
+enum Failure {
+    /// Another try may succeed.
+    Failed(String),
+    /// It wants nothing more.
+    Gone,
+}
+
+impl WebhookCourier {
+    pub fn new(outbound: Arc<Outbound>) -> Self {
+        let (shares, pauses) = (Shares::new(MOST, MOST_OF_ONE), Pauses::default());
+        Self { outbound, means: OnceLock::new(), shares, pauses }
+    }
+
+    /// Gives it what it needs; before that it delivers nothing, and the first one counts.
+    pub fn start(&self, means: Means) {
+        let _ = self.means.set(means);
+    }
+
+    async fn tell(&self, parcel: &Parcel) -> Result<(), Undelivered> {
+        let unreadable = || Undelivered::Never("it cannot be read".to_owned());
+        let delivery = Delivery::read(&parcel.payload).ok_or_else(unreadable)?;
+        let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
+        let seen = means.views.peek(&delivery.webhook).await;
+        let seen = seen.map_err(|error| later(&error.to_string()))?;
+        // Deleted or disabled since: there is nothing to deliver.
+        let Some((endpoint, secrets)) = seen.machine.enabled() else { return Ok(()) };
+        let home = means.organizations.peek(&endpoint.organization).await;
+        let home = home.map_err(|error| later(&error.to_string()))?;
+        if !home.machine.known().is_some_and(|home| home.enabled) {
+            return Err(not_before(SUSPENDED, "the organization is suspended"));
+        }
+        let now = means.clock.now();
+        // One that was enabled again, or has taken a message since, is called at once.
+        if endpoint.failing_since.is_none() {
+            self.pauses.end(&endpoint.id);
+        }
+        if let Some(rest) = self.pauses.rest(&endpoint.id, now) {
+            return Err(not_before(rest, "the endpoint has failed a moment ago"));
+        }
+        let busy = || not_before(BUSY, "the endpoint is told of others first");
+        let _share = self.shares.take(&endpoint.id).ok_or_else(busy)?;
+        let request = signed(means, endpoint, secrets, &delivery)?;
+        match self.post(request).await {
+            Ok(()) => {
+                self.pauses.end(&endpoint.id);
+                if endpoint.failing_since.is_some() {
+                    note(means, endpoint, Command::Delivered).await;
+                }
+                Ok(())
+            }
+            Err(Failure::Gone) => {
+                note(means, endpoint, Command::RefusedForGood).await;
+                Ok(())
+            }
+            Err(Failure::Failed(why)) => {
+                let since = note(means, endpoint, Command::Failed).await;
+                let now = means.clock.now();
+                let pause = self.pauses.begin(&endpoint.id, since.unwrap_or(now), now);
+                Err(not_before(pause, &why))
+            }
+        }
+    }
+
+    async fn post(&self, request: Request) -> Result<(), Failure> {
+        let failed = |why: &str| Failure::Failed(why.to_owned());
+        let answered = timeout(TIME_LIMIT, self.outbound.send(request)).await;
+        let answered = answered.map_err(|_| failed("the endpoint did not answer in time"))?;
+        let answer = answered.map_err(|error| failed(&error.to_string()))?;
+        match answer.status {
+            status if status.is_success() => Ok(()),
+            StatusCode::GONE => Err(Failure::Gone),
+            status => Err(Failure::Failed(format!("the endpoint answered {}", status.as_u16()))),
+        }
+    }
+}
+
+/// Makes the request of one try.
+fn signed(
+    means: &Means,
+    endpoint: &Endpoint,
+    secrets: &Secrets,
+    delivery: &Delivery,
+) -> Result<Request, Undelivered> {
+    let Delivery { id, body, .. } = delivery;
+    let (now, vault) = (means.clock.now(), means.vault.now());
+    let mut signatures = Vec::new();
+    for sealed in secrets.that_sign(now) {
+        let opened = vault.open(SECRET_PURPOSE, endpoint.id.as_bytes(), sealed.expose());
+        let secret = opened.map_err(|error| later(&format!("its secret is {error}")))?;
+        signatures.push(sign_webhook(&secret, id, now, body));
+    }
+    let url = Url::parse(&endpoint.url).map_err(|_| later("its url cannot be called"))?;
+    let plain = url.scheme() == "http";
+    let header =
+        |text: &str| HeaderValue::from_str(text).map_err(|_| later("a header cannot be written"));
+    let request = Request::post(url, body.clone())
+        .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        .header(HeaderName::from_static("webhook-id"), header(id)?)
+        .header(HeaderName::from_static("webhook-timestamp"), header(&now.seconds().to_string())?)
+        .header(HeaderName::from_static("webhook-signature"), header(&signatures.join(" "))?);
+    // Plain http stands for loopback alone, which the guard lets through by configuration only.
+    Ok(if plain { request.allow_plain_http() } else { request })
+}
+
+/// Notes how an endpoint fares; returns since when it fails.
+async fn note(means: &Means, endpoint: &Endpoint, command: Command) -> Option<Timestamp> {
+    match means.webhooks.ask(&Context::node(), &endpoint.id, command).await {
+        Ok(replied) => match replied.reply {
+            Reply::Failing(since) => since,
+            Reply::Done => None,
+        },
+        Err(_) => {
+            tracing::warn!(webhook = endpoint.id, "how an endpoint fares could not be noted");
+            endpoint.failing_since
+        }
+    }
+}
+
+fn later(why: &str) -> Undelivered {
+    Undelivered::Later(why.to_owned())
+}
+
+fn not_before(pause: Duration, why: &str) -> Undelivered {
+    Undelivered::NotBefore(pause, why.to_owned())
+}
+
+impl Courier for WebhookCourier {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+        Box::pin(self.tell(parcel))
+    }
+}

@@ -1,0 +1,168 @@
+//! People who look after their account, and administrators who look after their organization.
+
+use super::{
+    ANA,
+    visitor::{
+        Look::{Dark, Light, Narrow},
+        Visitor,
+    },
+};
+use crate::{
+    api_caller::DIRECTORY,
+    me_connected::consented,
+    person::{PASSWORD, text},
+};
+use serde_json::Value;
+
+const RITA: &str = "rita@acme.test";
+
+/// A person in two organizations.
+const MEMBERSHIPS: &str = r#"
+[[account]]
+email = "ana@acme.test"
+memberships = [{ organization = "acme", roles = ["manager"] }, { organization = "other", roles = [] }]
+"#;
+
+/// What the page of this address says, asked for by the browser.
+const FETCHED: &str = "
+    const [address, done] = arguments;
+    fetch(address).then(async (answer) => done([
+        answer.status, answer.headers.get('content-disposition'), await answer.text(),
+    ]), (error) => done([0, String(error), '']));";
+
+impl Visitor {
+    /// Presses what stands in the main part of a page, and waits for the page of this path.
+    async fn presses(&self, css: &str, path: &str) {
+        let marked = "document.documentElement.dataset.left = 'no'";
+        self.browser.evaluate(marked).await;
+        self.browser.press(css).await;
+        self.until("document.documentElement.dataset.left ?? 'yes'", "yes").await;
+        self.is_at(path).await;
+    }
+
+    /// Waits until the page says that it is done.
+    async fn is_done(&self) {
+        self.until("String(document.querySelector('.note[role=status]') !== null)", "true").await;
+    }
+}
+
+#[tokio::test]
+async fn a_person_looks_after_their_account() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    // Elsewhere the person is signed in as well, and has let an application in.
+    let session = server.sign_in(ANA).await;
+    consented(server, &session).await;
+    server.apply(MEMBERSHIPS).await;
+    server
+        .apply("[[organization]]\nslug = \"other\"\nname = \"Vale Têxtil\"\nenabled = false\n")
+        .await;
+    visitor.open("/account").await;
+    visitor.sees("Sign in").await;
+    visitor.sign_in(ANA, PASSWORD).await;
+    visitor.is_at("/account").await;
+    browser.fill("#given_name", "Ana").await;
+    browser.fill("#family_name", "Marques").await;
+    visitor.presses("form:has([value=describe]) .primary", "/account").await;
+    visitor.sees("Ana Marques").await;
+    visitor.look("account-profile", &[Light, Narrow]).await;
+    visitor.open("/account/security").await;
+    visitor.look("account-security", &[Light]).await;
+    visitor.presses("main a[href*='do=set_password']", "/account/security").await;
+    visitor.sees("Choose a password").await;
+    visitor.look("account-act", &[Light]).await;
+
+    visitor.open("/account/sessions").await;
+    visitor.look("account-sessions", &[Light, Dark]).await;
+    visitor.presses("main li:last-child form button", "/account/sessions").await;
+    visitor.is_done().await;
+    let left = "return document.querySelectorAll('main li').length";
+    assert_eq!(browser.evaluate(left).await, 1);
+
+    visitor.open("/account/applications").await;
+    visitor.look("account-applications", &[Light]).await;
+    visitor.presses("main li form button", "/account/applications").await;
+    visitor.is_done().await;
+    assert_eq!(browser.evaluate(left).await, 0);
+
+    visitor.open("/account/organizations").await;
+    visitor.look("account-organizations", &[Light]).await;
+    visitor.presses("main a[href*='do=leave']", "/account/organizations").await;
+    visitor.sees("Leave the organization?").await;
+    visitor.look("account-leave", &[]).await;
+    visitor.presses("main form button", "/account/organizations").await;
+    visitor.is_done().await;
+    assert_eq!(browser.evaluate(left).await, 1, "the suspended one is left");
+
+    visitor.open("/account/history").await;
+    visitor.look("account-history", &[Light, Narrow]).await;
+    visitor.open("/account/data").await;
+    visitor.look("account-data", &[Light]).await;
+    let link = browser.evaluate("return document.querySelector('a[href*=export]').href").await;
+    let got = browser.run(FETCHED, &link).await;
+    assert_eq!((&got[0], text(&got[1])), (&200.into(), "attachment; filename=\"account.json\""));
+    let export: Value = serde_json::from_str(text(&got[2])).unwrap();
+    assert_eq!(export["account"]["family_name"], "Marques");
+    visitor.leave().await;
+}
+
+#[tokio::test]
+async fn an_administrator_looks_after_an_organization() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    server.apply(DIRECTORY).await;
+    let section = |name: &str| format!("/organization?organization=acme&section={name}");
+    visitor.open("/sign-in").await;
+    visitor.sees("Sign in").await;
+    visitor.sign_in(RITA, PASSWORD).await;
+    visitor.is_at("/account").await;
+
+    visitor.open(&section("invitations")).await;
+    browser.fill("#email", "dinis@acme.test").await;
+    browser.press("#role-clerk").await;
+    visitor.presses("main form:has(#email) .primary", "/organization").await;
+    visitor.is_done().await;
+    visitor.look("organization-invitations", &[Light]).await;
+
+    visitor.open(&section("roles")).await;
+    browser.fill("#id", "reader").await;
+    browser.fill("#permissions", "audit:read").await;
+    visitor.presses("main form:has(#id) .primary", "/organization").await;
+    visitor.is_done().await;
+    visitor.look("organization-roles", &[Light]).await;
+
+    visitor.open(&section("members")).await;
+    visitor.look("organization-members", &[Light, Dark, Narrow]).await;
+    let one = "return [...document.querySelectorAll('main li')]
+        .find((one) => one.innerText.includes('bruno@acme.test')).querySelector('a').getAttribute('href')";
+    let one = browser.evaluate(one).await;
+    visitor.open(text(&one)).await;
+    browser.press("#role-reader").await;
+    visitor.look("organization-member", &[]).await;
+    browser.press("#role-reader").await;
+    visitor.presses("main form:has(#role-reader) .primary", "/organization").await;
+    visitor.is_done().await;
+
+    visitor.open(&section("keys")).await;
+    browser.fill("#name", "Nightly export").await;
+    browser.fill("#permissions", "audit:read").await;
+    visitor.presses("main form:has(#name) .primary", "/organization").await;
+    visitor.sees("Keep this key").await;
+    let key = browser.evaluate("return document.querySelector('#key').innerText").await;
+    visitor.presses("main .primary", "/organization").await;
+    let again = browser.evaluate("return document.body.innerText").await;
+    assert!(text(&again).contains("Nightly export") && !text(&again).contains(text(&key)));
+    visitor.look("organization-keys", &[Light, Narrow]).await;
+
+    visitor.open(&section("trail")).await;
+    browser.fill("#event", "apikey.created").await;
+    visitor.presses("main form:has(#event) button", "/organization").await;
+    let shown = "return document.querySelectorAll('main li').length";
+    assert_eq!(browser.evaluate(shown).await, 1);
+    visitor.look("organization-trail", &[Light, Narrow]).await;
+    let link = browser.evaluate("return document.querySelector('a[href*=export]').href").await;
+    let got = browser.run(FETCHED, &link).await;
+    assert_eq!((&got[0], text(&got[1])), (&200.into(), "attachment; filename=\"audit.jsonl\""));
+    assert_eq!(text(&got[2]).lines().count(), 1, "{got}");
+    visitor.leave().await;
+}
