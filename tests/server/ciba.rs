@@ -22,8 +22,8 @@ const BRUNO: &str = "bruno@acme.test";
 const CLARA: &str = "clara@nowhere.test";
 pub const GRANT: &str = "urn:openid:params:grant-type:ciba";
 
-/// Clients that may ask anyone, members of Acme, and a type of details that cannot be taken back.
-pub const AGENTS: &str = r#"
+/// A type of details that cannot be taken back.
+const TYPES: &str = r#"
 [[resource]]
 identifier = "https://api.example.com/invoices"
 [[resource.authorization_details]]
@@ -33,7 +33,10 @@ permission = "invoices:approve"
 irreversible = true
 text.en = "Transfer {amount} EUR"
 text.pt = "Transferir {amount} EUR"
+"#;
 
+/// Clients that may ask anyone, and one that may ask members of Acme.
+pub const AGENTS: &str = r#"
 [[client]]
 client_id = "agent"
 client_name = "Agent"
@@ -59,7 +62,7 @@ async fn open() -> TestServer {
 
 pub async fn open_in(options: TestOptions) -> TestServer {
     let server = TestServer::open_in(options).await;
-    server.apply(AGENTS).await;
+    server.apply(&format!("{TYPES}{AGENTS}")).await;
     server
 }
 
