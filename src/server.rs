@@ -279,28 +279,17 @@ impl Running {
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
         let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());
-        // On loopback no name but loopback's leads there by right.
-        let near = operator_address.is_some_and(|address| address.ip().is_loopback());
         let operator = Operator {
             system: system.clone(),
             vitals: app.vitals(),
             meter: public.meter(),
             leaving: leaving.clone(),
-            hosts: if near { Hosts::Loopback } else { Hosts::Any },
+            hosts: hosts_of_operators(operator_address),
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
-        Ok(Self {
-            issuer,
-            address,
-            operator: operator_address,
-            system,
-            public,
-            private,
-            leaving,
-            tls,
-            drain,
-        })
+        let operator = operator_address;
+        Ok(Self { issuer, address, operator, system, public, private, leaving, tls, drain })
     }
 
     /// What stands behind the listeners.
@@ -395,6 +384,12 @@ fn channels(messages: &Messages, issuer: &str) -> Channels {
         sms: messages.has_sms(),
         passkeys: Passkeys::new(issuer, []).is_some(),
     }
+}
+
+/// On loopback no name but loopback's leads there by right.
+fn hosts_of_operators(address: Option<SocketAddr>) -> Hosts {
+    let near = address.is_some_and(|address| address.ip().is_loopback());
+    if near { Hosts::Loopback } else { Hosts::Any }
 }
 
 async fn operators_listener(wanted: OperatorAddress) -> Result<Option<TcpListener>, ServerError> {

@@ -191,5 +191,5 @@ impl FeedState {
 
 fn entry(row: &LogRow) -> Entry {
     let LogRow { lane, seq, at, event, kind, id, detail, .. } = row;
-    Entry::of(EntryParts { lane, seq: *seq, at: *at, event, kind, id, detail })
+    Entry::of(&EntryParts { lane, seq: *seq, at: *at, event, kind, id, detail })
 }

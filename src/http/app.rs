@@ -57,6 +57,7 @@ use serde::Serialize;
 use std::{
     ops::Deref,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 use tokio::sync::watch;
 use url::Url;
@@ -163,6 +164,18 @@ pub(super) struct Fixed {
     pub(super) jwks_caching: HeaderValue,
 }
 
+impl Fixed {
+    fn new(key_set_age: Duration) -> Self {
+        let caching = format!("public, max-age={}", key_set_age.as_secs());
+        Self {
+            metadata: OnceLock::new(),
+            openapi: OnceLock::new(),
+            jwks_type: HeaderValue::from_static("application/jwk-set+json"),
+            jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
+        }
+    }
+}
+
 /// Our own API as any other is read; it is no row (adr/0079).
 fn own_api(issuer: &str) -> Arc<Hydrated<Resource>> {
     let machine = Resource::Known(resource::Known::own_api(issuer));
@@ -184,13 +197,7 @@ impl App {
         options: AppOptions,
         vitals: Arc<Vitals>,
     ) -> Result<Self, StartError> {
-        let caching = format!("public, max-age={}", options.key_set_age.as_secs());
-        let fixed = Fixed {
-            metadata: OnceLock::new(),
-            openapi: OnceLock::new(),
-            jwks_type: HeaderValue::from_static("application/jwk-set+json"),
-            jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
-        };
+        let fixed = Fixed::new(options.key_set_age);
         let cookies = CookieNames::new(&options.issuer);
         let own_api = own_api(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();

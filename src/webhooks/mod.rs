@@ -170,15 +170,13 @@ fn signed(
 
 /// Notes how an endpoint fares; returns since when it fails.
 async fn note(means: &Means, endpoint: &Endpoint, command: Command) -> Option<Timestamp> {
-    match means.webhooks.ask(&Context::node(), &endpoint.id, command).await {
-        Ok(replied) => match replied.reply {
-            Reply::Failing(since) => since,
-            Reply::Done => None,
-        },
-        Err(_) => {
-            tracing::warn!(webhook = endpoint.id, "how an endpoint fares could not be noted");
-            endpoint.failing_since
-        }
+    let Ok(replied) = means.webhooks.ask(&Context::node(), &endpoint.id, command).await else {
+        tracing::warn!(webhook = endpoint.id, "how an endpoint fares could not be noted");
+        return endpoint.failing_since;
+    };
+    match replied.reply {
+        Reply::Failing(since) => since,
+        Reply::Done => None,
     }
 }
 

@@ -594,9 +594,10 @@ async fn an_agent_takes_no_more_in_a_day_than_its_allowance_raced_or_not() {
     take("1", "USD").await.refused(400, "invalid_authorization_details");
     // Four at once, twice, ask for what four of them can have.
     let ten = || take("10", "EUR");
-    let (a, b, c, d) = tokio::join!(ten(), ten(), ten(), ten());
-    let (e, f, g, h) = tokio::join!(ten(), ten(), ten(), ten());
-    let statuses = [a, b, c, d, e, f, g, h].map(|answer| answer.status.as_u16());
+    let first: [Answer; 4] = tokio::join!(ten(), ten(), ten(), ten()).into();
+    let second: [Answer; 4] = tokio::join!(ten(), ten(), ten(), ten()).into();
+    let statuses: Vec<u16> =
+        first.iter().chain(&second).map(|answer| answer.status.as_u16()).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 4, "{statuses:?}");
     take("0.01", "EUR").await.refused(400, "invalid_authorization_details");
     server.stop().await;

@@ -88,14 +88,14 @@ impl Caller {
             }
             Way::Role => {
                 let path = format!("{ACME}/roles/role{}", number % 50);
-                let more: &[&str] = if number % 2 == 0 { &["orders:read"] } else { &[] };
+                let more: &[&str] = if number.is_multiple_of(2) { &["orders:read"] } else { &[] };
                 let permissions = [&["invoices:read"], more].concat();
                 let body = json!({ "permissions": permissions });
                 self.call(Method::PUT, &path, &body).await
             }
             Way::Member => {
                 let roles: &[&str] =
-                    if number % 2 == 0 { &["clerk"] } else { &["clerk", "auditor"] };
+                    if number.is_multiple_of(2) { &["clerk"] } else { &["clerk", "auditor"] };
                 let path = format!("{ACME}/members/{}", self.member);
                 self.call(Method::PATCH, &path, &json!({ "roles": roles })).await
             }

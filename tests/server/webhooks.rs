@@ -152,7 +152,7 @@ async fn a_secret_is_shown_once_and_a_rotation_signs_with_both_while_it_overlaps
     happen(&api).await;
     let message = receiver.wait("apikey.created", 1).await.remove(0);
     assert!(message.is_signed_by(&first) && message.is_signed_by(&second));
-    server.clock.advance(Duration::from_secs(60));
+    server.clock.advance(Duration::from_mins(1));
     happen(&api).await;
     let message = receiver.wait("apikey.created", 2).await.remove(1);
     assert!(!message.is_signed_by(&first) && message.is_signed_by(&second));

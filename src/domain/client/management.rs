@@ -61,7 +61,8 @@ impl Client {
     pub(super) fn remove(&self, removal: &Removal, now: Timestamp) -> Decision<Self> {
         let Some(known) = self.held() else { return Decision::refuse(Refusal::NoSuchClient) };
         let Removal { by_operator, seal, kept_for } = *removal;
-        if !by_operator && !(known.members_only && known.organization.is_some()) {
+        let of_organization = known.members_only && known.organization.is_some();
+        if !by_operator && !of_organization {
             return Decision::refuse(Refusal::OfOperator);
         }
         if !by_operator && known.suspended {

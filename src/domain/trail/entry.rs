@@ -40,7 +40,7 @@ pub struct EntryParts<'a> {
 }
 
 impl Entry {
-    pub fn of(row: EntryParts<'_>) -> Self {
+    pub fn of(row: &EntryParts<'_>) -> Self {
         Self {
             id: format!("{}.{}", row.lane, row.seq),
             at: row.at.rfc3339(),

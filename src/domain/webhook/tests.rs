@@ -196,7 +196,7 @@ fn what_is_stored_is_read_back_and_debug_tells_no_secret() {
 }
 
 fn delivery() -> Delivery {
-    let entry = Entry::of(EntryParts {
+    let entry = Entry::of(&EntryParts {
         lane: "node-1",
         seq: 7,
         at: NOW,

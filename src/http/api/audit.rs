@@ -22,7 +22,7 @@ pub const FILTERS: [(&str, &str); 3] = [
 /// Shows an entry as its customer reads it.
 pub fn shown(entry: &LogEntry) -> Entry {
     let LogEntry { place, event, kind, id, detail, .. } = entry;
-    Entry::of(EntryParts {
+    Entry::of(&EntryParts {
         lane: &place.lane,
         seq: place.seq,
         at: place.at,

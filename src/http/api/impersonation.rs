@@ -236,9 +236,10 @@ fn wrong_scope(detail: &'static str) -> Problem {
 fn refused(why: NotStarted) -> Problem {
     match why {
         NotStarted::Over { .. } => BY_TOKEN,
-        NotStarted::Exhausted(_) => NOT_HELD,
         NotStarted::Failed(error) => Problem::from(error),
-        NotStarted::Stopped(Stopped::Failed(Failure::Refused(_))) => NOT_HELD,
+        NotStarted::Exhausted(_) | NotStarted::Stopped(Stopped::Failed(Failure::Refused(_))) => {
+            NOT_HELD
+        }
         NotStarted::Stopped(Stopped::Unknown) => Problem::OUTCOME_UNKNOWN,
         NotStarted::Stopped(_) => Problem::UNAVAILABLE,
     }

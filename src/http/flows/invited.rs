@@ -65,6 +65,10 @@ pub async fn accept(
     };
     let slug = &pending.organization;
     let home = commit.look::<Organization>(slug).await.map_err(unreadable)?.known().cloned();
+    // To a member who holds the roles already nothing would change, and the invitation would be used up.
+    if home.as_ref().is_some_and(|home| !home.enabled) {
+        return Err(ORGANIZATION_SUSPENDED.into());
+    }
     let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await;
     let held = held.map_err(Problem::from)?.map(|(_, id)| id);
     let id = held.unwrap_or_else(|| draw_uuid(&*app.dice));
