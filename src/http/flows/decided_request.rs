@@ -48,6 +48,7 @@ impl<'a> DecidedRequest<'a> {
             Self::Nothing => None,
             Self::Code(request) => Some(&request.wanted.client_id),
             Self::Device(device) => Some(&device.request.wanted.client_id),
+            Self::Approval(asked) => Some(&asked.request.wanted.client_id),
         }
     }
 
