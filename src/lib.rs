@@ -14,7 +14,7 @@
 //! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects, logos | `domain` values, `crypto`, `outbound` |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
-//! | [`backchannel`] | tells clients that a session has ended | `domain`, `actors`, `outbound` |
+//! | [`backchannel`] | tells clients that a session has ended, or that a person has decided | `domain`, `actors`, `outbound` |
 //! | [`webhooks`] | sends the trails of organizations to their endpoints, signed | `domain`, `crypto`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |

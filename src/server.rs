@@ -2,7 +2,7 @@
 
 use crate::{
     actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
-    backchannel::{LogoutCourier, Means},
+    backchannel::{LogoutCourier, Means, PingCourier, PingMeans},
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
@@ -11,7 +11,8 @@ use crate::{
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
-        Clock, Locale,
+        Clock, Locale, QuietHours,
+        backchannel_request::CIBA_PING,
         flow::{Goal, Rules},
         logout::BACKCHANNEL_LOGOUT,
         webhook::WEBHOOK,
@@ -68,6 +69,8 @@ pub struct Plan {
     pub sign_up: SignUp,
     /// The pace of addresses; without one neither they nor identifiers have one.
     pub rates: Option<Rates>,
+    /// When people are not written to about approvals.
+    pub quiet_hours: Option<QuietHours>,
     pub runtime_options: RuntimeOptions,
 }
 
@@ -217,6 +220,7 @@ impl Running {
         }
         tree.keys.longest_token = plan.lifetimes.longest_signed();
         let logouts = Arc::new(LogoutCourier::new(outbound.clone()));
+        let pings = Arc::new(PingCourier::new(outbound.clone()));
         let hooks = Arc::new(WebhookCourier::new(outbound));
         let system = System::start(SystemOptions {
             store: plan.store,
@@ -225,7 +229,7 @@ impl Running {
             dice: Arc::new(SystemDice),
             tree,
             hashing,
-            couriers: couriers(&messages, &logouts, &hooks),
+            couriers: couriers(&messages, &logouts, &hooks, &pings),
             fault_injection,
         });
         let system = Arc::new(system.await?);
@@ -235,6 +239,7 @@ impl Running {
         let issuer = plan.issuer.at(address.port());
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
+        pings.start(PingMeans { clients: system.view(), vault: system.vault() });
         hooks.start(means_of_webhooks(&system).await?);
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
@@ -253,6 +258,7 @@ impl Running {
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
+            quiet_hours: plan.quiet_hours,
             passwords,
             client_documents,
             claims_hook,
@@ -327,10 +333,12 @@ fn couriers(
     messages: &Messages,
     logouts: &Arc<LogoutCourier>,
     hooks: &Arc<WebhookCourier>,
+    pings: &Arc<PingCourier>,
 ) -> Couriers {
     let mut couriers = messages.couriers();
     couriers.insert(WEBHOOK, hooks.clone() as Arc<dyn Courier>);
     couriers.insert(BACKCHANNEL_LOGOUT, logouts.clone() as Arc<dyn Courier>);
+    couriers.insert(CIBA_PING, pings.clone() as Arc<dyn Courier>);
     couriers
 }
 

@@ -76,6 +76,12 @@ invitation =
     .action = Accept the invitation
     .note = It works once. If you do not know what this is about, ignore this e-mail: without your consent nothing happens.
 
+approval =
+    .subject = An application asks for your approval at { $host }
+    .lead = Open this link to see what it asks for, and to approve or deny it at { $host }:
+    .action = See the request
+    .note = The link alone decides nothing: it is done where you are signed in. If you do not expect this, deny it.
+
 recovery-code =
     .subject = Your recovery code for { $host }
     .lead = Enter this code to recover your account at { $host }:

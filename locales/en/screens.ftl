@@ -224,6 +224,23 @@ device-done-title = Your device is connected
 device-done-text = Go back to it. You can close this page.
 device-denied-title = The device was not connected
 device-denied-text = Nothing was changed. You can close this page.
+approve-title = Approve this request?
+approve-asks = { $app } asks for your approval
+approve-message = The application must show this message as well
+approve-warning = Approve only what you expect
+approve-warning-text = If you did not start this, deny it. You can also keep this application from asking again.
+approve-until = Waits until
+approve-until-time = { $time } UTC
+approve-no = Deny
+approve-block = Deny and block the application
+approve-yes = Approve
+approve-next = Nothing is allowed before you decide
+approve-done-title = The request is approved
+approve-done-text = The application hears of it. You can close this page.
+approve-denied-title = The request was not approved
+approve-denied-text = Nothing was allowed. You can close this page.
+approve-void-title = No request waits for you
+approve-void-text = It may have been decided before, or its time is over.
 
 ## The account of a person
 

@@ -76,6 +76,12 @@ invitation =
     .action = Aceitar o convite
     .note = Funciona uma só vez. Se não sabe de que se trata, ignore este e-mail: sem o seu consentimento nada acontece.
 
+approval =
+    .subject = Uma aplicação pede a sua aprovação em { $host }
+    .lead = Abra este link para ver o que pede, e para aprovar ou recusar em { $host }:
+    .action = Ver o pedido
+    .note = O link por si só não decide nada: a decisão faz-se com a sessão iniciada. Se não espera este pedido, recuse-o.
+
 recovery-code =
     .subject = O seu código de recuperação para { $host }
     .lead = Escreva este código para recuperar a sua conta em { $host }:

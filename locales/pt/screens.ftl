@@ -224,6 +224,23 @@ device-done-title = O seu dispositivo está ligado
 device-done-text = Volte ao dispositivo. Pode fechar esta página.
 device-denied-title = O dispositivo não foi ligado
 device-denied-text = Nada foi alterado. Pode fechar esta página.
+approve-title = Aprovar este pedido?
+approve-asks = { $app } pede a sua aprovação
+approve-message = A aplicação tem de mostrar também esta mensagem
+approve-warning = Aprove apenas o que espera
+approve-warning-text = Se o pedido não vem de uma ação sua, recuse-o. Também pode impedir que esta aplicação volte a pedir.
+approve-until = Espera até
+approve-until-time = { $time } UTC
+approve-no = Recusar
+approve-block = Recusar e bloquear a aplicação
+approve-yes = Aprovar
+approve-next = Nada é autorizado antes da sua decisão
+approve-done-title = O pedido foi aprovado
+approve-done-text = A aplicação recebe a resposta. Pode fechar esta página.
+approve-denied-title = O pedido não foi aprovado
+approve-denied-text = Nada foi autorizado. Pode fechar esta página.
+approve-void-title = Nenhum pedido espera por si
+approve-void-text = Pode ter sido decidido antes, ou o seu tempo terminou.
 
 ## A conta de uma pessoa
 

@@ -1,13 +1,14 @@
 //! Erases the accounts whose time has come, with what is held of their people elsewhere.
 //!
 //! Memberships end, except in suspended organizations, which accept no change: what is left there is an
-//! id, and confers nothing. Consents are withdrawn. Rows of the log hold ids, and stay as they are.
+//! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten. Rows of the log hold ids, and stay as they are.
 
 use super::{HydrateError, MultiCommit, hydrate::hydrate, services::Services};
 use crate::{
     domain::{
         Context, Timestamp,
         account::{Account, Command, DELETIONS},
+        approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS},
         consent::{self, CONSENTS, Consent},
         membership::{self, MEMBERSHIPS, Membership},
         organization::Organization,
@@ -71,6 +72,9 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), NotErased>
             let withdraw = consent::Command::Withdraw { parties };
             let _never = commit.decide::<Consent>(&id, &withdraw).await?;
         }
+    }
+    for id in listed(services, BLOCKED_CLIENTS, account).await? {
+        let _never = commit.decide::<ApprovalBlock>(&id, &approval_block::Command::Lift).await?;
     }
     for id in listed(services, MEMBERSHIPS, account).await? {
         let held = hydrate::<Membership>(&services.store, &id).await?.machine;

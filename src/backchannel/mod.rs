@@ -1,4 +1,5 @@
-//! Tells clients that a session has ended: OIDC Back-Channel Logout 1.0 (adr/0066).
+//! Tells clients that a session has ended: OIDC Back-Channel Logout 1.0 (adr/0066). That a person has
+//! decided on a request of theirs is told by [`ping`].
 //!
 //! 1. The commit that ends a session leaves a message in the outbox for each client that is told
 //!    (`domain::session`).
@@ -7,6 +8,10 @@
 //! 3. It posts the token to the URI that the client registered, through the guarded client.
 //! 4. An answer of 400 is for good (§2.8), as is a URI that must not be called and a client that is
 //!    gone. All else is tried again until the message has expired.
+
+mod ping;
+
+pub use ping::{PingCourier, PingMeans};
 
 use crate::{
     actors::{Courier, Delivering, KeySnapshot, Parcel, Undelivered, View},

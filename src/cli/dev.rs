@@ -110,6 +110,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         registration: config.registration.open,
         sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
+        quiet_hours: config.limits.quiet_hours,
         runtime_options,
     })
     .await;

@@ -116,6 +116,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         registration: config.registration.open,
         sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),
+        quiet_hours: config.limits.quiet_hours,
         runtime_options,
     })
 }

@@ -306,6 +306,7 @@ pub(super) fn lifetimes(
         session_ceiling: given.session_ceiling,
         par: given.par,
         device_code: given.device_code,
+        ciba: given.ciba,
         flow: given.flow,
         remember_device: assurance.remember_device,
         one_time_code: given.one_time_code,

@@ -70,8 +70,8 @@ mod tests {
         assert!(without_effect(&given(&[])).is_empty(), "defaults need no warning");
         let heeded = given(&[("ISSUER", "https://a.test"), ("LIFETIMES__ACCESS_TOKEN", "60")]);
         assert!(without_effect(&heeded).is_empty());
-        let idle = given(&[("LIFETIMES__CIBA", "60"), ("LIFETIMES__PAR", "30")]);
-        assert_eq!(without_effect(&idle), ["lifetimes.ciba"]);
+        let idle = given(&[("GEO__DATABASE", "Cargo.toml"), ("LIFETIMES__CIBA", "30")]);
+        assert_eq!(without_effect(&idle), ["geo.database"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     Attestation, BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed,
 };
-use crate::domain::{Locale, Secret};
+use crate::domain::{Locale, QuietHours, Secret};
 use ipnet::IpNet;
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
@@ -200,6 +200,8 @@ pub struct Limits {
     pub credential: PerAddress,
     pub message: PerAddress,
     pub registration: PerAddress,
+    /// When people are not written to about approvals.
+    pub quiet_hours: Option<QuietHours>,
 }
 
 /// How often one address may do something.

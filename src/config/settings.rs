@@ -8,7 +8,7 @@ use super::{
     layers::Given,
     mask,
 };
-use crate::domain::Secret;
+use crate::domain::{QuietHours, Secret};
 use Form::{
     Aaguids, Address, Count, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds,
     StoreUrl, Text, Url, Word,
@@ -212,7 +212,7 @@ pub const SETTINGS: &[Setting] = &[
     unset("links.device", Url(|c| &mut c.links.device),
         "where people enter a device's code when screens are off"),
     unset("links.approval", Url(|c| &mut c.links.approval),
-        "where people approve a request when screens are off").not_yet(),
+        "where people approve a request when screens are off"),
     unset("links.recovery", Url(|c| &mut c.links.recovery),
         "where people recover an account when screens are off"),
     unset("links.invitation", Url(|c| &mut c.links.invitation),
@@ -269,7 +269,7 @@ pub const SETTINGS: &[Setting] = &[
         "a pushed request, until it is first presented"),
     row("lifetimes.device_code", Seconds(|c| &mut c.lifetimes.device_code), "600", "a device code"),
     row("lifetimes.ciba", Seconds(|c| &mut c.lifetimes.ciba), "300",
-        "a backchannel authentication request").not_yet(),
+        "a backchannel authentication request, at most"),
     row("lifetimes.flow", Seconds(|c| &mut c.lifetimes.flow), "900", "a flow"),
     row("lifetimes.one_time_code", Seconds(|c| &mut c.lifetimes.one_time_code), "600",
         "a code sent by mail or SMS"),
@@ -309,4 +309,10 @@ pub const SETTINGS: &[Setting] = &[
         "clients or accounts that one address registers at once"),
     row("limits.registration_per_minute", Count(|c| &mut c.limits.registration.per_minute), "6",
         "clients or accounts that one address registers after that"),
+    unset("limits.quiet_hours", Text(|c, text| {
+            let wrong = || "is not hours of a day such as 22-7".to_owned();
+            c.limits.quiet_hours = Some(QuietHours::parse(&text).ok_or_else(wrong)?);
+            Ok(())
+        }),
+        "hours of a day, UTC, in which people are not written to about approvals: 22-7"),
 ];

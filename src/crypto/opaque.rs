@@ -21,6 +21,8 @@ pub enum OpaqueKind {
     Session,
     Invitation,
     DeviceCode,
+    /// The `auth_req_id` of a backchannel authentication request.
+    BackchannelRequest,
     /// Lets a person recover an account.
     RecoveryLink,
     /// Voids such a link.
@@ -54,6 +56,7 @@ impl OpaqueKind {
             Self::Session => "pss_",
             Self::Invitation => "piv_",
             Self::DeviceCode => "pdc_",
+            Self::BackchannelRequest => "pbr_",
             Self::RecoveryLink => "prl_",
             Self::RecoveryStop => "prs_",
         }

@@ -14,7 +14,9 @@ mod attestation;
 pub use answer::Presented;
 pub use attestation::{AttestationFault, AttestationPolicy};
 
+use super::{Dice, draw};
 use crate::domain::{
+    Fingerprint,
     account::{Passkey, PasskeyUse},
     assurance::Worth,
 };
@@ -128,6 +130,23 @@ impl Passkeys {
         })
     }
 
+    /// Begins the same with a challenge that holds the hash of something: the answer signs it.
+    pub fn begin_signing(
+        &self,
+        signed: Fingerprint,
+        dice: &dyn Dice,
+    ) -> Result<Ceremony, PasskeyError> {
+        let Ceremony { mut options, mut state } = self.begin_sign_in()?;
+        let challenge = [&draw::<32>(dice)[..], signed.bytes()].concat();
+        let challenge = Value::from(URL_SAFE_NO_PAD.encode(challenge));
+        let drawn = options["publicKey"]["challenge"].clone();
+        replace(&mut options, &drawn, &challenge);
+        if !replace(&mut state, &drawn, &challenge) {
+            return Err(PasskeyError::NoCeremony);
+        }
+        Ok(Ceremony { options, state })
+    }
+
     /// Verifies the answer to a sign-in with the passkeys of the account that it names.
     ///
     /// A counter that did not grow does not refuse the answer; it is said (adr/0053).
@@ -235,6 +254,23 @@ impl Passkeys {
     fn is_attested(&self, credential: &Credential) -> bool {
         self.attestation.as_ref().is_some_and(|policy| policy.vouches_for(credential))
     }
+}
+
+/// Puts another value in the place of each that is equal to one; tells whether there was any.
+fn replace(value: &mut Value, old: &Value, new: &Value) -> bool {
+    if value == old {
+        *value = new.clone();
+        return true;
+    }
+    let mut found = false;
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(|one| found |= replace(one, old, new))
+        }
+        Value::Array(list) => list.iter_mut().for_each(|one| found |= replace(one, old, new)),
+        _ => {}
+    }
+    found
 }
 
 /// Authenticators without a counter always say 0 (§6.1.1).

@@ -19,6 +19,11 @@ impl Fingerprint {
     pub fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
     }
+
+    /// Returns the hash itself.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl PartialEq for Fingerprint {

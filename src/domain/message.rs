@@ -68,6 +68,11 @@ pub enum MailContent {
         organization: String,
         administrator: bool,
     },
+    /// A client asks for an approval.
+    Approval {
+        /// Where it can be given.
+        link: String,
+    },
     RecoveryCode {
         code: String,
     },
@@ -138,6 +143,11 @@ pub enum SmsContent {
     VerifyPhoneCode {
         code: String,
     },
+    /// A client asks for an approval.
+    Approval {
+        /// Where it can be given.
+        link: String,
+    },
     /// An operator tries whether SMS arrive.
     Test,
     /// Written like an SMS, and never sent.
@@ -185,6 +195,7 @@ impl MailContent {
             Self::SignUpLink { .. } => "sign-up-link",
             Self::SignUpKnown => "sign-up-known",
             Self::Invitation { .. } => "invitation",
+            Self::Approval { .. } => "approval",
             Self::RecoveryCode { .. } => "recovery-code",
             Self::RecoveryLink { .. } => "recovery-link",
             Self::RecoveryStarted { .. } => "recovery-started",
@@ -217,6 +228,7 @@ impl SmsContent {
         match self {
             Self::SignInCode { .. } => "sign-in-code",
             Self::VerifyPhoneCode { .. } => "verify-phone-code",
+            Self::Approval { .. } => "approval",
             Self::Test => "test",
             Self::Decoy => "decoy",
         }

@@ -6,7 +6,7 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     crypto::{StatementIssuers, passkeys::AttestationPolicy},
-    domain::{Locale, flow::Rules, password::Policy},
+    domain::{Locale, QuietHours, flow::Rules, password::Policy},
     messages::Mailbox,
     transport::AddressRules,
 };
@@ -28,6 +28,8 @@ pub struct Lifetimes {
     pub par: Duration,
     /// A device code, and the user code that belongs to it.
     pub device_code: Duration,
+    /// A backchannel authentication request, at most.
+    pub ciba: Duration,
     pub flow: Duration,
     /// How long a browser is remembered in which two factors were proved; `None` is not at all.
     pub remember_device: Option<Duration>,
@@ -95,6 +97,8 @@ pub struct AppOptions {
     pub sign_up: SignUp,
     /// The language of people who have not said theirs.
     pub locale: Locale,
+    /// When people are not written to about approvals; never, unless the operator says so.
+    pub quiet_hours: Option<QuietHours>,
     /// The kinds of flows, and what can be proved in them.
     pub flow_rules: Arc<Rules>,
     /// The rates of addresses; without them identifiers have none either, but failures in a row are

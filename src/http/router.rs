@@ -12,8 +12,8 @@ use super::{
     },
     mailbox, me,
     oauth::{
-        authorize, device, form_post, introspect, jwks, logout, metadata, par, protected_resource,
-        register, revoke, token, userinfo,
+        authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par,
+        protected_resource, register, revoke, token, userinfo,
     },
     playground, related_origins, routes,
     screens::{self, SCREENS, Screen},
@@ -48,7 +48,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 40] = {
+const ROUTES: [Route; 45] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -64,6 +64,7 @@ const ROUTES: [Route; 40] = {
         route(routes::REVOKE, || post(revoke::post), AnySite, OAuth),
         route(routes::REGISTER, || post(register::post), AnySite, OAuth),
         route(routes::DEVICE, || post(device::post), AnySite, OAuth),
+        route(routes::CIBA, || post(ciba::post), NoPage, OAuth),
         route(
             routes::REGISTERED,
             || get(register::read).put(register::replace).delete(register::delete),
@@ -102,6 +103,20 @@ const ROUTES: [Route; 40] = {
         route(
             routes::MY_PHONE_CONFIRMED,
             || me::methods(routes::MY_PHONE_CONFIRMED),
+            OurPages,
+            Problem,
+        ),
+        route(routes::MY_APPROVALS, || me::methods(routes::MY_APPROVALS), OurPages, Problem),
+        route(routes::MY_APPROVAL, || me::methods(routes::MY_APPROVAL), OurPages, Problem),
+        route(
+            routes::MY_BLOCKED_CLIENTS,
+            || me::methods(routes::MY_BLOCKED_CLIENTS),
+            OurPages,
+            Problem,
+        ),
+        route(
+            routes::MY_BLOCKED_CLIENT,
+            || me::methods(routes::MY_BLOCKED_CLIENT),
             OurPages,
             Problem,
         ),
@@ -182,7 +197,7 @@ const fn route(
 }
 
 /// Served where people get pages of ours.
-const PAGES: [Route; 18] = {
+const PAGES: [Route; 19] = {
     use Callers::NoPage;
     use Voice::Problem;
     [
@@ -193,6 +208,7 @@ const PAGES: [Route; 18] = {
         route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
         route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
         route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
+        route(SCREENS[7].path, || drawn(SCREENS[7]), NoPage, Problem),
         route(screens::ACCOUNT[0].path, || drawn(screens::ACCOUNT[0]), NoPage, Problem),
         route(screens::ACCOUNT[1].path, || drawn(screens::ACCOUNT[1]), NoPage, Problem),
         route(screens::ACCOUNT[2].path, || drawn(screens::ACCOUNT[2]), NoPage, Problem),

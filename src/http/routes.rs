@@ -10,6 +10,7 @@ pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const PAR: &str = "/connect/par";
 pub const DEVICE: &str = "/connect/device";
+pub const CIBA: &str = "/connect/ciba";
 /// The page that posts an authorization response to a client.
 pub const FORM_POST: &str = "/connect/form_post";
 pub const USERINFO: &str = "/connect/userinfo";
@@ -37,6 +38,8 @@ pub const RESET_PASSWORD: &str = "/reset-password";
 /// The screen on which people prove that an address is theirs.
 pub const VERIFY_EMAIL: &str = "/verify-email";
 pub const CONSENT: &str = "/consent";
+/// The screen on which people approve what a client asks of them.
+pub const APPROVE: &str = "/approve";
 /// The screen on which people enter the code of a device.
 pub const DEVICE_SCREEN: &str = "/device";
 pub const SIGN_OUT: &str = "/sign-out";
@@ -109,3 +112,7 @@ pub const MY_ORGANIZATIONS: &str = "/me/organizations";
 pub const MY_ORGANIZATION: &str = "/me/organizations/{id}";
 pub const MY_HISTORY: &str = "/me/history";
 pub const MY_EXPORT: &str = "/me/export";
+pub const MY_APPROVALS: &str = "/me/approvals";
+pub const MY_APPROVAL: &str = "/me/approvals/{id}";
+pub const MY_BLOCKED_CLIENTS: &str = "/me/blocked-clients";
+pub const MY_BLOCKED_CLIENT: &str = "/me/blocked-clients/{id}";

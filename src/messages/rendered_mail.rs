@@ -73,6 +73,7 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::VerifyEmailLink { link }
         | C::SignUpLink { link }
         | C::RecoveryLink { link }
+        | C::Approval { link }
         | C::Invitation { link, .. }
         | C::RecoveryStarted { stop: link }
         | C::RecoveryIssued { stop: link } => Highlight::Link(link),

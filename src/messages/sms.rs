@@ -127,6 +127,9 @@ impl SmsCourier {
         {
             arguments.set("code", code.as_str());
         }
+        if let SmsContent::Approval { link } = &sms.content {
+            arguments.set("link", link.as_str());
+        }
         let text = self.wording.say(sms.locale, (sms.content.kind(), None), &arguments);
         text.ok_or_else(|| Undelivered::Never("there are no words for it".to_owned()))
     }

@@ -4,9 +4,10 @@ use super::{
     OutboundError, Request, Resolver, Response, SystemResolver, TrustError,
     address::{Reach, reach},
     destination::Destination,
-    exchange::exchange,
+    exchange::{Reading, exchange},
     tls,
 };
+use hyper::StatusCode;
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, time};
 use tokio_rustls::TlsConnector;
@@ -63,21 +64,33 @@ impl Outbound {
 
     /// Returns the whole answer, whatever its status, or why there is none.
     pub async fn send(&self, request: Request) -> Result<Response, OutboundError> {
-        let limited = time::timeout(self.time_limit, self.converse(request));
+        let reading = Reading::Whole { size_limit: self.size_limit };
+        let limited = time::timeout(self.time_limit, self.converse(request, reading));
         limited.await.unwrap_or(Err(OutboundError::TimedOut))
     }
 
-    async fn converse(&self, request: Request) -> Result<Response, OutboundError> {
+    /// Returns the status of the answer, of which nothing else is read, or why there is none.
+    pub async fn send_for_status(&self, request: Request) -> Result<StatusCode, OutboundError> {
+        let limited = time::timeout(self.time_limit, self.converse(request, Reading::Head));
+        let answer = limited.await.unwrap_or(Err(OutboundError::TimedOut));
+        answer.map(|answer| answer.status)
+    }
+
+    async fn converse(
+        &self,
+        request: Request,
+        reading: Reading,
+    ) -> Result<Response, OutboundError> {
         let destination = Destination::of(&request.url, request.plain_http)?;
         let message = request.into_message(&destination);
         let addresses = self.addresses_of(&destination.host).await?;
         let stream = self.connect(&addresses, destination.port).await?;
         if !destination.secure {
-            return exchange(stream, message, self.size_limit).await;
+            return exchange(stream, message, reading).await;
         }
         let name = destination.certificate_name()?;
         let stream = self.tls.connect(name, stream).await.map_err(OutboundError::Tls)?;
-        exchange(stream, message, self.size_limit).await
+        exchange(stream, message, reading).await
     }
 
     /// Resolves once and checks every address; the connection goes to one of those returned.

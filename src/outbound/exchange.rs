@@ -14,11 +14,18 @@ const HEADERS: usize = 100;
 /// Also the most that is read ahead of what the caller has taken.
 const HEADER_BYTES: usize = 64 * 1024;
 
+/// How much of an answer is read.
+#[derive(Clone, Copy)]
+pub(super) enum Reading {
+    Whole { size_limit: usize },
+    Head,
+}
+
 /// Sends `message` and reads the answer; the connection is closed at the end of this call.
 pub(super) async fn exchange<S>(
     stream: S,
     message: Request<Full<Bytes>>,
-    size_limit: usize,
+    reading: Reading,
 ) -> Result<Response, OutboundError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -28,7 +35,16 @@ where
         .max_buf_size(HEADER_BYTES)
         .handshake(TokioIo::new(stream))
         .await?;
-    let answer = async move { whole(sender.send_request(message).await?, size_limit).await };
+    let answer = async move {
+        let response = sender.send_request(message).await?;
+        match reading {
+            Reading::Whole { size_limit } => whole(response, size_limit).await,
+            Reading::Head => {
+                let (head, _unread) = response.into_parts();
+                Ok(Response { status: head.status, headers: head.headers, body: Vec::new() })
+            }
+        }
+    };
     tokio::pin!(answer, connection);
     tokio::select! {
         biased;

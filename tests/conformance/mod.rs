@@ -7,6 +7,7 @@
 
 mod backchannel_logout;
 mod basic;
+mod ciba;
 mod config;
 mod dynamic;
 mod modules;

@@ -36,16 +36,16 @@ async fn doctor_says_what_is_well_and_what_to_mend() {
 #[tokio::test]
 async fn what_is_set_and_not_heeded_is_said() {
     let installation = Installation::new().await;
-    installation.configure("[lifetimes]\nciba = 60\n");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    installation.configure(&format!("[geo]\ndatabase = \"{file}\"\n"));
     let serving = installation.serve();
     serving.signal("-TERM");
     let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
-    let warned =
-        |line: &String| line.contains("does not act on") && line.contains("lifetimes.ciba");
+    let warned = |line: &String| line.contains("does not act on") && line.contains("geo.database");
     assert!(code == Some(0) && log.iter().any(warned), "{log:?}");
     let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
     let found =
-        looked.lines().any(|line| line.starts_with("look") && line.contains("lifetimes.ciba"));
+        looked.lines().any(|line| line.starts_with("look") && line.contains("geo.database"));
     assert!(found, "{looked}");
     installation.configure("[mtls]\nlisten = \"127.0.0.1:0\"\n[geo]\ndatabase = \"none.mmdb\"\n");
     let refused = installation.run(&["serve"]);

@@ -29,6 +29,8 @@ mod browser_screens;
 mod changing;
 mod channels;
 mod chromium;
+mod ciba;
+mod ciba_ping;
 mod claims_hook;
 mod claims_parameter;
 mod client_assertions;

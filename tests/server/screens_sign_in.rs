@@ -159,7 +159,8 @@ async fn looking_at_pages_writes_nothing_and_consumes_nothing() {
     server.quiet().await;
     let commits = || server.running.system().store().report().commits;
     let before = commits();
-    for path in ["/sign-in", "/sign-up", "/reset-password", "/device", "/verify-email"] {
+    for path in ["/sign-in", "/sign-up", "/reset-password", "/device", "/approve", "/verify-email"]
+    {
         let page = tab.open(path).await;
         assert_eq!(page.status, 200, "{page:?}");
         let again = tab.open(&format!("/sign-in?flow={}&way=password", page.flow())).await;

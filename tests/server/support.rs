@@ -146,6 +146,7 @@ pub const LIFETIMES: Lifetimes = Lifetimes {
     session_ceiling: Duration::from_hours(30 * 24),
     par: Duration::from_mins(1),
     device_code: Duration::from_mins(10),
+    ciba: Duration::from_mins(5),
     flow: Duration::from_mins(15),
     remember_device: None,
     one_time_code: Duration::from_mins(10),
@@ -367,6 +368,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
         registration: options.registration,
         sign_up: options.sign_up,
         rates: options.rates,
+        quiet_hours: None,
         runtime_options: RuntimeOptions {
             clock: clock.clone(),
             tree,

@@ -95,6 +95,40 @@ pub enum Allowed<'a> {
 }
 
 impl RequestedGrant {
+    /// Says why the person could not grant this by a membership, however sure we are of them.
+    fn beyond(
+        &self,
+        facts: &AuthorizationFacts,
+        membership: Option<&MembershipChoice>,
+    ) -> Option<Denial> {
+        let limits = Limits {
+            ceilings: facts.ceiling.iter().cloned().collect(),
+            held: membership.map(MembershipChoice::held),
+            offered: facts.offered.clone(),
+            within: Vec::new(),
+            types: facts.types.clone(),
+            required: Acr::default(),
+            over: false,
+        };
+        let organization = membership.map(|one| one.organization.as_str());
+        let wish = Wish { scopes: &self.scopes, details: &self.details };
+        limits.narrow(organization, &self.audience, wish).err().map(|why| denial(&why))
+    }
+
+    /// Says what a person is asked to grant in the organization of the request, or in their only one;
+    /// or why they could not grant it, however sure we are of them.
+    pub fn question(&self, facts: &AuthorizationFacts) -> Result<ConsentQuestion, Denial> {
+        let membership = match facts.membership(self.organization.as_deref()) {
+            Ok(membership) => membership,
+            Err(Settled::Denied(denial)) => return Err(denial),
+            Err(_) => return Err(Denial::NotAMember),
+        };
+        match self.beyond(facts, membership) {
+            Some(denial) => Err(denial),
+            None => Ok(facts.question(membership, self)),
+        }
+    }
+
     /// Says what becomes of the request for this person, with these facts.
     pub fn settle(
         &self,
@@ -120,20 +154,10 @@ impl RequestedGrant {
         if self.prompt.none && unknown {
             return ask(membership);
         }
-        let limits = Limits {
-            ceilings: facts.ceiling.iter().cloned().collect(),
-            held: membership.map(MembershipChoice::held),
-            offered: facts.offered.clone(),
-            within: Vec::new(),
-            types: facts.types.clone(),
-            required: Acr::default(),
-            over: false,
-        };
-        let organization = membership.map(|one| one.organization.as_str());
-        let wish = Wish { scopes: &self.scopes, details: &self.details };
-        if let Err(widening) = limits.narrow(organization, &self.audience, wish) {
-            return Settled::Denied(denial(&widening));
+        if let Some(denial) = self.beyond(facts, membership) {
+            return Settled::Denied(denial);
         }
+        let organization = membership.map(|one| one.organization.as_str());
         let required = membership.map(|one| one.required).unwrap_or_default();
         if !required.is_least() && !required.is_met_by(&person.evidence, now) {
             return Settled::ProveMore(required);

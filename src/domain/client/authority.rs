@@ -1,6 +1,8 @@
 //! What a client may do in its own name.
 
-use super::{AuthMethod, GrantType, KnownClient, ResponseType, SubjectType, redirect_uri};
+use super::{
+    AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, SubjectType, redirect_uri,
+};
 use crate::domain::{
     authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
@@ -72,6 +74,19 @@ impl KnownClient {
             return Err(NotForCodes::NotRegistered);
         }
         self.wants_what_is_offered()
+    }
+
+    /// Tells why the client may not ask people by a back channel (CIBA Core §7.1), if it may not.
+    pub fn may_ask_by_back_channel(&self) -> Result<(), NotForCodes> {
+        if !self.may_use(GrantType::Ciba) {
+            return Err(NotForCodes::NotRegistered);
+        }
+        self.wants_what_is_offered()
+    }
+
+    /// Tells whether it is pinged when a person has decided (CIBA Core §5).
+    pub fn is_pinged(&self) -> bool {
+        self.metadata.backchannel_token_delivery_mode == Some(DeliveryMode::Ping)
     }
 
     fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {

@@ -100,7 +100,7 @@ pub(super) const FIELDS: &[(&str, Setter)] = &[
         one(&mut m.backchannel_token_delivery_mode, v, delivery_mode)
     }),
     ("backchannel_client_notification_endpoint", |m, v| {
-        one(&mut m.backchannel_client_notification_endpoint, v, https)
+        one(&mut m.backchannel_client_notification_endpoint, v, callable)
     }),
     ("backchannel_authentication_request_signing_alg", |m, v| {
         one(&mut m.backchannel_authentication_request_signing_alg, v, algorithm)

@@ -25,6 +25,7 @@
 //! | identify, credential (nothing proved), of a flow that asks for an account | select, in a live session | what the goal says; credential or second factor, where more is wanted or a fresh proof | |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
+//! | confirm, of an approval | block | failed; the client is blocked | |
 //! | done, failed | anything | | always |
 //!
 //! Every proof names its account, and its commit requires the version that it was judged on. What a
@@ -45,17 +46,18 @@ mod settling;
 mod step;
 
 pub use goal::{
-    Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY, SIGN_IN,
-    SIGN_UP, STEP_UP, SessionEnding, Wanted,
+    APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY,
+    SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
-pub use open::{Applicant, EnteredDevice, Open, Stage};
+pub use open::{Applicant, ApprovalSaid, EnteredDevice, Open, Stage};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
-pub use seed::{Channel, Invited, OperatorLink, Seed, SignedIn};
+pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
-    Acceptance, AccountChange, AccountSeen, Command, DeviceChange, Finished, FinishedSession,
-    Fresh, Material, Moment, Notice, Proved, Reply, Selected, SessionChange, Step,
+    Acceptance, AccountChange, AccountSeen, ApprovalAsked, ApprovalChange, Command, DeviceChange,
+    Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved, Reply, Selected,
+    SessionChange, Step,
 };
 
 use super::{
@@ -133,7 +135,8 @@ impl Machine for Flow {
     const KIND: &'static str = "flow";
     /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
-    /// session whose account was chosen, without which no other may begin.
+    /// session whose account was chosen, without which no other may begin, and what a person said of a
+    /// request for an approval.
     const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;

@@ -1,14 +1,16 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    DeviceChange, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over, Refusal, Reply, Role,
-    Rules, Seed, Step,
+    ApprovalChange, DeviceChange, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over,
+    Refusal, Reply, Role, Rules, Seed, Step,
 };
 use crate::domain::{
-    Decision, Dispatch, Record, Timestamp,
+    Decision, Dispatch, Fingerprint, Record, Timestamp,
     account::Draft,
+    approval_block::Sides,
     assurance::{Acr, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
+    backchannel_request,
     device_grant::{self, DeviceRequest},
     epoch::is_first,
     grant::{Grant, Person},
@@ -70,6 +72,56 @@ pub struct Open {
     /// The id of the session whose account the person has chosen: the flow goes on in it, or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What the person was shown of a request for an approval, and what they said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Box<ApprovalSaid>>,
+}
+
+/// A request for an approval that a person was shown, and what they said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalSaid {
+    /// The id of the request.
+    pub id: String,
+    pub client_id: String,
+    /// The hash of exactly what was shown.
+    pub shown: Fingerprint,
+    /// They said yes to it.
+    #[serde(default)]
+    pub agreed: bool,
+    /// A passkey of theirs has signed it after that.
+    #[serde(default)]
+    pub asserted: bool,
+}
+
+impl ApprovalSaid {
+    /// The person says yes, and has proved enough.
+    pub(super) fn approved(&self, grant: Box<Grant>) -> ApprovalChange {
+        let approval = backchannel_request::Approval {
+            id: self.id.clone(),
+            grant,
+            shown: self.shown,
+            asserted: self.asserted,
+            in_flow: true,
+            requirements: Vec::new(),
+        };
+        let command = backchannel_request::Command::Approve(Box::new(approval));
+        ApprovalChange { id: self.id.clone(), command, blocks: None }
+    }
+
+    /// The person says no, or may not grant what is asked for. That they have not proved enough says
+    /// nothing: the request waits.
+    fn denied(&self, account: &str, why: &Denial, block: bool) -> Option<ApprovalChange> {
+        if matches!(
+            why,
+            Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson | Denial::NotSureEnough
+        ) {
+            return None;
+        }
+        let (account, client_id) = (account.to_owned(), self.client_id.clone());
+        let blocks = block.then(|| Sides { account: account.clone(), client_id });
+        let command = backchannel_request::Command::Deny { account, why: why.clone() };
+        Some(ApprovalChange { id: self.id.clone(), command, blocks })
+    }
 }
 
 /// A device whose code a person has entered.
@@ -295,6 +347,7 @@ impl Open {
                 next.device = Some(device.clone());
                 next.settle(material, rules, false, now)
             }
+            Step::Block { .. } => next.fail_blocking(Denial::ConsentRefused, true),
             Step::Decide { allow: false, .. } => next.fail(Denial::ConsentRefused),
             Step::Decide { allow: true, material, .. } => next.settle(material, rules, true, now),
         }
@@ -345,12 +398,20 @@ impl Open {
     }
 
     pub(super) fn fail(self, denial: Denial) -> Decision<Flow> {
-        let Self { seed, person, device, .. } = self;
+        self.fail_blocking(denial, false)
+    }
+
+    /// Fails, and blocks the client whose request was denied.
+    fn fail_blocking(self, denial: Denial, block: bool) -> Decision<Flow> {
+        let Self { seed, person, device, approval, .. } = self;
+        let approval = approval.zip(person.as_ref());
+        let approval =
+            approval.and_then(|(said, person)| said.denied(&person.account, &denial, block));
         let denied = device.zip(person.as_ref());
         let device = denied.and_then(|(device, person)| device.denied(&person.account, &denial));
         let pushed = seed.request.as_ref().and_then(|request| request.pushed.clone());
         let over = Over { seed, person, denial: Some(denial), finished: None };
-        let reply = Reply { device, ..Reply::over(over.clone()) };
+        let reply = Reply { device, approval, ..Reply::over(over.clone()) };
         let decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         // The client is told: what it has pushed is used up by that as well.
         pushed.iter().map(PushedRequest::used).fold(decision, Decision::bearing)

@@ -115,6 +115,10 @@ impl Open {
         self.person = Some(Person { account: proved.account.clone(), epoch, evidence });
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
+        // The challenge of the passkey held what the person had said yes to.
+        if let Some(said) = self.approval.as_mut().filter(|said| said.agreed) {
+            said.asserted |= proved.step == "passkey";
+        }
         self.methods.clone_from(&proved.methods);
         // A browser may stand in for the question; for a factor it does not, nor mail with it.
         let remembered = material.fresh.remembered && !worth.factors.is_empty();

@@ -59,6 +59,20 @@ pub struct Seed {
     /// The page of ours that the person was on when the flow began, and comes back to (adr/0086).
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
+    /// The request for an approval that the flow is about.
+    #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalSought>,
+}
+
+/// A request for an approval that a flow is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalSought {
+    /// Its id; where the caller names none, what ends first of what waits for the person.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What a person who is signed in is shown of it as the flow begins, and what they said before.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Box<super::ApprovalSaid>>,
 }
 
 /// A link by which an operator lets a person recover their account, whose token the caller has
@@ -154,6 +168,7 @@ impl Seed {
             evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));
+        let approval = self.approval.as_ref().and_then(|sought| sought.said.clone());
         Open {
             seed: self,
             stage,
@@ -172,6 +187,7 @@ impl Seed {
             keeps_codes: false,
             epoch,
             device: None,
+            approval,
             session: None,
         }
     }

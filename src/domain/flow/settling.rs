@@ -39,6 +39,9 @@ impl Open {
             self.stage = Stage::Enrol;
             return self.moved();
         }
+        if let Some(said) = self.approval.as_mut().filter(|_| allowed) {
+            said.agreed = true;
+        }
         let (session, change) = self.session(material);
         let facts = material.facts.as_ref();
         // A person who was signed in when the flow began may have given no proof here.
@@ -51,6 +54,7 @@ impl Open {
             person: &person,
             session: &session,
             facts,
+            approval: material.approval.as_deref(),
             served: &served,
             allowed,
             offers_passkey,
@@ -62,12 +66,15 @@ impl Open {
                 if let Question::More(acr) = question {
                     self.required = Some(acr);
                 }
+                // What the person said yes to is shown until they have proved enough for it.
+                let agreed = self.approval.as_ref().is_some_and(|said| said.agreed);
+                let kept = self.question.take().filter(|_| agreed);
                 (self.stage, self.question) = match question {
                     Question::More(acr) => {
                         let present = InSession { person: &person, methods: &self.methods, now };
-                        (Wanted { acr, since: None }.asks(&present), None)
+                        (Wanted { acr, since: None }.asks(&present), kept)
                     }
-                    Question::Credential => (Stage::Credential, None),
+                    Question::Credential => (Stage::Credential, kept),
                     Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),
                     Question::Enrol => (Stage::Enrol, None),
@@ -75,6 +82,13 @@ impl Open {
                     Question::Consent(asked) => (Stage::Consent, Some(asked)),
                     Question::Confirm(asked) => (Stage::Confirm, asked),
                 };
+                if let (Stage::Confirm, Some(asked), Some(question)) =
+                    (self.stage, &material.approval, &self.question)
+                {
+                    self.approval = Some(Box::new(asked.shown(question)));
+                    // A ceremony that was begun before is not about this.
+                    self.held.clear();
+                }
                 self.moved()
             }
             Next::End(ending) => {
@@ -134,6 +148,8 @@ impl Open {
         let granted = grant.clone();
         let device = self.device.as_ref().zip(grant.as_ref());
         let device = device.map(|(device, grant)| device.approved(grant.clone()));
+        let approval = self.approval.as_ref().zip(grant.as_ref());
+        let approval = approval.map(|(said, grant)| said.approved(grant.clone()));
         let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
         let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
         let begins = session.change == SessionChange::Begun;
@@ -144,6 +160,7 @@ impl Open {
             signs_out,
             accepts,
             device,
+            approval,
             signs_into,
             ..Reply::over(over.clone())
         };
@@ -162,7 +179,7 @@ impl Open {
                 decision = decision.recording(signed_in(&person, &session));
             }
         }
-        if self.device.is_some() && grant.is_some() {
+        if (self.device.is_some() || self.approval.is_some()) && grant.is_some() {
             decision = decision.requiring(Requirement::live::<Account>(&*person.account));
         }
         if let (Some(grant), Some(request)) = (grant, request) {

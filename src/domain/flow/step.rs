@@ -1,11 +1,13 @@
 //! What may be done in a flow, and what is answered.
 
-use super::{Applicant, EnteredDevice, Flow, Held, Open, Over, Rules, Seed};
+use super::{Applicant, ApprovalSaid, EnteredDevice, Flow, Held, Open, Over, Rules, Seed};
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
+    approval_block::Sides,
     assurance::{Method, Worth},
-    authorization::AuthorizationFacts,
+    authorization::{AuthorizationFacts, ConsentQuestion},
+    backchannel_request::{self, ApprovalRequest},
     device_grant,
     grant::{Grant, Person},
 };
@@ -83,6 +85,10 @@ pub enum Step {
         device: Option<Box<EnteredDevice>>,
         material: Box<Material>,
     },
+    /// The person said no to the question of this step, and wants none of its client any more.
+    Block {
+        step: &'static str,
+    },
     /// The person said yes or no, to the question of this step.
     Decide {
         step: &'static str,
@@ -106,6 +112,7 @@ impl Step {
             | Self::Present { step, .. }
             | Self::Disprove { step, .. }
             | Self::Enrol { step, .. }
+            | Self::Block { step }
             | Self::Decide { step, .. } => Some(step),
             Self::Prove { proved, .. } => Some(proved.step),
         }
@@ -174,11 +181,44 @@ pub struct DeviceChange {
     pub command: device_grant::Command,
 }
 
+/// A request for an approval, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalAsked {
+    /// Its id.
+    pub id: String,
+    pub request: ApprovalRequest,
+}
+
+impl ApprovalAsked {
+    /// Notes what the person is shown of it now.
+    pub fn shown(&self, question: &ConsentQuestion) -> ApprovalSaid {
+        ApprovalSaid {
+            id: self.id.clone(),
+            client_id: self.request.wanted.client_id.clone(),
+            shown: self.request.shown(&self.id, question),
+            agreed: false,
+            asserted: false,
+        }
+    }
+}
+
+/// What becomes of a request for an approval in the commit of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalChange {
+    /// Its id.
+    pub id: String,
+    pub command: backchannel_request::Command,
+    /// The client is blocked as well.
+    pub blocks: Option<Sides>,
+}
+
 /// What a flow that may end in this step is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Material {
     /// Needed where a client asks for something.
     pub facts: Option<AuthorizationFacts>,
+    /// What the person is asked to approve, in a flow that is for that.
+    pub approval: Option<Box<ApprovalAsked>>,
     pub fresh: Fresh,
     /// The account of the person, read for this very step.
     pub account: AccountSeen,
@@ -258,6 +298,8 @@ pub struct Reply {
     pub accepts: Option<Acceptance>,
     /// What becomes of the request of a device with this very step.
     pub device: Option<DeviceChange>,
+    /// What becomes of a request for an approval with this very step.
+    pub approval: Option<ApprovalChange>,
     /// The client that is told when the session ends in which the person goes on.
     pub signs_into: Option<String>,
 }
@@ -312,6 +354,7 @@ impl Reply {
             signs_out: None,
             accepts: None,
             device: None,
+            approval: None,
             signs_into: None,
         }
     }

@@ -45,6 +45,7 @@ fn seed(request: Option<Request>) -> Seed {
         invited: None,
         user_code: None,
         operator_link: None,
+        approval: None,
         selects: false,
         back: None,
     }
@@ -123,7 +124,7 @@ fn fresh() -> Fresh {
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = AccountSeen { version: 3, epoch: 0, deleting: false };
     let (methods, notices) = (Vec::new(), Vec::new());
-    Box::new(Material { facts, fresh: fresh(), account, methods, notices })
+    Box::new(Material { facts, approval: None, fresh: fresh(), account, methods, notices })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
@@ -459,6 +460,9 @@ fn looking_changes_nothing() {
     assert!(look.events.is_empty() && flow == Flow::Unborn);
     assert_eq!(stage(&look.outcome.unwrap().flow), Some(Stage::Identify));
 }
+
+#[path = "tests_approval.rs"]
+mod approval;
 
 #[path = "tests_device.rs"]
 mod device;

@@ -33,6 +33,9 @@ pub enum Code {
     AuthorizationPending,
     SlowDown,
     ExpiredToken,
+    // CIBA Core §13
+    UnknownUserId,
+    InvalidBindingMessage,
     // OIDC Core Error Code unmet_authentication_requirements 1.0
     UnmetAuthenticationRequirements,
     InvalidRequestObject,
@@ -49,7 +52,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 32] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -71,6 +74,8 @@ impl Code {
         Self::AuthorizationPending,
         Self::SlowDown,
         Self::ExpiredToken,
+        Self::UnknownUserId,
+        Self::InvalidBindingMessage,
         Self::UnmetAuthenticationRequirements,
         Self::InvalidRequestObject,
         Self::InvalidRedirectUri,
@@ -105,6 +110,8 @@ impl Code {
             Self::AuthorizationPending => "authorization_pending",
             Self::SlowDown => "slow_down",
             Self::ExpiredToken => "expired_token",
+            Self::UnknownUserId => "unknown_user_id",
+            Self::InvalidBindingMessage => "invalid_binding_message",
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::InvalidRequestObject => "invalid_request_object",
             Self::InvalidRedirectUri => "invalid_redirect_uri",

@@ -2,6 +2,8 @@
 
 pub mod added_claims;
 pub mod api_key;
+pub mod approval;
+pub mod approval_notice;
 pub mod authorization;
 pub mod belonging;
 pub mod client_keys;

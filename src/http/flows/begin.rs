@@ -1,6 +1,7 @@
 //! `POST /flows`: begins a flow without a client.
 
 use super::{
+    approval,
     document::{Document, Shown, expiry},
     invited,
     opened::{Opened, read},
@@ -17,8 +18,8 @@ use crate::{
         assurance::Acr,
         authorization::Request,
         flow::{
-            Flow, Goal, INVITATION, InSession, Invited, OperatorLink, RECOVERY, SIGN_IN, SIGN_UP,
-            STEP_UP, Seed, SignedIn, Stage, Wanted,
+            APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, OperatorLink,
+            RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage, Wanted,
         },
     },
     http::{
@@ -61,6 +62,9 @@ pub struct Wish {
     /// That a device shows.
     #[serde(default)]
     pub user_code: Option<String>,
+    /// The id of a request for an approval; what ends first, where there is none.
+    #[serde(default)]
+    pub approval: Option<String>,
     /// The id of another flow of this caller: what a client asks for in it goes on in the new one. So a
     /// person who has no account makes one, one who is signed in signs in as another, and one who has
     /// forgotten their password gets a new one first. An invitation goes on for the person it is for, where
@@ -96,7 +100,7 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, flow, select_account, back } = wish;
+    let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, back } = wish;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -122,8 +126,19 @@ pub async fn begin(
     } else {
         None
     };
+    let (signed_in, approval) = match signed_in {
+        Some(signed_in) if kind == APPROVAL => {
+            let (shown, sought) = approval::begun_in(app, signed_in, approval.as_deref()).await?;
+            (Some(shown), Some(sought))
+        }
+        signed_in => {
+            let sought = || ApprovalSought { id: approval, said: None };
+            (signed_in, (kind == APPROVAL).then(sought))
+        }
+    };
     let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
-    let beginning = Beginning { signed_in, user_code, former, selects, back, ..presented };
+    let beginning =
+        Beginning { signed_in, user_code, former, approval, selects, back, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -158,7 +173,7 @@ async fn selects(
 
 /// What a flow begins with.
 #[derive(Default)]
-struct Beginning {
+pub(super) struct Beginning {
     signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
@@ -169,6 +184,14 @@ struct Beginning {
     selects: bool,
     /// The page of ours that the person comes back to.
     back: Option<String>,
+    approval: Option<ApprovalSought>,
+}
+
+impl Beginning {
+    /// In a session, with a request for an approval.
+    pub(super) fn with_approval(signed_in: SignedIn, sought: ApprovalSought) -> Self {
+        Self { signed_in: Some(signed_in), approval: Some(sought), ..Self::default() }
+    }
 }
 
 /// What goes on of another flow: what a client asks for, for as long as it would have waited there.
@@ -239,11 +262,16 @@ pub async fn step_up(
 }
 
 /// A seed, and the cookie that a browser needs for it.
-type Sown = (Seed, Option<HeaderValue>);
+pub(super) type Sown = (Seed, Option<HeaderValue>);
 
-fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Beginning) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former, selects, back } =
-        beginning;
+pub(super) fn seed(
+    app: &App,
+    source: &mut RequestSource,
+    goal: &dyn Goal,
+    beginning: Beginning,
+) -> Sown {
+    let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
+    let Beginning { approval, selects, back, .. } = beginning;
     let (channel, cookie) = source.channel(app.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -270,13 +298,14 @@ fn seed(app: &App, source: &mut RequestSource, goal: &dyn Goal, beginning: Begin
         invited,
         user_code,
         operator_link,
+        approval,
         selects,
         back,
     };
     (seed, cookie)
 }
 
-async fn begun(app: &App, seed: Seed) -> Result<Document, Problem> {
+pub(super) async fn begun(app: &App, seed: Seed) -> Result<Document, Problem> {
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     Ok(Document::of(app, shown).await?)
@@ -295,7 +324,7 @@ async fn signed_in(
     Ok(known.map(|known| in_session(app, &present, known, asked)))
 }
 
-fn in_session(
+pub(super) fn in_session(
     app: &App,
     present: &Present,
     account: &Known,

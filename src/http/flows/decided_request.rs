@@ -1,17 +1,20 @@
-//! What is asked for in a flow, by a browser or by a device, and what decides about it.
+//! What is asked for in a flow, by a browser, by a device or by a back channel, and what decides about it.
 
 use super::{ending::Asking, opened::Opened, problems::CLIENT_CHANGED};
 use crate::{
     domain::{
         authorization::{AuthorizationFacts, Request},
         client::KnownClient,
-        flow::EnteredDevice,
+        flow::{ApprovalAsked, EnteredDevice},
     },
     http::{
         answer::error::Problem,
         app::App,
         clients,
-        facts::authorization::{FactsReader, client_of},
+        facts::{
+            approval,
+            authorization::{FactsReader, client_of},
+        },
     },
 };
 
@@ -21,14 +24,21 @@ pub(super) enum DecidedRequest<'a> {
     /// A code, by a browser.
     Code(&'a Request),
     Device(&'a EnteredDevice),
+    /// An approval, by a back channel.
+    Approval(&'a ApprovalAsked),
 }
 
 impl<'a> DecidedRequest<'a> {
-    pub(super) fn of(opened: &'a Opened, device: Option<&'a EnteredDevice>) -> Self {
-        match (device, &opened.seed.request) {
-            (Some(device), _) => Self::Device(device),
-            (None, Some(request)) => Self::Code(request),
-            (None, None) => Self::Nothing,
+    pub(super) fn of(
+        opened: &'a Opened,
+        device: Option<&'a EnteredDevice>,
+        approval: Option<&'a ApprovalAsked>,
+    ) -> Self {
+        match (approval, device, &opened.seed.request) {
+            (Some(asked), _, _) => Self::Approval(asked),
+            (None, Some(device), _) => Self::Device(device),
+            (None, None, Some(request)) => Self::Code(request),
+            (None, None, None) => Self::Nothing,
         }
     }
 
@@ -38,6 +48,7 @@ impl<'a> DecidedRequest<'a> {
             Self::Nothing => None,
             Self::Code(request) => Some(&request.wanted.client_id),
             Self::Device(device) => Some(&device.request.wanted.client_id),
+            Self::Approval(asked) => Some(&asked.request.wanted.client_id),
         }
     }
 
@@ -51,6 +62,7 @@ impl<'a> DecidedRequest<'a> {
     ) -> Result<Option<AuthorizationFacts>, Problem> {
         let (wanted, seen, redirect_uri) = match self {
             Self::Nothing => return Ok(None),
+            Self::Approval(asked) => return Ok(Some(approval::facts(app, asked, anew).await?)),
             Self::Code(request) => {
                 let seen = client_of(app, request, anew).await?.ok_or(CLIENT_CHANGED)?;
                 (&request.wanted, seen, Some(&*request.reply_to.redirect_uri))

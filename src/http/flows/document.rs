@@ -4,7 +4,7 @@ use super::{
     belonging::{decided, inviting, of_client},
     browser_sessions::AccountTold,
     ticket::{OverAtOnce, Ticket},
-    told::{InvitationTold, RequestedFrom, organizations},
+    told::{ApprovalTold, InvitationTold, RequestedFrom, approval as approval_of, organizations},
 };
 use crate::{
     actors::HydrateError,
@@ -58,6 +58,9 @@ pub struct Document {
     /// Which device a person is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_from: Option<RequestedFrom>,
+    /// What a client asks a person to approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalTold>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof_of_work: Option<ProofOfWork>,
     /// Who the person says they are, or is, in the session that the flow began in. For pages alone:
@@ -121,6 +124,12 @@ pub struct DetailInWords {
     pub text: Rendered,
 }
 
+impl From<ShownDetail> for DetailInWords {
+    fn from(ShownDetail { detail, text }: ShownDetail) -> Self {
+        Self { detail, text }
+    }
+}
+
 impl From<ConsentQuestion> for Consent {
     fn from(question: ConsentQuestion) -> Self {
         let ConsentQuestion { organization, resource, roles, claims, details } = question;
@@ -129,8 +138,7 @@ impl From<ConsentQuestion> for Consent {
             None => (None, None),
         };
         let organization = organization.map(|choice| choice.slug);
-        let in_words = |ShownDetail { detail, text }| DetailInWords { detail, text };
-        let authorization_details = details.into_iter().map(in_words).collect();
+        let authorization_details = details.into_iter().map(DetailInWords::from).collect();
         Self { resource, resource_name, organization, roles, claims, authorization_details }
     }
 }
@@ -213,7 +221,9 @@ impl Document {
             Flow::Over(_) | Flow::Unborn => None,
         };
         let of_device = device.map(|device| &device.request.wanted);
-        let wanted = request.map(|request| &request.wanted).or(of_device);
+        let approval = approval_of(app, seed, flow).await?;
+        let of_approval = approval.as_ref().map(|asked| &asked.request.wanted);
+        let wanted = request.map(|request| &request.wanted).or(of_device).or(of_approval);
         // The client to which the person goes on may be answered in another flow.
         let awaited = seed.asked();
         let named = awaited.map(|request| &request.wanted).or(wanted);
@@ -288,6 +298,7 @@ impl Document {
             invitation: seed.invited.as_ref().and_then(InvitationTold::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
+            approval: approval.as_ref().map(ApprovalTold::of),
             proof_of_work,
             belongs_to,
             back: seed.back.clone(),
@@ -337,6 +348,7 @@ impl Document {
             invitation: None,
             consent: None,
             requested_from: None,
+            approval: None,
             proof_of_work: None,
             back: None,
             identifier: None,
@@ -424,6 +436,8 @@ fn asked(open: &Open) -> Option<ConsentQuestion> {
     match open.stage {
         Stage::Consent => Some(question.unwrap_or_default()),
         Stage::Confirm => question,
+        // It stays in sight while the person proves enough for their yes.
+        _ if open.approval.is_some() => question,
         _ => None,
     }
 }
@@ -434,7 +448,7 @@ fn scopes(wanted: &RequestedGrant) -> Vec<String> {
 
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
 /// be on its way to them.
-async fn client(app: &App, client_id: &str) -> Client {
+pub async fn client(app: &App, client_id: &str) -> Client {
     let seen = clients::find(app, client_id, false).await.ok();
     let known = seen.as_ref().and_then(|seen| seen.machine.known());
     let metadata = known.map(|known| &known.metadata);

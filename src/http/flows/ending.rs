@@ -9,6 +9,7 @@
 
 use super::{
     answering::{Acting, Drawn, answer, changes, draw, ended_by},
+    approval,
     browser_sessions::{adds, is_in_chosen},
     decided_request::DecidedRequest,
     document::{Document, Shown},
@@ -30,8 +31,9 @@ use crate::{
         client::{Client, KnownClient},
         consent::{self, Consent, Parties},
         flow::{
-            AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished, FinishedSession,
-            Flow, Material, Proved, RECOVERY, Refusal, Reply, Selected, SessionChange, Step,
+            APPROVAL, AccountChange, AccountSeen, Command, DEVICE, EnteredDevice, Finished,
+            FinishedSession, Flow, Material, Proved, RECOVERY, Refusal, Reply, Selected,
+            SessionChange, Step,
         },
         grant::Grant,
         membership::MEMBERSHIP_PAIRS,
@@ -74,6 +76,10 @@ pub enum Said {
         step: &'static str,
         allow: bool,
     },
+    /// No, and no more requests of this client.
+    Blocked {
+        step: &'static str,
+    },
 }
 
 /// A credential that a person has chosen.
@@ -100,6 +106,7 @@ impl Said {
             }
             Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
+            Self::Blocked { step } => Step::Block { step },
             Self::Selected(selected) => Step::Select { selected: selected.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
@@ -163,8 +170,9 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         sign_out::everywhere(app, &acting.context, asking.account).await?;
     }
     let device = user_code::known(app, opened, &asking).await?;
+    let approval = approval::known(app, opened, asking.account).await?;
     for number in 0..TRIES {
-        let request = DecidedRequest::of(opened, device.as_deref());
+        let request = DecidedRequest::of(opened, device.as_deref(), approval.as_deref());
         let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
         let seen = app.accounts.peek(asking.account).await?;
@@ -179,7 +187,8 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
         let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
         let fresh = drawn.fresh.clone();
-        let material = Material { facts, fresh, account, methods, notices };
+        let approval = approval.clone();
+        let material = Material { facts, approval, fresh, account, methods, notices };
         let step = asking.answer.step(material);
         match take(app, acting, (step, deleting), &drawn).await {
             Ok(flow) => {
@@ -262,7 +271,7 @@ async fn take(
         || opened.seed.signed_in.is_some()
         || opened.seed.invited.is_some()
         || opened.seed.selects
-        || opened.seed.kind == DEVICE
+        || [DEVICE, APPROVAL].contains(&&*opened.seed.kind)
         || matches!(step, Step::Decide { .. } | Step::Enrol { .. });
     if together {
         return Box::pin(take_with_others(app, acting, step, drawn)).await;
@@ -293,7 +302,7 @@ async fn take_with_others(
         // What was seen is kept: a wrong code counts.
         Err(refusal) => return Err(refuse_and_keep(commit, refusal).await),
     };
-    let Reply { flow, granted, changes, signs_out, accepts, signs_into, device } = reply;
+    let Reply { flow, granted, changes, signs_out, accepts, signs_into, device, approval } = reply;
     for AccountChange { account, command } in &changes {
         let decided = commit.decide::<Account>(account, command).await.map_err(unreadable)?;
         decided.map_err(refused_change)?;
@@ -306,6 +315,9 @@ async fn take_with_others(
     }
     if let Some(change) = &device {
         user_code::decide(&mut commit, change).await?;
+    }
+    if let Some(change) = &approval {
+        approval::decide(&mut commit, change).await?;
     }
     if let Flow::Over(over) = &flow
         && let Some(Finished { session: Some(FinishedSession { id, change }), .. }) = &over.finished

@@ -55,6 +55,7 @@ pub async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        approval: None,
         user_code: None,
         selects: false,
         back: None,

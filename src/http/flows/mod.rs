@@ -11,6 +11,7 @@
 //! step. It belongs to the channel that began it: a browser by its cookie, a program by the id.
 
 mod answering;
+mod approval;
 mod begin;
 mod belonging;
 pub mod browser_sessions;
@@ -32,9 +33,11 @@ pub mod ticket;
 mod told;
 mod user_code;
 
+pub use approval::{Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
 pub use document::{
-    Client as ClientTold, Consent as ConsentTold, Document, Outcome, Shown, expiry,
+    Client as ClientTold, Consent as ConsentTold, DetailInWords, Document, Outcome, Shown,
+    client as client_told, expiry,
 };
 pub use known_browser::account as known_account;
 pub use opened::Opened;

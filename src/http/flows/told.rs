@@ -4,7 +4,7 @@ use crate::{
     actors::HydrateError,
     domain::{
         authorization::{Choice, RequestedGrant},
-        flow::{EnteredDevice, Invited},
+        flow::{ApprovalAsked, EnteredDevice, Flow, Invited, Seed},
         grant::Person,
     },
     http::{
@@ -43,6 +43,45 @@ impl RequestedFrom {
             expires_at: rfc3339(device.request.expires_at),
         }
     }
+}
+
+/// What a client asks a person to approve, beside what tokens would say.
+#[derive(Serialize)]
+pub struct ApprovalTold {
+    /// Of the request.
+    pub id: String,
+    /// What the client shows as well, to be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding_message: Option<String>,
+    pub expires_at: String,
+}
+
+impl ApprovalTold {
+    pub fn of(asked: &ApprovalAsked) -> Self {
+        Self {
+            id: asked.id.clone(),
+            binding_message: asked.request.binding_message.clone(),
+            expires_at: rfc3339(asked.request.expires_at),
+        }
+    }
+}
+
+/// Returns the request that a person is shown in a flow, while it waits.
+pub async fn approval(
+    app: &App,
+    seed: &Seed,
+    flow: &Flow,
+) -> Result<Option<ApprovalAsked>, HydrateError> {
+    let said = match flow {
+        Flow::Open(open) => open.approval.as_deref(),
+        Flow::Unborn => seed.approval.as_ref().and_then(|sought| sought.said.as_deref()),
+        Flow::Over(_) => None,
+    };
+    let Some(said) = said else { return Ok(None) };
+    let seen = app.backchannel_views.peek(&said.id).await?;
+    let pending = seen.machine.pending(app.clock.now());
+    let asked = |request| ApprovalAsked { id: said.id.clone(), request };
+    Ok(pending.map(|pending| asked(pending.request.clone())))
 }
 
 /// What a person is invited to.

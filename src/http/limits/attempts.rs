@@ -2,7 +2,10 @@
 //! an account has that identifier.
 
 use crate::http::{
-    answer::{error::Problem, retry_after::RetryAfter},
+    answer::{
+        error::{OAuthError, Problem},
+        retry_after::RetryAfter,
+    },
     vitals::Vitals,
 };
 use crate::{
@@ -30,6 +33,8 @@ pub struct Attempts {
     messages: Pace,
     /// How often one account enters a wrong user code.
     user_codes: Pace,
+    /// How often one client asks one person for an approval; `None` where that is not limited.
+    approvals: Option<Pace>,
 }
 
 /// How often one address is written to: at once, and then once a minute.
@@ -40,6 +45,9 @@ const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, ..MESSAGES };
 /// prove who one is, and close nothing for longer.
 const USER_CODES: Pace =
     Pace { burst: 10, refill: Duration::from_mins(6), most_failures: u32::MAX };
+/// How often one client asks one person for an approval: at once, and then once a minute.
+const APPROVALS: Pace = Pace { burst: 30, refill: Duration::from_mins(1), most_failures: u32::MAX };
+
 const UNLIMITED_USER_CODES: Pace = Pace { refill: Duration::ZERO, ..USER_CODES };
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged
@@ -76,6 +84,7 @@ impl Attempts {
             pace: if limits { Pace::default() } else { Pace::unhurried() },
             messages: if limits { MESSAGES } else { UNLIMITED_MESSAGES },
             user_codes: if limits { USER_CODES } else { UNLIMITED_USER_CODES },
+            approvals: limits.then_some(APPROVALS),
         })
     }
 
@@ -144,6 +153,25 @@ impl Attempts {
         self.charge_at(context, id, self.user_codes).await
     }
 
+    /// Tells whether clients are limited in how often they ask for approvals.
+    pub fn limits_approvals(&self) -> bool {
+        self.approvals.is_some()
+    }
+
+    /// Charges a request for an approval to the client and the person.
+    pub async fn charge_approval(
+        &self,
+        context: &Context,
+        client_id: &str,
+        account: &str,
+    ) -> Result<(), NotCharged> {
+        let Some(pace) = self.approvals else { return Ok(()) };
+        let id = self.pseudonyms.name(Throttle::KIND, &["approval", client_id, account]);
+        // It stays charged, and comes back with time.
+        self.charge_at(context, id, pace).await?.failed();
+        Ok(())
+    }
+
     /// Holds nothing against an identifier any more, after an attempt that was right.
     pub fn clear(&self, context: &Context, authenticator: &'static str, identifier: &str) {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
@@ -181,6 +209,15 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.judged {
             self.throttles.tell(&self.context, &self.id, Command::Refund { pace: self.pace });
+        }
+    }
+}
+
+impl From<NotCharged> for OAuthError {
+    fn from(why: NotCharged) -> Self {
+        match why {
+            NotCharged::TooMany(wait) => wait.into(),
+            NotCharged::Unavailable => Self::unavailable(),
         }
     }
 }

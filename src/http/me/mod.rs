@@ -11,6 +11,8 @@
 //! | `GET /me/passkeys` · `PATCH`, `DELETE /me/passkeys/{id}` | passkeys; names or removes one |
 //! | `POST /me/recovery-codes` · `DELETE /me/totp` | a new set of codes; no authenticator application any more |
 //! | `GET /me/consents` · `DELETE /me/consents/{id}` | clients that act for the person; ends one |
+//! | `GET /me/approvals` · `POST /me/approvals/{id}` | what clients ask of the person by a back channel; approves or denies it |
+//! | `GET /me/blocked-clients` · `DELETE /me/blocked-clients/{id}` | clients that may ask no more; lifts it |
 //! | `GET /me/organizations` · `DELETE /me/organizations/{slug}` | where the person is a member; leaves one |
 //! | `GET /me/history` · `GET /me/export` | what happened to the account; everything that is held of the person |
 //!
@@ -18,6 +20,7 @@
 //! what does not exist. A change of credentials or addresses, an export and a deletion need a fresh proof ([`step_up`]).
 
 mod addresses;
+mod approvals;
 mod caller;
 mod change;
 mod consents;
@@ -34,6 +37,10 @@ mod sessions;
 mod step_up;
 
 pub use addresses::{confirm_email, confirm_phone, propose_email, propose_phone, remove_phone};
+pub use approvals::{
+    blocked as blocked_clients, decide as decide_approval, list as approvals,
+    unblock as unblock_client,
+};
 pub use caller::Caller;
 pub use consents::{delete as withdraw_consent, list as consents};
 pub use deletion::delete as delete_account;
@@ -75,6 +82,10 @@ pub fn methods(path: &str) -> MethodRouter<App> {
         routes::MY_EMAIL_CONFIRMED => post(confirm_email),
         routes::MY_PHONE => post(propose_phone).delete(remove_phone),
         routes::MY_PHONE_CONFIRMED => post(confirm_phone),
+        routes::MY_APPROVALS => get(approvals),
+        routes::MY_APPROVAL => post(decide_approval),
+        routes::MY_BLOCKED_CLIENTS => get(blocked_clients),
+        routes::MY_BLOCKED_CLIENT => delete(unblock_client),
         routes::MY_CONSENTS => get(consents),
         routes::MY_CONSENT => delete(withdraw_consent),
         routes::MY_ORGANIZATIONS => get(organizations),

@@ -10,7 +10,7 @@ use crate::{
         assurance::Acr,
         authority::OIDC_SCOPES,
         authorization::ResponseMode,
-        client::{AuthMethod, GrantType},
+        client::{AuthMethod, DeliveryMode, GrantType},
         requested_claims,
         resource::RESOURCES,
         signing_keys::SigningAlgorithm,
@@ -46,6 +46,10 @@ struct Metadata<'a> {
     jwks_uri: String,
     pushed_authorization_request_endpoint: String,
     device_authorization_endpoint: String,
+    backchannel_authentication_endpoint: String,
+    backchannel_token_delivery_modes_supported: Vec<&'static str>,
+    backchannel_authentication_request_signing_alg_values_supported: Vec<&'static str>,
+    backchannel_user_code_parameter_supported: bool,
     introspection_endpoint: String,
     revocation_endpoint: String,
     end_session_endpoint: String,
@@ -91,6 +95,7 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
     // What clients sign is verified with keys of theirs.
     let theirs = || SigningAlgorithm::ALL.map(SigningAlgorithm::name).to_vec();
     let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
+    let delivery_modes = DeliveryMode::ALL.iter().copied().map(DeliveryMode::name);
     let metadata = Metadata {
         issuer,
         authorization_endpoint: at(routes::AUTHORIZE),
@@ -99,6 +104,10 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         jwks_uri: at(routes::JWKS),
         pushed_authorization_request_endpoint: at(routes::PAR),
         device_authorization_endpoint: at(routes::DEVICE),
+        backchannel_authentication_endpoint: at(routes::CIBA),
+        backchannel_token_delivery_modes_supported: delivery_modes.collect(),
+        backchannel_authentication_request_signing_alg_values_supported: theirs(),
+        backchannel_user_code_parameter_supported: false,
         introspection_endpoint: at(routes::INTROSPECT),
         revocation_endpoint: at(routes::REVOKE),
         end_session_endpoint: at(routes::LOGOUT),

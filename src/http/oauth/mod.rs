@@ -1,6 +1,7 @@
 //! The endpoints of OAuth 2.1: one file each.
 
 pub mod authorize;
+pub mod ciba;
 pub mod device;
 pub mod form_post;
 pub mod introspect;

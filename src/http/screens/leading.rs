@@ -12,6 +12,7 @@ pub fn path_of(kind: &str, state: &str) -> &'static str {
         ("verify_email", _) => routes::VERIFY_EMAIL,
         ("recovery", _) => routes::RESET_PASSWORD,
         ("device", _) => routes::DEVICE_SCREEN,
+        ("approval", _) => routes::APPROVE,
         ("sign_out", _) => routes::SIGN_OUT,
         ("enroll_passkey" | "enroll_totp", _) => routes::ACCOUNT,
         _ => routes::SIGN_IN,

@@ -58,7 +58,7 @@ pub struct Screen {
 }
 
 /// Every path on which a flow is drawn.
-pub const SCREENS: [Screen; 7] = [
+pub const SCREENS: [Screen; 8] = [
     screen(routes::SIGN_IN, "sign_in"),
     screen(routes::SIGN_UP, "sign_up"),
     screen(routes::VERIFY_EMAIL, "verify_email"),
@@ -66,6 +66,7 @@ pub const SCREENS: [Screen; 7] = [
     screen(routes::CONSENT, "sign_in"),
     screen(routes::DEVICE_SCREEN, "device"),
     screen(routes::SIGN_OUT, "sign_out"),
+    screen(routes::APPROVE, "approval"),
 ];
 
 /// The screens of a person's own account, on which credentials are added as well.

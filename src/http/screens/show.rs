@@ -181,6 +181,7 @@ impl Asked<'_> {
             kind: kind.to_owned(),
             token,
             user_code,
+            approval: given("approval"),
             flow,
             select_account,
             ..Wish::default()

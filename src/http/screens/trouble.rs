@@ -84,6 +84,10 @@ impl<'a> Trouble<'a> {
             "organization_suspended" => again("suspended-title", "suspended-text"),
             "sign_up_closed" => Self::of("sign-up-closed-title", "sign-up-closed-text")
                 .at("sign-in", routes::SIGN_IN),
+            "approval_not_waiting" | "already_decided" => {
+                Self::of("approve-void-title", "approve-void-text")
+                    .at("to-account", routes::ACCOUNT)
+            }
             "foreign_origin" => again("foreign-title", "foreign-text"),
             _ => {
                 let trouble = Self::of_status(problem.status);
@@ -110,9 +114,10 @@ impl Caller<'_> {
 
 /// Draws the page of a flow that cannot be opened, or of a form that cannot be taken.
 pub fn page(shell: &Shell<'_>, problem: &Problem, caller: &Caller<'_>) -> Response {
-    // That people make no accounts for themselves here is an answer, and no mistake.
+    // That people make no accounts for themselves here, or that nothing waits, is an answer, and no
+    // mistake.
     let status = match problem.code {
-        "sign_up_closed" => StatusCode::OK,
+        "sign_up_closed" | "approval_not_waiting" | "already_decided" => StatusCode::OK,
         _ => problem.status,
     };
     draw(shell, status, Trouble::of_problem(problem, caller), caller.request_id)

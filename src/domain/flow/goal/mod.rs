@@ -1,5 +1,6 @@
 //! What flows are for: one file a kind, and one line in [`ALL`].
 
+mod approval;
 mod device;
 mod enroll_passkey;
 mod enroll_totp;
@@ -11,6 +12,7 @@ mod sign_up;
 mod step_up;
 mod verify_email;
 
+pub use approval::APPROVAL;
 pub use device::DEVICE;
 pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
@@ -18,7 +20,7 @@ pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, Wanted};
 
-use super::{Open, Seed, Stage};
+use super::{ApprovalAsked, Open, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
     assurance::{self, Acr, Level, Method, Worth},
@@ -39,6 +41,7 @@ pub const ALL: &[&dyn Goal] = &[
     &recovery::Recovery,
     &invitation::Invitation,
     &device::Device,
+    &approval::Approval,
 ];
 
 /// What a flow of one kind needs, and what it ends in.
@@ -149,6 +152,8 @@ pub struct Case<'a> {
     pub session: &'a str,
     /// What decides about the client's request, if there is one.
     pub facts: Option<&'a AuthorizationFacts>,
+    /// What the person is asked to approve, in a flow that is for that.
+    pub approval: Option<&'a ApprovalAsked>,
     /// Those of the methods of the person's account that can be asked for here.
     pub served: &'a [Method],
     /// What the person has said in this very step to a question of yes or no.

@@ -36,6 +36,8 @@ enum Which {
 enum Decision {
     Allow,
     Deny,
+    /// A denial, after which the client asks no more: of an approval alone.
+    Block,
 }
 
 impl Step for Consent {
@@ -61,7 +63,10 @@ pub(super) async fn decide(
         // First the others: where one of them cannot be ended, the person can try again.
         request.end_other_sessions(&open).await?;
     }
-    let answer = Said::Decided { step: step.path(), allow };
+    let answer = match decision {
+        Decision::Block if open.approval.is_some() => Said::Blocked { step: step.path() },
+        _ => Said::Decided { step: step.path(), allow },
+    };
     let chosen = open.chosen.as_deref();
     request.proceed(Asking { account: &person.account, chosen, answer }).await
 }

@@ -68,8 +68,13 @@ impl Step for PasskeyOptions {
         Box::pin(async move {
             let Nothing {} = request.body()?;
             request.charge(Purpose::Credential)?;
-            request.offered(self).await?;
-            let begun = ceremony::passkeys(request.app)?.begin_sign_in();
+            let open = request.offered(self).await?;
+            let passkeys = ceremony::passkeys(request.app)?;
+            // What the person has said yes to is in the challenge (adr/0090).
+            let begun = match open.approval.as_ref().filter(|said| said.agreed) {
+                None => passkeys.begin_sign_in(),
+                Some(said) => passkeys.begin_signing(said.shown, &*request.app.dice),
+            };
             request.hold_ceremony(self, &Passkey, begun).await
         })
     }

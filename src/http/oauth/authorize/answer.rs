@@ -108,6 +108,7 @@ async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        approval: None,
         user_code: None,
         selects,
         back: None,

@@ -9,6 +9,7 @@ use crate::{
         client::KnownClient,
         client_assertion::may_sign,
         request_object::{Claims, Rules},
+        signing_keys::SigningAlgorithm,
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -31,6 +32,9 @@ const LONGEST_URI: usize = 512;
 /// As many as a form may have.
 const MOST_PARAMETERS: usize = 64;
 
+/// What a backchannel authentication request says of itself (CIBA Core §7.1.1).
+const BACK_CHANNEL_CLAIMS: [&str; 6] = ["iss", "aud", "exp", "nbf", "iat", "jti"];
+
 /// Claims of the token that are no parameters of the request (RFC 7519 §4.1).
 const OF_THE_TOKEN: [&str; 7] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
 
@@ -49,8 +53,30 @@ const UNREACHABLE: OAuthError =
 
 /// Returns the request in an object that was given by value.
 pub async fn given(app: &App, client: &KnownClient, object: &str) -> Result<Form, OAuthError> {
-    let claims = Box::pin(verified(app, client, object)).await;
+    let registered = client.metadata.request_object_signing_alg;
+    let claims = Box::pin(verified(app, client, object, registered)).await;
     let claims = claims.map_err(|why| INVALID.because(why.to_string()))?;
+    parameters(claims, &client.client_id)
+}
+
+/// Returns the backchannel authentication request in an object (CIBA Core §7.1.1).
+pub async fn of_back_channel(
+    app: &App,
+    client: &KnownClient,
+    object: &str,
+) -> Result<Form, OAuthError> {
+    // CIBA Core §13 has no code for request objects.
+    const UNSIGNED: OAuthError = OAuthError::new(
+        Code::InvalidRequest,
+        "the request is not signed by the client for this server and time",
+    );
+    let registered = client.metadata.backchannel_authentication_request_signing_alg;
+    let claims = Box::pin(verified(app, client, object, registered)).await;
+    let claims = claims.map_err(|why| UNSIGNED.because(why.to_string()))?;
+    let lacking = BACK_CHANNEL_CLAIMS.into_iter().find(|name| !claims.contains_key(*name));
+    if let Some(name) = lacking {
+        return Err(UNSIGNED.because(format!("it lacks {name}")));
+    }
     parameters(claims, &client.client_id)
 }
 
@@ -76,6 +102,7 @@ async fn verified(
     app: &App,
     client: &KnownClient,
     object: &str,
+    registered: Option<SigningAlgorithm>,
 ) -> Result<Map<String, Value>, Disbelieved> {
     let jws = Jws::read(object)?;
     if !jws.is_typed(&TYPES) {
@@ -94,7 +121,6 @@ async fn verified(
     };
     let (client_id, profile) = (&*client.client_id, client.require_profile);
     claims.check(&Rules { client_id, profile, issuer: &app.issuer }, app.clock.now())?;
-    let registered = client.metadata.request_object_signing_alg;
     if registered.is_some_and(|one| one != jws.algorithm) || !may_sign(profile, jws.algorithm) {
         return Err(Disbelieved::OtherAlgorithm);
     }

@@ -68,3 +68,21 @@ pub async fn resolve<'a>(
         Err(flaw) => Source::here(form, Some(flaw)),
     })
 }
+
+/// Finds the parameters of a backchannel authentication request: in the request itself, or in an object
+/// that the client has signed (CIBA Core §7.1.1).
+pub async fn of_back_channel<'a>(
+    app: &App,
+    client: &KnownClient,
+    form: &'a Form,
+) -> Result<Source<'a>, OAuthError> {
+    let Some(object) = form.get("request") else {
+        // CIBA Core §4: a client that registered how it signs always does.
+        if client.metadata.backchannel_authentication_request_signing_alg.is_some() {
+            return Err(OAuthError::new(Code::InvalidRequest, "the client signs its requests"));
+        }
+        return Ok(Source::here(form, None));
+    };
+    let form = request_object::of_back_channel(app, client, object).await?;
+    Ok(Source { held: Held::Elsewhere(form), pushed: None, is_signed: true, flaw: None })
+}

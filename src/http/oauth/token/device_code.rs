@@ -85,7 +85,11 @@ async fn poll(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthEr
 }
 
 /// Refuses a person who no longer speaks for the organization that they chose (contract §5).
-async fn check_membership(app: &App, client: &KnownClient, id: &str) -> Result<(), OAuthError> {
+pub(super) async fn check_membership(
+    app: &App,
+    client: &KnownClient,
+    id: &str,
+) -> Result<(), OAuthError> {
     let family = app.family_views.peek(id).await?;
     let Some(grant) = family.machine.grant().filter(|grant| grant.membership.is_some()) else {
         return Ok(());

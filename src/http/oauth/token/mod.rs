@@ -4,6 +4,7 @@
 //! issued by [`issue`].
 
 mod authorization_code;
+mod ciba;
 mod client_credentials;
 mod device_code;
 mod issue;
@@ -35,11 +36,12 @@ struct Grant {
 }
 
 /// Every grant that is served; metadata and metrics are read from it.
-static GRANTS: [Grant; 5] = [
+static GRANTS: [Grant; 6] = [
     authorization_code::GRANT,
     refresh_token::GRANT,
     client_credentials::GRANT,
     device_code::GRANT,
+    ciba::GRANT,
     token_exchange::GRANT,
 ];
 

@@ -1,5 +1,6 @@
 //! Pages of flows: which one is drawn for a document, and what they share.
 
+mod approval;
 mod choose_account;
 mod client;
 mod code;
@@ -199,6 +200,7 @@ pub async fn draw(
         "organization" => organization::draw(page, &flow),
         "consent" => consent::draw(page, &flow),
         "confirm" if document.kind == "device" => device::draw(page, &flow),
+        "confirm" if document.kind == "approval" => approval::draw(page, &flow),
         "confirm" => sign_out::draw(page, &flow),
         "failed" if is_for_another(document) => other_person::draw(page, &flow),
         _ => over::draw(page, &flow),
@@ -221,7 +223,7 @@ pub fn is_for_another(document: &Document) -> bool {
 
 /// Returns the page on which the person goes on: they are signed in, and no client waits.
 pub fn goes_on_at(document: &Document) -> Option<&str> {
-    let elsewhere = ["sign_out", "device", "recovery"].contains(&&*document.kind);
+    let elsewhere = ["sign_out", "device", "approval", "recovery"].contains(&&*document.kind);
     (document.state == "done" && !elsewhere).then(|| back(document))
 }
 

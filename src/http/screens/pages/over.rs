@@ -62,6 +62,12 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         ("device", false) => {
             ("device-denied-title", "device-denied-text", "to-account", routes::ACCOUNT)
         }
+        ("approval", true) => {
+            ("approve-done-title", "approve-done-text", "to-account", routes::ACCOUNT)
+        }
+        ("approval", false) => {
+            ("approve-denied-title", "approve-denied-text", "to-account", routes::ACCOUNT)
+        }
         ("recovery", true) => ("recovered-title", "recovered-text", "sign-in", routes::SIGN_IN),
         (_, true) => ("done-title", "done-text", "to-account", back_to(document)),
         (_, false) => ("failed-title", "failed-text", "start-again", routes::SIGN_IN),

@@ -26,7 +26,7 @@ impl Returning {
     /// Finds who signed in here last, where the flow asks who the person is.
     pub async fn of(app: &App, source: &RequestSource, document: &Document) -> Option<Self> {
         let asks = document.state == "identify"
-            && ["sign_in", "device"].contains(&&*document.kind)
+            && ["sign_in", "device", "approval"].contains(&&*document.kind)
             && document.identifier.is_none();
         let account = known_account(app, source).filter(|_| asks)?;
         // Without it the page asks as it asks everyone.

@@ -12,11 +12,20 @@ pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationE
 
 /// The same of a device.
 pub fn check_device(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_by_device().map_err(|why| match why {
+    asked.client.may_ask_by_device().map_err(without_code)
+}
+
+/// The same of a client that asks a person by a back channel.
+pub fn check_ciba(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+    asked.client.may_ask_by_back_channel().map_err(without_code)
+}
+
+fn without_code(why: NotForCodes) -> AuthorizationError {
+    match why {
         NotForCodes::NotRegistered => {
             let why = "the client is not registered for this grant type";
             AuthorizationError::new(Code::UnauthorizedClient, why)
         }
         why @ NotForCodes::BoundTokens => why.into(),
-    })
+    }
 }

@@ -12,6 +12,7 @@ mod hint;
 mod login_hint;
 mod max_age;
 mod nonce;
+mod openid;
 mod organization;
 mod pkce;
 mod prompt;
@@ -101,23 +102,26 @@ pub enum Endpoint {
     Pushed,
     /// RFC 8628.
     Device,
+    /// CIBA Core §7.1.
+    BackChannel,
 }
 
-use Endpoint::{Authorize, Device, Pushed};
+use Endpoint::{Authorize, BackChannel, Device, Pushed};
 
 type Check = fn(&Asked<'_>, &mut Draft) -> Result<(), AuthorizationError>;
 
 /// Where a code is asked for.
 const CODE: &[Endpoint] = &[Authorize, Pushed];
-const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device];
+const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device, BackChannel];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 21] = [
+const CHECKS: [(&[Endpoint], Check); 23] = [
     // What stands beside a request object is not the request: nothing else is said of it.
     (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
     (CODE, client::check),
     (&[Device], client::check_device),
+    (&[BackChannel], client::check_ciba),
     (&[Authorize], pushed::check),
     (CODE, response_type::check),
     (CODE, response_mode::check),
@@ -125,6 +129,7 @@ const CHECKS: [(&[Endpoint], Check); 21] = [
     (CODE, pkce::check),
     (CODE, state::check),
     (EVERYWHERE, scope::check),
+    (&[BackChannel], openid::check),
     (EVERYWHERE, resource::check),
     (EVERYWHERE, authorization_details::check),
     (EVERYWHERE, organization::check),

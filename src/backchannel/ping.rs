@@ -1,0 +1,112 @@
+//! Tells clients that a person has decided: CIBA Core §10.2, the ping mode (adr/0090).
+//!
+//! 1. The commit that decides leaves a message in the outbox, with what to say sealed
+//!    (`domain::backchannel_request`).
+//! 2. The courier looks the client up as it is now, and posts to the endpoint that it registered, through
+//!    the guarded client.
+//! 3. An HTTP answer is the end of it, whatever it says: no redirect is followed and no body is read. Only
+//!    where none came another try is made, until the request has expired.
+
+use super::{MOST, MOST_OF_ONE, later, never};
+use crate::{
+    actors::{Courier, Delivering, Parcel, Undelivered, View},
+    crypto::SharedVault,
+    domain::{
+        backchannel_request::{PING_PURPOSE, Ping, PingContent},
+        client::Client,
+    },
+    outbound::{Outbound, OutboundError, Request, Shares},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::time::timeout;
+use url::Url;
+
+/// How long a client may take to answer. The outbox carries mails as well: no client may hold it up.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// What pings are made of, once the server has started.
+pub struct PingMeans {
+    pub clients: View<Client>,
+    pub vault: SharedVault,
+}
+
+/// Carries pings.
+pub struct PingCourier {
+    outbound: Arc<Outbound>,
+    means: OnceLock<PingMeans>,
+    shares: Shares,
+}
+
+impl PingCourier {
+    pub fn new(outbound: Arc<Outbound>) -> Self {
+        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
+    }
+
+    /// Gives it what it needs; before that it delivers nothing, and the first one counts.
+    pub fn start(&self, means: PingMeans) {
+        let _ = self.means.set(means);
+    }
+
+    async fn ping(&self, parcel: &Parcel) -> Result<(), Undelivered> {
+        let ping = Ping::read(&parcel.payload).ok_or_else(|| never("it cannot be read"))?;
+        let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
+        let busy = || later("others are told first");
+        let _share = self.shares.take(&ping.client_id).ok_or_else(busy)?;
+        let seen = means.clients.look(&ping.client_id).await;
+        let seen = seen.map_err(|error| later(&error.to_string()))?;
+        let gone = || never("the client is gone, or no longer wants to be pinged");
+        let client = seen.machine.known().filter(|client| client.is_pinged()).ok_or_else(gone)?;
+        let uri = client.metadata.backchannel_client_notification_endpoint.as_deref();
+        let uri = Url::parse(uri.ok_or_else(gone)?);
+        let uri = uri.map_err(|_| never("its endpoint cannot be called"))?;
+        let content = open(&means.vault, &ping).ok_or_else(|| never("it cannot be opened"))?;
+        self.post(uri, &content).await
+    }
+
+    async fn post(&self, uri: Url, content: &PingContent) -> Result<(), Undelivered> {
+        let bearer = HeaderValue::try_from(format!("Bearer {}", content.token));
+        let mut bearer = bearer.map_err(|_| never("its token cannot be sent in a header"))?;
+        bearer.set_sensitive(true);
+        let body = serde_json::json!({ "auth_req_id": content.auth_req_id }).to_string();
+        // Plain http is registered for loopback alone.
+        let plain = uri.scheme() == "http";
+        let request = Request::post(uri, body)
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(AUTHORIZATION, bearer);
+        let request = if plain { request.allow_plain_http() } else { request };
+        let answered = timeout(TIME_LIMIT, self.outbound.send_for_status(request)).await;
+        let answered = answered.map_err(|_| later("the client did not answer in time"))?;
+        match answered {
+            Ok(status) => {
+                if !status.is_success() {
+                    tracing::info!(status = status.as_u16(), "a client did not take its ping");
+                }
+                Ok(())
+            }
+            Err(
+                error @ (OutboundError::Scheme
+                | OutboundError::Credentials
+                | OutboundError::BadUrl
+                | OutboundError::Forbidden),
+            ) => Err(never(&error.to_string())),
+            Err(error) => Err(later(&error.to_string())),
+        }
+    }
+}
+
+fn open(vault: &SharedVault, ping: &Ping) -> Option<PingContent> {
+    let sealed = URL_SAFE_NO_PAD.decode(&ping.sealed).ok()?;
+    let content = vault.now().open(PING_PURPOSE, ping.client_id.as_bytes(), &sealed).ok()?;
+    serde_json::from_slice(content.expose()).ok()
+}
+
+impl Courier for PingCourier {
+    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+        Box::pin(self.ping(parcel))
+    }
+}

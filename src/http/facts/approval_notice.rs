@@ -1,0 +1,48 @@
+//! The message by which a person hears that a client asks for their approval. Its link is a signal: to
+//! open it decides nothing (adr/0090).
+
+use crate::{
+    domain::{
+        Context, Dispatch, Timestamp,
+        account::Known,
+        client::KnownClient,
+        message::{Asked, Asker, Mail, MailContent, Sms, SmsContent},
+    },
+    http::{app::App, routes},
+    wording::quotable,
+};
+
+/// Returns the mail, or the SMS where there is no mail; none where no page could be opened, or the person
+/// has been written to often enough.
+pub async fn message(
+    app: &App,
+    context: &Context,
+    client: &KnownClient,
+    (account, id, expires_at): (&Known, &str, Timestamp),
+) -> Option<Dispatch> {
+    if !app.screens && app.links.approval.is_none() {
+        return None;
+    }
+    let now = app.clock.now();
+    if app.quiet_hours.is_some_and(|hours| hours.contain(now)) {
+        return None;
+    }
+    let channels = app.channels();
+    let link = app.page(app.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
+    let locale = account.locale().unwrap_or(app.locale);
+    if channels.mail {
+        let to = account.email.clone();
+        app.attempts.charge_message(context, &account.normalised_email()).await.ok()?;
+        let by = match &client.metadata.client_name {
+            _ if client.is_self_registered() => Asker::SelfRegistered,
+            Some(name) => Asker::Application(quotable(name)),
+            None => Asker::Application(quotable(&client.client_id)),
+        };
+        let asked = Asked { by: Some(by), ..Asked::by_request(context, now) };
+        let content = MailContent::Approval { link };
+        return Some(Mail { to, locale, content, asked: None }.asked(asked).dispatch(expires_at));
+    }
+    let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();
+    app.attempts.charge_message(context, &to).await.ok()?;
+    Some(Sms { to, locale, content: SmsContent::Approval { link } }.dispatch(expires_at))
+}

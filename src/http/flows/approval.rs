@@ -1,0 +1,135 @@
+//! A request for an approval in a flow: looked up once the person is known, decided on in the commit that
+//! ends the flow (adr/0090).
+
+use super::{
+    begin::{Beginning, begun, in_session, seed},
+    document::Document,
+    ending::{NotTaken, unreadable},
+    opened::Opened,
+};
+use crate::{
+    actors::MultiCommit,
+    domain::{
+        account::Known,
+        approval_block::{self, ApprovalBlock},
+        assurance::Acr,
+        authorization::ConsentQuestion,
+        backchannel_request::{BackchannelRequest, Refusal},
+        flow::{
+            APPROVAL, ApprovalAsked, ApprovalChange, ApprovalSought, Flow, Goal, SignedIn, Stage,
+            Wanted,
+        },
+    },
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::request_source::RequestSource,
+        facts::{
+            approval::{self, ALREADY_DECIDED, NOT_WAITING},
+            session::Present,
+        },
+    },
+};
+use axum::http::HeaderValue;
+
+/// Returns the request that the step of a person is about.
+pub(super) async fn known(
+    app: &App,
+    opened: &Opened,
+    account: &str,
+) -> Result<Option<Box<ApprovalAsked>>, Problem> {
+    let Some(sought) = &opened.seed.approval else { return Ok(None) };
+    let seen = app.flow_views.peek(&opened.name).await?;
+    let said = match &seen.machine {
+        Flow::Open(open) => open.approval.as_ref(),
+        Flow::Unborn => sought.said.as_ref(),
+        Flow::Over(_) => None,
+    };
+    let id = said.map(|said| said.id.as_str()).or(sought.id.as_deref());
+    let asked = match id {
+        Some(id) => approval::find(app, id, account).await?,
+        None => first(app, account).await?,
+    };
+    Ok(Some(Box::new(asked)))
+}
+
+async fn first(app: &App, account: &str) -> Result<ApprovalAsked, Problem> {
+    approval::list(app, account).await?.into_iter().next().ok_or(NOT_WAITING)
+}
+
+/// Approves or denies the request, in the commit that ends the flow.
+pub(super) async fn decide(
+    commit: &mut MultiCommit,
+    change: &ApprovalChange,
+) -> Result<(), NotTaken> {
+    let ApprovalChange { id, command, blocks } = change;
+    let decided = commit.decide::<BackchannelRequest>(id, command).await.map_err(unreadable)?;
+    decided.map_err(|refusal| match refusal {
+        Refusal::Decided => ALREADY_DECIDED,
+        _ => NOT_WAITING,
+    })?;
+    if let Some(sides) = blocks {
+        let block = approval_block::Command::Block(sides.clone());
+        let blocked = commit.decide::<ApprovalBlock>(&sides.id(), &block).await;
+        match blocked.map_err(unreadable)? {
+            Ok(()) => {}
+            Err(refusal) => match refusal {},
+        }
+    }
+    Ok(())
+}
+
+/// Finds what a flow is about that begins in a session, and what the person is shown of it.
+pub(super) async fn begun_in(
+    app: &App,
+    signed_in: SignedIn,
+    id: Option<&str>,
+) -> Result<(SignedIn, ApprovalSought), Problem> {
+    let account = &signed_in.person.account;
+    let asked = match id {
+        Some(id) => approval::find(app, id, account).await?,
+        None => first(app, account).await?,
+    };
+    let facts = approval::facts(app, &asked, true).await?;
+    let question = asked.request.wanted.question(&facts).map_err(|_| NOT_WAITING)?;
+    let said = Some(Box::new(asked.shown(&question)));
+    let sought = ApprovalSought { id: Some(asked.id), said };
+    let question = Some(Box::new(question));
+    Ok((SignedIn { stage: Stage::Confirm, question, ..signed_in }, sought))
+}
+
+/// A yes that was said before enough was proved.
+pub struct Yes<'a> {
+    pub present: &'a Present,
+    pub account: &'a Known,
+    pub asked: &'a ApprovalAsked,
+    pub question: ConsentQuestion,
+    /// What is to be proved; `None` where a passkey must sign what was shown.
+    pub acr: Option<Acr>,
+}
+
+/// Begins a flow in which the person proves what their yes needs, and which ends in it. Returns its
+/// document, and the cookie that a browser needs for it.
+pub async fn begin(
+    app: &App,
+    source: &mut RequestSource,
+    yes: Yes<'_>,
+) -> Result<(Document, Option<HeaderValue>), Problem> {
+    let Yes { present, account, asked, question, acr } = yes;
+    let goal: &dyn Goal = app.flow_rules.goal(APPROVAL).ok_or(Problem::NOT_FOUND)?;
+    let wanted = acr.map(|acr| Wanted { acr, since: None });
+    let mut signed_in = in_session(app, present, account, (goal, wanted));
+    if acr.is_none() {
+        signed_in.stage = Stage::Credential;
+    }
+    // What it is for is the approval: how much that needs is seen again when it is given.
+    signed_in.wanted = None;
+    let mut said = asked.shown(&question);
+    said.agreed = true;
+    signed_in.question = Some(Box::new(question));
+    let sought = ApprovalSought { id: Some(asked.id.clone()), said: Some(Box::new(said)) };
+    let beginning = Beginning::with_approval(signed_in, sought);
+    source.is_browser = source.has_scripts;
+    let (seed, cookie) = seed(app, source, goal, beginning);
+    Ok((begun(app, seed).await?, cookie))
+}

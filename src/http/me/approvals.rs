@@ -1,0 +1,345 @@
+//! `/me/approvals`: what clients ask of the person by a back channel, and what they say (contract §6).
+//! `/me/blocked-clients`: the clients from which they want no more requests.
+
+use super::{
+    EntryId, Items,
+    caller::{Caller, SignedIn},
+};
+use crate::{
+    actors::{CommitError, Failure},
+    domain::{
+        Machine as _, Requirement,
+        account::Account,
+        approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS, Sides},
+        assurance::Acr,
+        authorization::{ConsentQuestion, Denial, Subject},
+        backchannel_request::{Approval, BackchannelRequest, Command, Deciding, Refusal, Verdict},
+        flow::ApprovalAsked,
+        grant::Grant,
+        session::Session,
+    },
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{context::RequestContext, cookies::with_cookie, json::Json},
+        facts::approval::{self, ALREADY_DECIDED, NOT_WAITING},
+        flows::{self, ClientTold, DetailInWords, client_told},
+        time::rfc3339,
+    },
+};
+use axum::{
+    extract::State,
+    http::{Method, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+
+/// How often it is tried while what it rests on changes.
+const TRIES: usize = 4;
+
+/// An id holds the id of a client.
+const LONGEST_ID: usize = 1_024;
+
+const STEP_UP_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "step_up_required",
+    "prove who you are in the flow: the request is approved when it ends",
+);
+const NOT_SURE_ENOUGH: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "assurance_out_of_reach",
+    "this needs a second factor that the account does not have: add one first",
+);
+const NOT_GRANTABLE: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "not_grantable",
+    "the person may not grant what is asked for any more: the request was denied",
+);
+
+/// What waits for the person.
+#[derive(Serialize)]
+pub struct Waiting {
+    id: String,
+    client: ClientTold,
+    binding_message: Option<String>,
+    scopes: Vec<String>,
+    authorization_details: Vec<DetailInWords>,
+    /// The slug of the organization that tokens would speak for.
+    organization: Option<String>,
+    /// The identifier of the API that they would be for.
+    resource: Option<String>,
+    roles: Vec<String>,
+    created_at: String,
+    expires_at: String,
+}
+
+impl Waiting {
+    async fn of(app: &App, asked: ApprovalAsked, question: ConsentQuestion) -> Self {
+        let ApprovalAsked { id, request } = asked;
+        let ConsentQuestion { organization, resource, roles, details, .. } = question;
+        Self {
+            id,
+            client: client_told(app, &request.wanted.client_id).await,
+            binding_message: request.binding_message,
+            scopes: request.wanted.scopes.iter().map(str::to_owned).collect(),
+            authorization_details: details.into_iter().map(DetailInWords::from).collect(),
+            organization: organization.map(|choice| choice.slug),
+            resource: resource.map(|resource| resource.identifier),
+            roles,
+            created_at: rfc3339(request.asked_at),
+            expires_at: rfc3339(request.expires_at),
+        }
+    }
+}
+
+/// Lists what waits, what ends first first; what the person could not grant any more is left out.
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Waiting>, Problem> {
+    let mut items = Vec::new();
+    for asked in approval::list(&app, caller.account()).await? {
+        let Ok(facts) = approval::facts(&app, &asked, false).await else { continue };
+        let Ok(question) = asked.request.wanted.question(&facts) else { continue };
+        items.push(Waiting::of(&app, asked, question).await);
+    }
+    Ok(Items { items })
+}
+
+#[derive(Deserialize)]
+pub struct Said {
+    decision: Decision,
+    /// No more requests of this client are wanted.
+    #[serde(default)]
+    block: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    Deny,
+}
+
+pub async fn decide(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    id: EntryId,
+    Json { headers, body: Said { decision, block }, .. }: Json<Said>,
+) -> Result<Response, Problem> {
+    let mut caller = Caller::of(&app, context, &Method::POST, &headers).await?;
+    if decision == Decision::Approve && block {
+        return Err(Problem::wrong_member("#/block", "is for a denial"));
+    }
+    let id = id.read(LONGEST_ID)?;
+    let asked = match approval::find(&app, &id, caller.account()).await {
+        Ok(asked) => asked,
+        // The flow to which the first try led has approved it.
+        Err(problem) if decision == Decision::Approve && problem == ALREADY_DECIDED => {
+            let seen = app.backchannel_views.peek(&id).await?;
+            let here = seen.machine.was_approved_in_flow_of(&caller.present.id);
+            return if here { Ok(done()) } else { Err(problem) };
+        }
+        Err(problem) => return Err(problem),
+    };
+    match decision {
+        Decision::Approve => approve(&app, &mut caller, asked).await,
+        Decision::Deny => {
+            deny(&app, &caller, &asked, (Denial::ConsentRefused, block)).await?;
+            Ok(done())
+        }
+    }
+}
+
+fn done() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// Approves what the person was shown, or leads to a flow in which they prove enough for it.
+async fn approve(
+    app: &App,
+    caller: &mut Caller,
+    asked: ApprovalAsked,
+) -> Result<Response, Problem> {
+    let account = caller.known(app).await?;
+    let served = app.flow_rules.served(&account.credentials.methods());
+    for number in 0..TRIES {
+        let facts = approval::facts(app, &asked, number > 0).await?;
+        let (person, session) = (&caller.present.person, caller.present.id.as_str());
+        let deciding = Deciding {
+            subject: Subject { person, session, now: app.clock.now() },
+            facts: &facts,
+            served: &served,
+            asserted: false,
+        };
+        let verdict = asked.request.settle(&deciding);
+        let question = match asked.request.wanted.question(&facts) {
+            Ok(question) => question,
+            Err(denial) => return Err(not_grantable(app, caller, &asked, denial).await?),
+        };
+        let acr = match verdict {
+            Verdict::Granted { grant, requirements } => {
+                let yes = yes(&asked, &question, (grant, requirements, session));
+                if commit(app, caller, &asked.id, yes).await? {
+                    return Ok(done());
+                }
+                continue;
+            }
+            Verdict::Denied(Denial::NotSureEnough) => return Err(NOT_SURE_ENOUGH),
+            Verdict::Denied(denial) => {
+                return Err(not_grantable(app, caller, &asked, denial).await?);
+            }
+            Verdict::ProveMore(acr) => Some(acr),
+            Verdict::Assert => None,
+        };
+        return lead_to_flow(app, caller, (&account, &asked), (question, acr)).await;
+    }
+    Err(Problem::UNAVAILABLE)
+}
+
+fn yes(
+    asked: &ApprovalAsked,
+    question: &ConsentQuestion,
+    (grant, mut requirements, session): (Box<Grant>, Vec<Requirement>, &str),
+) -> Command {
+    let account = &*asked.request.account;
+    requirements.push(Requirement::live::<Session>(session));
+    requirements.push(Requirement::live::<Account>(account));
+    Command::Approve(Box::new(Approval {
+        id: asked.id.clone(),
+        grant,
+        shown: asked.request.shown(&asked.id, question),
+        asserted: false,
+        in_flow: false,
+        requirements,
+    }))
+}
+
+/// Has the request decided; false where what it rests on has changed meanwhile.
+async fn commit(app: &App, caller: &Caller, id: &str, yes: Command) -> Result<bool, Problem> {
+    match app.backchannel_requests.ask(&caller.context, id, yes).await {
+        Ok(_) => Ok(true),
+        Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
+        Err(Failure::Refused(_)) => Err(NOT_WAITING),
+        // The session or the account is over.
+        Err(Failure::Unmet { kind: Session::KIND | Account::KIND }) => Err(NOT_WAITING),
+        Err(Failure::Unmet { .. }) => Ok(false),
+        Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
+        Err(failure) => {
+            tracing::info!(why = %failure, "a request could not be approved");
+            Err(Problem::UNAVAILABLE)
+        }
+    }
+}
+
+async fn lead_to_flow(
+    app: &App,
+    caller: &mut Caller,
+    (account, asked): (&crate::domain::account::Known, &ApprovalAsked),
+    (question, acr): (ConsentQuestion, Option<Acr>),
+) -> Result<Response, Problem> {
+    let present = &caller.present;
+    let yes = flows::Yes { present, account, asked, question, acr };
+    let (document, cookie) = flows::begin_approval(app, &mut caller.source, yes).await?;
+    let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
+    Ok(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie))
+}
+
+/// Denies what the person could not grant; the client hears why.
+async fn not_grantable(
+    app: &App,
+    caller: &Caller,
+    asked: &ApprovalAsked,
+    denial: Denial,
+) -> Result<Problem, Problem> {
+    deny(app, caller, asked, (denial, false)).await?;
+    Ok(NOT_GRANTABLE)
+}
+
+async fn deny(
+    app: &App,
+    caller: &Caller,
+    asked: &ApprovalAsked,
+    (why, block): (Denial, bool),
+) -> Result<(), Problem> {
+    let account = caller.account().to_owned();
+    let sides =
+        Sides { account: account.clone(), client_id: asked.request.wanted.client_id.clone() };
+    let command = Command::Deny { account, why };
+    for _ in 0..TRIES {
+        let mut commit = app.multi_commit(&caller.context);
+        match commit.decide::<BackchannelRequest>(&asked.id, &command).await? {
+            Ok(_) => {}
+            Err(Refusal::Decided) => return Err(ALREADY_DECIDED),
+            Err(_) => return Err(NOT_WAITING),
+        }
+        if block {
+            let block = approval_block::Command::Block(sides.clone());
+            match commit.decide::<ApprovalBlock>(&sides.id(), &block).await? {
+                Ok(()) => {}
+                Err(refusal) => match refusal {},
+            }
+        }
+        match commit.commit().await {
+            Ok(()) => return Ok(()),
+            Err(CommitError::Conflict) => {}
+            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
+            Err(_) => return Err(Problem::UNAVAILABLE),
+        }
+    }
+    Err(Problem::UNAVAILABLE)
+}
+
+/// A client that the person has blocked.
+#[derive(Serialize)]
+pub struct Blocked {
+    id: String,
+    client: ClientTold,
+    created_at: String,
+}
+
+pub async fn blocked(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Blocked>, Problem> {
+    let mut items = Vec::new();
+    for entry in app.approval_blocks.first_page(BLOCKED_CLIENTS, caller.account()).await? {
+        let Some((sides, at)) = entry.machine.blocked() else { continue };
+        items.push(Blocked {
+            id: URL_SAFE_NO_PAD.encode(&sides.client_id),
+            client: client_told(&app, &sides.client_id).await,
+            created_at: rfc3339(at),
+        });
+    }
+    Ok(Items { items })
+}
+
+/// Lets a client ask the person again.
+pub async fn unblock(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+    id: EntryId,
+) -> Result<Response, Problem> {
+    let client_id = URL_SAFE_NO_PAD.decode(id.read(LONGEST_ID)?).ok();
+    let client_id = client_id.and_then(|bytes| String::from_utf8(bytes).ok());
+    let client_id = client_id.filter(|id| !id.contains('\0')).ok_or(Problem::NOT_FOUND)?;
+    let id = Sides { account: caller.account().to_owned(), client_id }.id();
+    for _ in 0..TRIES {
+        let mut commit = app.multi_commit(&caller.context);
+        if commit.look::<ApprovalBlock>(&id).await?.blocked().is_none() {
+            return Err(Problem::NOT_FOUND);
+        }
+        match commit.decide::<ApprovalBlock>(&id, &approval_block::Command::Lift).await? {
+            Ok(()) => {}
+            Err(refusal) => match refusal {},
+        }
+        match commit.commit().await {
+            Ok(()) => return Ok(done()),
+            Err(CommitError::Conflict) => {}
+            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
+            Err(_) => return Err(Problem::UNAVAILABLE),
+        }
+    }
+    Err(Problem::UNAVAILABLE)
+}

@@ -1,0 +1,15 @@
+//! A client that asks by a back channel asks who the person is (CIBA Core §7.1): `openid` is among the
+//! scopes.
+
+use super::{Asked, Draft};
+use crate::http::answer::{authorization_error::AuthorizationError, error::Code};
+
+pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+    if asked.form.get("scope").is_none() {
+        return Err(AuthorizationError::invalid("the parameter scope is missing"));
+    }
+    if !draft.scopes.contains("openid") {
+        return Err(AuthorizationError::new(Code::InvalidScope, "the scope openid is missing"));
+    }
+    Ok(())
+}
