@@ -265,7 +265,7 @@ fn replace(value: &mut Value, old: &Value, new: &Value) -> bool {
     let mut found = false;
     match value {
         Value::Object(members) => {
-            members.values_mut().for_each(|one| found |= replace(one, old, new))
+            members.values_mut().for_each(|one| found |= replace(one, old, new));
         }
         Value::Array(list) => list.iter_mut().for_each(|one| found |= replace(one, old, new)),
         _ => {}

@@ -21,7 +21,10 @@ use crate::{
     },
     claims_hook::ClaimsHook,
     client_documents::{Fetcher, KeySets, Logos, MetadataDocuments, RequestObjects},
-    crypto::{Dice, PairwiseSubjects, SharedVault, StatementIssuers, passkeys::Passkeys},
+    crypto::{
+        Dice, PairwiseSubjects, SharedVault, StatementIssuers,
+        passkeys::{AttestationPolicy, Passkeys},
+    },
     domain::{
         Clock, Context, Locale, QuietHours,
         access_token::{AccessToken, Claims},
@@ -164,6 +167,16 @@ pub(super) struct Fixed {
     pub(super) jwks_caching: HeaderValue,
 }
 
+/// The passkeys of the issuer and of pages that are ours, if its host is a name.
+fn passkeys(
+    issuer: &str,
+    origins: &[HeaderValue],
+    attestation: Option<AttestationPolicy>,
+) -> Option<Passkeys> {
+    let related = origins.iter().filter_map(|origin| origin.to_str().ok());
+    Some(Passkeys::new(issuer, related)?.believing(attestation))
+}
+
 impl Fixed {
     fn new(key_set_age: Duration) -> Self {
         let caching = format!("public, max-age={}", key_set_age.as_secs());
@@ -201,14 +214,9 @@ impl App {
         let cookies = CookieNames::new(&options.issuer);
         let own_api = own_api(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
-        let related = origins.iter().filter_map(|origin| origin.to_str().ok());
-        let passkeys = Passkeys::new(&options.issuer, related)
-            .map(|passkeys| passkeys.believing(options.attestation));
-        let means = Means {
-            hashing: system.hashing().clone(),
-            dice: system.dice(),
-            vitals: vitals.clone(),
-        };
+        let passkeys = passkeys(&options.issuer, &origins, options.attestation);
+        let (hashing, dice) = (system.hashing().clone(), system.dice());
+        let means = Means { hashing, dice, vitals: vitals.clone() };
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let metadata_documents =

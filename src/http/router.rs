@@ -22,7 +22,7 @@ use super::{
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    routing::{MethodRouter, delete, get, post, put},
+    routing::{MethodRouter, get, post},
 };
 use tower::ServiceBuilder;
 

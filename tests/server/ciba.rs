@@ -247,7 +247,7 @@ async fn of_decisions_raced_on_two_nodes_one_wins_and_the_others_learn_of_it() {
         match answer.status.as_u16() {
             204 => won.push(decision),
             503 => {}
-            _ => drop(answer.problem(409, "already_decided")),
+            _ => answer.problem(409, "already_decided"),
         }
     }
     let [decision] = won[..] else { panic!("{won:?}") };

@@ -44,9 +44,10 @@ impl Parameters {
             hint: hint(app, client, form)?,
             binding_message: message(form.get("binding_message"))?,
             lives: lives(form.get("requested_expiry"), app.lifetimes.ciba)?,
-            notification_token: match client.is_pinged() {
-                false => None,
-                true => Some(notification_token(form.get("client_notification_token"))?),
+            notification_token: if client.is_pinged() {
+                Some(notification_token(form.get("client_notification_token"))?)
+            } else {
+                None
             },
         })
     }
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_expiry_is_honoured_within_what_is_allowed() {
-        let longest = Duration::from_secs(300);
+        let longest = Duration::from_mins(5);
         let lives = |text| lives(Some(text), longest).map(|lives| lives.as_secs()).ok();
         assert_eq!((lives("1"), lives("30"), lives("300")), (Some(1), Some(30), Some(300)));
         assert_eq!((lives("301"), lives("99999999999999999999999")), (Some(300), Some(300)));
