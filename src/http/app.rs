@@ -176,6 +176,12 @@ impl Fixed {
     }
 }
 
+/// What new passwords are judged and hashed with.
+fn means_of_passwords(system: &System, vitals: &Arc<Vitals>) -> Means {
+    let (hashing, dice) = (system.hashing().clone(), system.dice());
+    Means { hashing, dice, vitals: vitals.clone() }
+}
+
 /// Our own API as any other is read; it is no row (adr/0079).
 fn own_api(issuer: &str) -> Arc<Hydrated<Resource>> {
     let machine = Resource::Known(resource::Known::own_api(issuer));
@@ -204,11 +210,7 @@ impl App {
         let related = origins.iter().filter_map(|origin| origin.to_str().ok());
         let passkeys = Passkeys::new(&options.issuer, related)
             .map(|passkeys| passkeys.believing(options.attestation));
-        let means = Means {
-            hashing: system.hashing().clone(),
-            dice: system.dice(),
-            vitals: vitals.clone(),
-        };
+        let means = means_of_passwords(system, &vitals);
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let metadata_documents =

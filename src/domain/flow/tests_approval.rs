@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::{
     approval_block::Sides,
+    authorization_details::{SubsetRules, Texts},
     backchannel_request::{self, ApprovalRequest},
     resource::DetailType,
 };
@@ -35,8 +36,8 @@ fn irreversible() -> AuthorizationFacts {
         schema: true.into(),
         permission: None,
         irreversible: true,
-        subset: Default::default(),
-        text: Default::default(),
+        subset: SubsetRules::default(),
+        text: Texts::default(),
     };
     AuthorizationFacts { types: vec![kind], ..plain() }
 }

@@ -138,7 +138,7 @@ pub async fn begin(
     };
     let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
     let beginning =
-        Beginning { signed_in, user_code, former, approval, selects, back, ..presented };
+        Beginning { signed_in, user_code, former, selects, back, approval, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.pace.take(Purpose::Credential, address, now)?;
@@ -298,9 +298,9 @@ pub(super) fn seed(
         invited,
         user_code,
         operator_link,
-        approval,
         selects,
         back,
+        approval,
     };
     (seed, cookie)
 }

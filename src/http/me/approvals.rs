@@ -221,9 +221,10 @@ async fn commit(app: &App, caller: &Caller, id: &str, yes: Command) -> Result<bo
     match app.backchannel_requests.ask(&caller.context, id, yes).await {
         Ok(_) => Ok(true),
         Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
-        Err(Failure::Refused(_)) => Err(NOT_WAITING),
-        // The session or the account is over.
-        Err(Failure::Unmet { kind: Session::KIND | Account::KIND }) => Err(NOT_WAITING),
+        // The time, the session or the account is over.
+        Err(Failure::Refused(_) | Failure::Unmet { kind: Session::KIND | Account::KIND }) => {
+            Err(NOT_WAITING)
+        }
         Err(Failure::Unmet { .. }) => Ok(false),
         Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
         Err(failure) => {

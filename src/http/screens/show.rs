@@ -56,7 +56,7 @@ pub async fn get(
     if let Some(section) = section.filter(|_| query.get("flow").is_none()) {
         let shell = Shell::new(&app, preferences, None).at(account::parameters(&query));
         let visit = account::Visit { section, head: &head, context: context.clone(), address };
-        match account::draw(&shell, visit, &query).await {
+        match Box::pin(account::draw(&shell, visit, &query)).await {
             Ok(page) => return page,
             // The page is a sign-in then.
             Err(problem) if problem.code == "session_required" => {}
@@ -125,7 +125,7 @@ impl Asked<'_> {
         source: RequestSource,
     ) -> Result<Opened, Problem> {
         let nothing_to_end = self.screen.begins == "sign_out" && self.query.get("flow").is_none();
-        let opened = self.flow(app, caller.clone(), source.clone()).await;
+        let opened = Box::pin(self.flow(app, caller.clone(), source.clone())).await;
         let FlowAnswer { document, mut cookies } = match opened {
             Err(problem) if nothing_to_end && problem.code == "session_required" => {
                 return Ok(Opened::SignedOut);

@@ -78,7 +78,7 @@ pub async fn post(
         if form.get("begin").is_some() {
             let beginning =
                 account::Beginning { app: &app, steps: &steps, section, context, address };
-            let begun = beginning.begin(&form, headers).await;
+            let begun = Box::pin(beginning.begin(&form, headers)).await;
             return begun.unwrap_or_else(|problem| in_trouble(&problem));
         }
         if form.get("flow").is_none() {

@@ -44,9 +44,10 @@ impl Parameters {
             hint: hint(app, client, form)?,
             binding_message: message(form.get("binding_message"))?,
             lives: lives(form.get("requested_expiry"), app.lifetimes.ciba)?,
-            notification_token: match client.is_pinged() {
-                false => None,
-                true => Some(notification_token(form.get("client_notification_token"))?),
+            notification_token: if client.is_pinged() {
+                Some(notification_token(form.get("client_notification_token"))?)
+            } else {
+                None
             },
         })
     }
