@@ -265,9 +265,15 @@ fn replace(value: &mut Value, old: &Value, new: &Value) -> bool {
     let mut found = false;
     match value {
         Value::Object(members) => {
-            members.values_mut().for_each(|one| found |= replace(one, old, new));
+            for one in members.values_mut() {
+                found |= replace(one, old, new);
+            }
         }
-        Value::Array(list) => list.iter_mut().for_each(|one| found |= replace(one, old, new)),
+        Value::Array(list) => {
+            for one in list.iter_mut() {
+                found |= replace(one, old, new);
+            }
+        }
         _ => {}
     }
     found

@@ -189,6 +189,12 @@ impl Fixed {
     }
 }
 
+/// What new passwords are judged and hashed with.
+fn means_of_passwords(system: &System, vitals: &Arc<Vitals>) -> Means {
+    let (hashing, dice) = (system.hashing().clone(), system.dice());
+    Means { hashing, dice, vitals: vitals.clone() }
+}
+
 /// Our own API as any other is read; it is no row (adr/0079).
 fn own_api(issuer: &str) -> Arc<Hydrated<Resource>> {
     let machine = Resource::Known(resource::Known::own_api(issuer));
@@ -215,8 +221,7 @@ impl App {
         let own_api = own_api(&options.issuer);
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let passkeys = passkeys(&options.issuer, &origins, options.attestation);
-        let (hashing, dice) = (system.hashing().clone(), system.dice());
-        let means = Means { hashing, dice, vitals: vitals.clone() };
+        let means = means_of_passwords(system, &vitals);
         let fetcher = Arc::new(options.client_documents);
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let metadata_documents =

@@ -221,7 +221,7 @@ async fn commit(app: &App, caller: &Caller, id: &str, yes: Command) -> Result<bo
     match app.backchannel_requests.ask(&caller.context, id, yes).await {
         Ok(_) => Ok(true),
         Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
-        // Or the session or the account is over.
+        // The time, the session or the account is over.
         Err(Failure::Refused(_) | Failure::Unmet { kind: Session::KIND | Account::KIND }) => {
             Err(NOT_WAITING)
         }
