@@ -12,6 +12,7 @@ fn example(setting: &Setting) -> (String, String) {
         ("screens.default_locale", _) => "pt",
         ("mail.transport" | "sms.transport", _) => "log",
         ("password.breach_check", _) => "file:///hashes.txt",
+        ("limits.quiet_hours", _) => "22-7",
         (_, Form::Flag(_)) if setting.default == Some("true") => "false",
         (_, Form::Flag(_)) => "true",
         (_, Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_)) => "17",
@@ -165,7 +166,9 @@ fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
     assert_eq!(Given::file(EXAMPLE).unfit(), [""; 0]);
     let loaded = Given::file(EXAMPLE).load().unwrap();
     let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
-    assert_eq!(unset, ["sms.secret", "registration.software_statement_keys", "claims.hook"]);
+    let optional =
+        ["sms.secret", "registration.software_statement_keys", "claims.hook", "limits.quiet_hours"];
+    assert_eq!(unset, optional);
     let config = loaded.config;
     assert_eq!(config.screens.default_locale, crate::domain::Locale::English);
     assert_eq!(config.password.breach_check, BreachCheck::Off);
