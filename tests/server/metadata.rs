@@ -34,10 +34,12 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
         let answer = send(server.address, server.request(method, path).body(body).unwrap()).await;
         assert!(![404, 405].contains(&answer.status.as_u16()), "{name}: {answer:?}");
     }
-    assert_eq!(endpoints, 10);
+    assert_eq!(endpoints, 11);
     let device = "urn:ietf:params:oauth:grant-type:device_code";
     let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
-    let grants = ["authorization_code", "refresh_token", "client_credentials", device, exchange];
+    let ciba = "urn:openid:params:grant-type:ciba";
+    let grants =
+        ["authorization_code", "refresh_token", "client_credentials", device, ciba, exchange];
     assert_eq!(document["grant_types_supported"], serde_json::json!(grants));
     assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
