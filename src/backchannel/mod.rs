@@ -103,13 +103,10 @@ impl LogoutCourier {
     async fn post(&self, uri: Url, token: &str) -> Result<(), Undelivered> {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         // Plain http is registered for loopback alone.
-        let plain = uri.scheme() == "http";
-        let request =
-            Request::post(uri, format!("logout_token={token}")).header(CONTENT_TYPE, kind);
-        let request = if plain { request.allow_plain_http() } else { request };
-        let answered = timeout(TIME_LIMIT, self.outbound.send(request)).await;
-        let answered = answered.map_err(|_| later("the client did not answer in time"))?;
-        match answered {
+        let request = Request::post(uri, format!("logout_token={token}"))
+            .header(CONTENT_TYPE, kind)
+            .allow_plain_http();
+        match in_time(self.outbound.send(request)).await {
             Ok(answer) if answer.status.is_success() => Ok(()),
             Ok(answer) => {
                 let why = format!("the client answered {}", answer.status.as_u16());
@@ -119,15 +116,24 @@ impl LogoutCourier {
                     later(&why)
                 })
             }
-            Err(
-                error @ (OutboundError::Scheme
-                | OutboundError::Credentials
-                | OutboundError::BadUrl
-                | OutboundError::Forbidden),
-            ) => Err(never(&error.to_string())),
-            Err(error) => Err(later(&error.to_string())),
+            Err(undelivered) => Err(undelivered),
         }
     }
+}
+
+/// Waits for a client, and no longer than it may take; an address that must not be called never will be.
+async fn in_time<T>(
+    call: impl Future<Output = Result<T, OutboundError>>,
+) -> Result<T, Undelivered> {
+    let answered = timeout(TIME_LIMIT, call).await;
+    let answered = answered.map_err(|_| later("the client did not answer in time"))?;
+    answered.map_err(|error| match error {
+        OutboundError::Scheme
+        | OutboundError::Credentials
+        | OutboundError::BadUrl
+        | OutboundError::Forbidden => never(&error.to_string()),
+        _ => later(&error.to_string()),
+    })
 }
 
 fn later(why: &str) -> Undelivered {

@@ -7,7 +7,7 @@
 //! 3. An HTTP answer is the end of it, whatever it says: no redirect is followed and no body is read. Only
 //!    where none came another try is made, until the request has expired.
 
-use super::{MOST, MOST_OF_ONE, later, never};
+use super::{MOST, MOST_OF_ONE, in_time, later, never};
 use crate::{
     actors::{Courier, Delivering, Parcel, Undelivered, View},
     crypto::SharedVault,
@@ -15,19 +15,12 @@ use crate::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
         client::Client,
     },
-    outbound::{Outbound, OutboundError, Request, Shares},
+    outbound::{Outbound, Request, Shares},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
-use tokio::time::timeout;
+use std::sync::{Arc, OnceLock};
 use url::Url;
-
-/// How long a client may take to answer. The outbox carries mails as well: no client may hold it up.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// What pings are made of, once the server has started.
 pub struct PingMeans {
@@ -74,28 +67,15 @@ impl PingCourier {
         bearer.set_sensitive(true);
         let body = serde_json::json!({ "auth_req_id": content.auth_req_id }).to_string();
         // Plain http is registered for loopback alone.
-        let plain = uri.scheme() == "http";
         let request = Request::post(uri, body)
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(AUTHORIZATION, bearer);
-        let request = if plain { request.allow_plain_http() } else { request };
-        let answered = timeout(TIME_LIMIT, self.outbound.send_for_status(request)).await;
-        let answered = answered.map_err(|_| later("the client did not answer in time"))?;
-        match answered {
-            Ok(status) => {
-                if !status.is_success() {
-                    tracing::info!(status = status.as_u16(), "a client did not take its ping");
-                }
-                Ok(())
-            }
-            Err(
-                error @ (OutboundError::Scheme
-                | OutboundError::Credentials
-                | OutboundError::BadUrl
-                | OutboundError::Forbidden),
-            ) => Err(never(&error.to_string())),
-            Err(error) => Err(later(&error.to_string())),
+            .header(AUTHORIZATION, bearer)
+            .allow_plain_http();
+        let status = in_time(self.outbound.send_for_status(request)).await?;
+        if !status.is_success() {
+            tracing::info!(status = status.as_u16(), "a client did not take its ping");
         }
+        Ok(())
     }
 }
 

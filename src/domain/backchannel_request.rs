@@ -25,6 +25,7 @@ use super::{
         Allowed, AuthorizationFacts, ConsentQuestion, ConsentRule, Denial, RequestedGrant, Said,
         Settled, Subject,
     },
+    awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
     grant::Grant,
     token_family::{self, TokenFamily},
 };
@@ -124,10 +125,7 @@ pub enum Command {
         why: Denial,
     },
     /// The client asks whether it was decided.
-    Poll {
-        client_id: String,
-        code: Fingerprint,
-    },
+    Poll(Poll),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,13 +140,7 @@ pub enum Reply {
     Begun,
     Approved,
     Denied,
-    /// The person has not decided yet.
-    StillPending,
-    /// Its family says what is issued.
-    Redeemable {
-        /// The `auth_req_id` has not expired.
-        in_time: bool,
-    },
+    Polled(Polled),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -159,14 +151,10 @@ pub enum Refusal {
     Decided,
     #[error("another person is asked")]
     OtherPerson,
-    #[error("the auth_req_id has expired")]
-    Expired,
-    #[error("no such auth_req_id was issued")]
-    Unknown,
-    #[error("the auth_req_id was issued to another client")]
+    #[error("the grant is another client's")]
     WrongClient,
-    #[error("the request was denied")]
-    Denied(Denial),
+    #[error(transparent)]
+    Poll(#[from] PollRefusal),
 }
 
 /// What the content of pings is sealed for; the context is the id of the client.
@@ -286,6 +274,13 @@ impl ApprovalRequest {
     }
 }
 
+impl Decided {
+    fn issued<'a>(&'a self, standing: Standing<'a>) -> Issued<'a> {
+        let Self { client_id, code, expires_at, .. } = self;
+        Issued { client_id, code: *code, expires_at: *expires_at, standing }
+    }
+}
+
 impl Pending {
     fn decided(&self) -> Decided {
         let ApprovalRequest { account, wanted, expires_at, .. } = &self.request;
@@ -334,13 +329,7 @@ impl BackchannelRequest {
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
-        match self {
-            Self::Unborn => None,
-            Self::Pending(pending) => Some(pending.request.expires_at),
-            Self::Approved { decided, .. } | Self::Denied { decided, .. } => {
-                Some(decided.expires_at)
-            }
-        }
+        self.issued().map(|issued| issued.expires_at)
     }
 
     /// Returns what waits for the decision of this person.
@@ -364,17 +353,8 @@ impl BackchannelRequest {
         if grant.client_id != pending.request.wanted.client_id {
             return Decision::refuse(Refusal::WrongClient);
         }
-        let begin = token_family::Begin {
-            grant: (**grant).clone(),
-            code: pending.code,
-            code_lives: pending.request.expires_at.since(now),
-            redirect_uri: String::new(),
-            // The auth_req_id is its own verifier: it never left the client.
-            challenge: pending.code,
-            nonce: None,
-            pushed: None,
-            requirements: Vec::new(),
-        };
+        let lives = pending.request.expires_at.since(now);
+        let begin = token_family::Begin::awaited((**grant).clone(), pending.code, lives);
         let record = grant.record("approval.given").with("shown", String::from(*shown));
         let record = record.with("asserted", *asserted);
         let in_flow_of = grant.session.clone().filter(|_| *in_flow);
@@ -395,29 +375,27 @@ impl BackchannelRequest {
         pending.pinging(decision.recording(record))
     }
 
-    fn poll(&self, client_id: &str, code: Fingerprint, now: Timestamp) -> Decision<Self> {
-        let (issued_to, issued) = match self {
-            Self::Unborn => return Decision::refuse(Refusal::Expired),
-            Self::Pending(pending) => (&pending.request.wanted.client_id, pending.code),
-            Self::Approved { decided, .. } | Self::Denied { decided, .. } => {
-                (&decided.client_id, decided.code)
-            }
-        };
-        if issued != code {
-            return Decision::refuse(Refusal::Unknown);
-        }
-        // Before anything is said of it.
-        if issued_to != client_id {
-            return Decision::refuse(Refusal::WrongClient);
-        }
+    /// Returns what was issued to the client, and how it stands.
+    fn issued(&self) -> Option<Issued<'_>> {
         match self {
-            Self::Denied { why, .. } => Decision::refuse(Refusal::Denied(why.clone())),
-            Self::Approved { decided, .. } => {
-                let in_time = now < decided.expires_at;
-                Decision::accept(Vec::new(), Reply::Redeemable { in_time })
-            }
-            _ if self.pending(now).is_none() => Decision::refuse(Refusal::Expired),
-            _ => Decision::accept(Vec::new(), Reply::StillPending),
+            Self::Unborn => None,
+            Self::Pending(pending) => Some(Issued {
+                client_id: &pending.request.wanted.client_id,
+                code: pending.code,
+                expires_at: pending.request.expires_at,
+                standing: Standing::Pending,
+            }),
+            Self::Approved { decided, .. } => Some(decided.issued(Standing::Approved)),
+            Self::Denied { decided, why } => Some(decided.issued(Standing::Denied(why))),
+        }
+    }
+
+    fn poll(&self, poll: &Poll, now: Timestamp) -> Decision<Self> {
+        // What was issued and is gone has expired.
+        let polled = self.issued().ok_or(PollRefusal::Expired);
+        match polled.and_then(|issued| issued.poll(poll, now)) {
+            Ok(polled) => Decision::accept(Vec::new(), Reply::Polled(polled)),
+            Err(why) => Decision::refuse(why.into()),
         }
     }
 }
@@ -430,6 +408,26 @@ impl ApprovalRequest {
         match &self.wanted.organization {
             Some(slug) => record.in_organization(slug),
             None => record,
+        }
+    }
+}
+
+impl Awaited for BackchannelRequest {
+    fn command(poll: Poll) -> Command {
+        Command::Poll(poll)
+    }
+
+    fn polled(reply: Reply) -> Option<Polled> {
+        match reply {
+            Reply::Polled(polled) => Some(polled),
+            _ => None,
+        }
+    }
+
+    fn refused(refusal: &Refusal) -> Option<&PollRefusal> {
+        match refusal {
+            Refusal::Poll(why) => Some(why),
+            _ => None,
         }
     }
 }
@@ -453,7 +451,7 @@ impl Machine for BackchannelRequest {
             Command::Begin { .. } => Decision::refuse(Refusal::NotPending),
             Command::Approve(approval) => self.approve(approval, now),
             Command::Deny { account, why } => self.deny(account, why, now),
-            Command::Poll { client_id, code } => self.poll(client_id, *code, now),
+            Command::Poll(poll) => self.poll(poll, now),
         }
     }
 

@@ -19,6 +19,7 @@
 use super::{
     CLOCK_SKEW, Decision, Device, Fingerprint, Machine, Name, Record, Timestamp,
     authorization::{Denial, RequestedGrant},
+    awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
     grant::Grant,
     token_family::{self, TokenFamily},
 };
@@ -92,10 +93,7 @@ pub enum Command {
         why: Denial,
     },
     /// The device asks whether it was decided.
-    Poll {
-        client_id: String,
-        code: Fingerprint,
-    },
+    Poll(Poll),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,27 +109,17 @@ pub enum Reply {
     Shown(Box<DeviceRequest>),
     Approved,
     Denied,
-    /// No person has decided yet.
-    StillPending,
-    /// Its family says what is issued.
-    Redeemable {
-        /// The device code has not expired.
-        in_time: bool,
-    },
+    Polled(Polled),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no such grant that waits for a person")]
     NotPending,
-    #[error("the device code has expired")]
-    Expired,
-    #[error("no such device code was issued")]
-    Unknown,
-    #[error("the device code was issued to another client")]
+    #[error("the grant is another client's")]
     WrongClient,
-    #[error("the request was denied")]
-    Denied(Denial),
+    #[error(transparent)]
+    Poll(#[from] PollRefusal),
 }
 
 /// Reads a user code as people write it: in any case, with any dashes and blanks.
@@ -161,11 +149,7 @@ impl DeviceGrant {
 
     /// Returns when the device code ends, if it is known.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        match self {
-            Self::Unborn => None,
-            Self::Pending(pending) => Some(pending.request.expires_at),
-            Self::Approved(decided) | Self::Denied { decided, .. } => Some(decided.expires_at),
-        }
+        self.issued().map(|issued| issued.expires_at)
     }
 
     fn approve(&self, id: &str, grant: &Grant, now: Timestamp) -> Decision<Self> {
@@ -173,17 +157,8 @@ impl DeviceGrant {
         if grant.client_id != pending.request.wanted.client_id {
             return Decision::refuse(Refusal::WrongClient);
         }
-        let begin = token_family::Begin {
-            grant: grant.clone(),
-            code: pending.code,
-            code_lives: pending.request.expires_at.since(now),
-            redirect_uri: String::new(),
-            // The device code is its own verifier: it never left the device.
-            challenge: pending.code,
-            nonce: None,
-            pushed: None,
-            requirements: Vec::new(),
-        };
+        let lives = pending.request.expires_at.since(now);
+        let begin = token_family::Begin::awaited(grant.clone(), pending.code, lives);
         Decision::accept(vec![Event::Approved], Reply::Approved)
             .bearing(TokenFamily::birth(id, begin, now))
             .recording(grant.record("device.approved"))
@@ -197,30 +172,35 @@ impl DeviceGrant {
             .recording(record.with("account", account))
     }
 
-    fn poll(&self, client_id: &str, code: Fingerprint, now: Timestamp) -> Decision<Self> {
-        let (issued_to, issued) = match self {
-            Self::Unborn => return Decision::refuse(Refusal::Expired),
-            Self::Pending(pending) => (&pending.request.wanted.client_id, pending.code),
-            Self::Approved(decided) | Self::Denied { decided, .. } => {
-                (&decided.client_id, decided.code)
-            }
-        };
-        if issued != code {
-            return Decision::refuse(Refusal::Unknown);
-        }
-        // RFC 8628 §3.4: before anything is said of it.
-        if issued_to != client_id {
-            return Decision::refuse(Refusal::WrongClient);
-        }
+    /// Returns what was issued to the client, and how it stands.
+    fn issued(&self) -> Option<Issued<'_>> {
         match self {
-            Self::Denied { why, .. } => Decision::refuse(Refusal::Denied(why.clone())),
-            Self::Approved(decided) => {
-                let in_time = now < decided.expires_at;
-                Decision::accept(Vec::new(), Reply::Redeemable { in_time })
-            }
-            _ if self.pending(now).is_none() => Decision::refuse(Refusal::Expired),
-            _ => Decision::accept(Vec::new(), Reply::StillPending),
+            Self::Unborn => None,
+            Self::Pending(pending) => Some(Issued {
+                client_id: &pending.request.wanted.client_id,
+                code: pending.code,
+                expires_at: pending.request.expires_at,
+                standing: Standing::Pending,
+            }),
+            Self::Approved(decided) => Some(decided.issued(Standing::Approved)),
+            Self::Denied { decided, why } => Some(decided.issued(Standing::Denied(why))),
         }
+    }
+
+    fn poll(&self, poll: &Poll, now: Timestamp) -> Decision<Self> {
+        // What was issued and is gone has expired.
+        let polled = self.issued().ok_or(PollRefusal::Expired);
+        match polled.and_then(|issued| issued.poll(poll, now)) {
+            Ok(polled) => Decision::accept(Vec::new(), Reply::Polled(polled)),
+            Err(why) => Decision::refuse(why.into()),
+        }
+    }
+}
+
+impl Decided {
+    fn issued<'a>(&'a self, standing: Standing<'a>) -> Issued<'a> {
+        let Self { client_id, code, expires_at, .. } = self;
+        Issued { client_id, code: *code, expires_at: *expires_at, standing }
     }
 }
 
@@ -230,6 +210,26 @@ impl Pending {
             client_id: self.request.wanted.client_id.clone(),
             code: self.code,
             expires_at: self.request.expires_at,
+        }
+    }
+}
+
+impl Awaited for DeviceGrant {
+    fn command(poll: Poll) -> Command {
+        Command::Poll(poll)
+    }
+
+    fn polled(reply: Reply) -> Option<Polled> {
+        match reply {
+            Reply::Polled(polled) => Some(polled),
+            _ => None,
+        }
+    }
+
+    fn refused(refusal: &Refusal) -> Option<&PollRefusal> {
+        match refusal {
+            Refusal::Poll(why) => Some(why),
+            _ => None,
         }
     }
 }
@@ -257,7 +257,7 @@ impl Machine for DeviceGrant {
             },
             Command::Approve { id, grant } => self.approve(id, grant, now),
             Command::Deny { account, why } => self.deny(account, why, now),
-            Command::Poll { client_id, code } => self.poll(client_id, *code, now),
+            Command::Poll(poll) => self.poll(poll, now),
         }
     }
 

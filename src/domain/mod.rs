@@ -20,6 +20,7 @@ pub mod assurance;
 pub mod authority;
 pub mod authorization;
 pub mod authorization_details;
+pub mod awaited;
 pub mod backchannel_request;
 pub mod brand;
 pub mod client;

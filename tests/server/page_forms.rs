@@ -57,6 +57,20 @@ impl<'a> Visitor<'a> {
         visitor
     }
 
+    /// Signs a person in on the page of ours at which they begin, and opens another.
+    pub async fn signed_in(
+        server: &'a TestServer,
+        language: &'static str,
+        email: &str,
+        (begin, path): (&str, &str),
+    ) -> Self {
+        let mut visitor = Self::open(server, language, begin).await;
+        visitor.sign_in(email).await;
+        assert!(visitor.has_session(), "{}", visitor.html());
+        visitor.go(path).await;
+        visitor
+    }
+
     /// Opens another page in a tab of the same browser.
     pub async fn tab(&self, path: &str) -> Self {
         let mut tab = Self::open(self.server, self.language, "/assets/none").await;

@@ -35,11 +35,7 @@ async fn signed_in<'a>(
     email: &str,
     path: &str,
 ) -> Visitor<'a> {
-    let mut visitor = Visitor::open(server, language, "/account").await;
-    visitor.sign_in(email).await;
-    assert!(visitor.has_session(), "{}", visitor.html());
-    visitor.go(path).await;
-    visitor
+    Visitor::signed_in(server, language, email, ("/account", path)).await
 }
 
 /// Proves once more who the person is, where a page asks for it.

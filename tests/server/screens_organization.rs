@@ -40,11 +40,7 @@ async fn signed_in<'a>(
     email: &str,
     path: &str,
 ) -> Visitor<'a> {
-    let mut visitor = Visitor::open(server, language, "/organization").await;
-    visitor.sign_in(email).await;
-    assert!(visitor.has_session(), "{}", visitor.html());
-    visitor.go(path).await;
-    visitor
+    Visitor::signed_in(server, language, email, ("/organization", path)).await
 }
 
 /// Sends the form of an operation with its hidden fields, and these.

@@ -1,5 +1,6 @@
 //! Amounts that are added up without rounding: whole numbers and decimals with at most six places.
 
+use super::number::digits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 use std::fmt;
@@ -25,14 +26,8 @@ impl Fixed {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        let (whole, fraction) = match text.split_once('.') {
-            Some((_, "")) => return None,
-            Some(parts) => parts,
-            None => (text, ""),
-        };
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let fits = (1..=MOST_DIGITS).contains(&whole.len()) && fraction.len() <= PLACES;
-        if !fits || !digits(whole) || !digits(fraction) {
+        let (whole, fraction) = digits(text)?;
+        if whole.len() > MOST_DIGITS || fraction.len() > PLACES {
             return None;
         }
         let padded = format!("{fraction:0<PLACES$}");

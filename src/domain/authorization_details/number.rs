@@ -30,16 +30,19 @@ pub fn is_at_most(amount: &Value, most: &Value) -> bool {
 /// A decimal without a sign: how many digits stand before the point, which, and those after it.
 type Decimal<'a> = (usize, &'a str, &'a str);
 
-fn decimal(text: &str) -> Option<Decimal<'_>> {
+/// Returns the digits before the point and those after it.
+pub(super) fn digits(text: &str) -> Option<(&str, &str)> {
     let (whole, fraction) = match text.split_once('.') {
         Some((_, "")) => return None,
         Some(parts) => parts,
         None => (text, ""),
     };
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return None;
-    }
+    (!whole.is_empty() && digits(whole) && digits(fraction)).then_some((whole, fraction))
+}
+
+fn decimal(text: &str) -> Option<Decimal<'_>> {
+    let (whole, fraction) = digits(text)?;
     let whole = whole.trim_start_matches('0');
     Some((whole.len(), whole, fraction.trim_end_matches('0')))
 }

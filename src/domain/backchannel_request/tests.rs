@@ -70,7 +70,7 @@ fn deny(account: &str) -> Command {
 }
 
 fn poll(client_id: &str, code: Fingerprint) -> Command {
-    Command::Poll { client_id: client_id.to_owned(), code }
+    Command::Poll(Poll { client_id: client_id.to_owned(), code })
 }
 
 fn states() -> [BackchannelRequest; 4] {
@@ -99,11 +99,12 @@ fn commands() -> [Command; 9] {
 /// What the table says, for every state and every command, before and after the end.
 #[test]
 fn every_state_answers_every_command_as_the_table_says() {
-    use Refusal::{Decided, Expired, NotPending, OtherPerson, Unknown, WrongClient};
-    let denied = || Err(Refusal::Denied(Denial::ConsentRefused));
+    use PollRefusal::{Expired, Unknown, WrongClient};
+    use Refusal::{Decided, NotPending, OtherPerson, Poll};
+    let denied = || Err(Refusal::Poll(PollRefusal::Denied(Denial::ConsentRefused)));
     let none = || Err(NotPending);
     let over = || Err(Decided);
-    let redeemable = || Ok(Reply::Redeemable { in_time: true });
+    let redeemable = || Ok(Reply::Polled(Polled::Redeemable { in_time: true }));
     let table: [[Result<Reply, Refusal>; 9]; 4] = [
         [
             Ok(Reply::Begun),
@@ -112,20 +113,20 @@ fn every_state_answers_every_command_as_the_table_says() {
             none(),
             none(),
             none(),
-            Err(Expired),
-            Err(Expired),
-            Err(Expired),
+            Err(Poll(Expired)),
+            Err(Poll(Expired)),
+            Err(Poll(Expired)),
         ],
         [
             none(),
             Ok(Reply::Approved),
-            Err(WrongClient),
+            Err(Refusal::WrongClient),
             Err(OtherPerson),
             Ok(Reply::Denied),
             Err(OtherPerson),
-            Ok(Reply::StillPending),
-            Err(WrongClient),
-            Err(Unknown),
+            Ok(Reply::Polled(Polled::StillPending)),
+            Err(Poll(WrongClient)),
+            Err(Poll(Unknown)),
         ],
         [
             none(),
@@ -135,10 +136,20 @@ fn every_state_answers_every_command_as_the_table_says() {
             over(),
             over(),
             redeemable(),
-            Err(WrongClient),
-            Err(Unknown),
+            Err(Poll(WrongClient)),
+            Err(Poll(Unknown)),
         ],
-        [none(), over(), over(), over(), over(), over(), denied(), Err(WrongClient), Err(Unknown)],
+        [
+            none(),
+            over(),
+            over(),
+            over(),
+            over(),
+            over(),
+            denied(),
+            Err(Poll(WrongClient)),
+            Err(Poll(Unknown)),
+        ],
     ];
     for (state, row) in states().into_iter().zip(table) {
         for (command, expected) in commands().into_iter().zip(row) {
@@ -150,8 +161,10 @@ fn every_state_answers_every_command_as_the_table_says() {
             let late = state.decide(&command, END).outcome;
             let was_pending = matches!(state, BackchannelRequest::Pending(_));
             let expected = match (&command, expected) {
-                (Command::Poll { .. }, Ok(Reply::StillPending)) => Err(Expired),
-                (_, Ok(Reply::Redeemable { .. })) => Ok(Reply::Redeemable { in_time: false }),
+                (Command::Poll(_), Ok(Reply::Polled(Polled::StillPending))) => Err(Poll(Expired)),
+                (_, Ok(Reply::Polled(Polled::Redeemable { .. }))) => {
+                    Ok(Reply::Polled(Polled::Redeemable { in_time: false }))
+                }
                 (Command::Approve(_) | Command::Deny { .. }, _) if was_pending => Err(NotPending),
                 (_, same) => same,
             };

@@ -129,20 +129,12 @@ impl Client {
             document: Some(FromDocument { redirects_since }),
             ..registration.clone()
         };
-        let next = Self::redocumented(held, seen, registration);
+        let (metadata, registration) = (seen.metadata.clone(), Some(registration));
+        let next = KnownClient { metadata, registration, ..held.clone() };
         let outcome = Provisioned::Changed(vec!["document"]);
         let record = outcome.record("client.created", "client.changed");
         let decision = Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome);
         record.into_iter().fold(decision, Decision::recording)
-    }
-
-    fn redocumented(
-        held: &KnownClient,
-        seen: &KnownClient,
-        registration: Registration,
-    ) -> KnownClient {
-        let metadata = seen.metadata.clone();
-        KnownClient { metadata, registration: Some(registration), ..held.clone() }
     }
 }
 

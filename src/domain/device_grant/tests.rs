@@ -58,7 +58,7 @@ fn deny() -> Command {
 }
 
 fn poll(client_id: &str, code: Fingerprint) -> Command {
-    Command::Poll { client_id: client_id.to_owned(), code }
+    Command::Poll(Poll { client_id: client_id.to_owned(), code })
 }
 
 /// Every state, and the commands of which there is a right and a wrong form.
@@ -87,8 +87,9 @@ fn commands() -> [Command; 8] {
 /// What the table says, for every state and every command, before and after the end of the code.
 #[test]
 fn every_state_answers_every_command_as_the_table_says() {
-    use Refusal::{Expired, NotPending, Unknown, WrongClient};
-    let denied = || Err(Refusal::Denied(Denial::ConsentRefused));
+    use PollRefusal::{Expired, Unknown, WrongClient};
+    use Refusal::{NotPending, Poll};
+    let denied = || Err(Refusal::Poll(PollRefusal::Denied(Denial::ConsentRefused)));
     let shown = || Ok(Reply::Shown(Box::new(request())));
     let begun = [Err(NotPending), Err(NotPending), Err(NotPending), Err(NotPending)];
     let table: [[Result<Reply, Refusal>; 8]; 4] = [
@@ -98,29 +99,33 @@ fn every_state_answers_every_command_as_the_table_says() {
             Err(NotPending),
             Err(NotPending),
             Err(NotPending),
-            Err(Expired),
-            Err(Expired),
-            Err(Expired),
+            Err(Poll(Expired)),
+            Err(Poll(Expired)),
+            Err(Poll(Expired)),
         ],
         [
             Err(NotPending),
             shown(),
             Ok(Reply::Approved),
-            Err(WrongClient),
+            Err(Refusal::WrongClient),
             Ok(Reply::Denied),
-            Ok(Reply::StillPending),
-            Err(WrongClient),
-            Err(Unknown),
+            Ok(Reply::Polled(Polled::StillPending)),
+            Err(Poll(WrongClient)),
+            Err(Poll(Unknown)),
         ],
         [
             &[Err(NotPending)][..],
             &begun,
-            &[Ok(Reply::Redeemable { in_time: true }), Err(WrongClient), Err(Unknown)],
+            &[
+                Ok(Reply::Polled(Polled::Redeemable { in_time: true })),
+                Err(Poll(WrongClient)),
+                Err(Poll(Unknown)),
+            ],
         ]
         .concat()
         .try_into()
         .unwrap(),
-        [&[Err(NotPending)][..], &begun, &[denied(), Err(WrongClient), Err(Unknown)]]
+        [&[Err(NotPending)][..], &begun, &[denied(), Err(Poll(WrongClient)), Err(Poll(Unknown))]]
             .concat()
             .try_into()
             .unwrap(),
@@ -138,8 +143,10 @@ fn every_state_answers_every_command_as_the_table_says() {
             let late = state.decide(&command, END).outcome;
             let is_pending = matches!(state, DeviceGrant::Pending(_));
             let expected = match (&command, expected) {
-                (Command::Poll { .. }, Ok(Reply::StillPending)) => Err(Expired),
-                (_, Ok(Reply::Redeemable { .. })) => Ok(Reply::Redeemable { in_time: false }),
+                (Command::Poll(_), Ok(Reply::Polled(Polled::StillPending))) => Err(Poll(Expired)),
+                (_, Ok(Reply::Polled(Polled::Redeemable { .. }))) => {
+                    Ok(Reply::Polled(Polled::Redeemable { in_time: false }))
+                }
                 (Command::Show | Command::Approve { .. } | Command::Deny { .. }, _)
                     if is_pending =>
                 {

@@ -139,6 +139,21 @@ impl Issuing {
 }
 
 impl Begin {
+    /// Begins a family whose code a client has polled with: it is its own verifier, for it never left the
+    /// client, and it was sent nowhere.
+    pub fn awaited(grant: Grant, code: Fingerprint, code_lives: Duration) -> Self {
+        Self {
+            grant,
+            code,
+            code_lives,
+            redirect_uri: String::new(),
+            challenge: code,
+            nonce: None,
+            pushed: None,
+            requirements: Vec::new(),
+        }
+    }
+
     pub(super) fn pending(self, now: Timestamp) -> Pending {
         Pending {
             grant: self.grant,

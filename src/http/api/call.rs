@@ -36,7 +36,7 @@ pub type Answer = Result<Response, Problem>;
 
 /// Why a person who administers an organization looks at it or changes it; customers read it.
 const REASON: &str = "x-reason";
-const LONGEST_REASON: usize = 500;
+pub const LONGEST_REASON: usize = 500;
 
 /// A call that the guard has let in.
 pub struct Call {

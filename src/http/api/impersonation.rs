@@ -5,7 +5,7 @@
 //! it changes no credential, gives no consent and approves nothing.
 
 use super::{
-    call::{Answer, Call},
+    call::{Answer, Call, LONGEST_REASON},
     caller::{Holder, Token},
     change::NOT_HELD,
 };
@@ -60,8 +60,6 @@ pub struct Wanted {
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Reason(String);
-
-const LONGEST_REASON: usize = 500;
 
 impl TryFrom<String> for Reason {
     type Error = String;

@@ -25,14 +25,13 @@ use crate::{
         token_family::TokenFamily,
     },
     http::{answer::error::OAuthError, app::App},
-    store::views::Liveness,
 };
 
 /// Adds what every client that held the grant was registered with, and what its root confers now.
 pub async fn gather(
     app: &App,
-    grant: &Grant,
-    delegation: &Delegation,
+    (grant, delegation): (&Grant, &Delegation),
+    home: Option<&organization::Known>,
     reading: Reading<'_>,
     limited: &mut Limited,
 ) -> Result<(), HydrateError> {
@@ -45,11 +44,6 @@ pub async fn gather(
         limited.limits.ceilings.extend(known.ceiling());
         limited.requirements.push(Requirement::live::<Client>(&**client_id));
     }
-    let home = match grant.organization() {
-        None => None,
-        Some(slug) => Some(reading.see(&app.organizations, slug).await?),
-    };
-    let home = home.as_ref().and_then(|seen| seen.machine.known());
     if let Some(administrator) = &delegation.administrator {
         let held = administered(app, administrator, home, reading).await?;
         limited.limits.over |= held.is_none();
@@ -122,14 +116,10 @@ pub async fn of_token(
         asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
     }
     let found = app.store.liveness(&asked).await?;
-    let now = app.clock.now();
-    let is_live = |found: &Option<Liveness>| found.is_some_and(|found| found.is_live(now));
-    // A row of a token says that it was revoked; of everything else, that it is there.
-    let is_revoked = found[..tokens].iter().any(Option::is_some);
-    if is_revoked || !found[optional..].iter().all(is_live) {
+    let standing = Standing { asked: &asked, found: &found };
+    if !standing.holds(tokens, optional, app.clock.now()) {
         return Ok(None);
     }
-    let standing = Standing { asked: &asked, found: &found };
     let reading = Reading::At(&standing);
     let client = reading.see(&app.clients, &grant.client_id).await?;
     // An administrator acts by the client that they have signed into.

@@ -47,20 +47,20 @@ pub async fn gather(
     let honoured = is_honoured(app, grant, reading).await?;
     limited.limits.over =
         !honoured && (!reading.is_old() || !is_honoured(app, grant, Reading::Anew).await?);
-    if let Some(of) = &grant.membership {
-        let home = reading.see(&app.organizations, &of.organization).await?;
-        let enabled = home.machine.known().filter(|known| known.enabled);
-        if let Some(organization) = enabled {
-            let speaks = speak(app, grant, (of, organization), reading, &mut limited).await?;
-            if speaks {
-                let unchanged =
-                    Requirement::unchanged::<Organization>(&*of.organization, home.version);
-                limited.requirements.push(unchanged);
-            }
-        }
+    let home = match grant.organization() {
+        None => None,
+        Some(slug) => Some(reading.see(&app.organizations, slug).await?),
+    };
+    let known = home.as_ref().and_then(|home| home.machine.known());
+    if let (Some(of), Some(home), Some(organization)) =
+        (&grant.membership, &home, known.filter(|known| known.enabled))
+        && speak(app, grant, (of, organization), reading, &mut limited).await?
+    {
+        let unchanged = Requirement::unchanged::<Organization>(&*of.organization, home.version);
+        limited.requirements.push(unchanged);
     }
     if let Some(held_for) = &grant.delegation {
-        delegation::gather(app, grant, held_for, reading, &mut limited).await?;
+        delegation::gather(app, (grant, held_for), known, reading, &mut limited).await?;
     }
     Ok(limited)
 }
@@ -104,15 +104,20 @@ async fn speak(
 }
 
 /// Tells whether the account, the consents and the clients are in the epoch that it was granted in.
-pub async fn is_honoured(
+async fn is_honoured(app: &App, grant: &Grant, reading: Reading<'_>) -> Result<bool, HydrateError> {
+    Ok(epoch(app, grant, reading).await? == Some(grant.epoch))
+}
+
+/// Returns the epoch in which such a grant would be given; none to an account that is gone.
+pub async fn epoch(
     app: &App,
     grant: &Grant,
     reading: Reading<'_>,
-) -> Result<bool, HydrateError> {
+) -> Result<Option<u64>, HydrateError> {
     let mut epoch = 0;
     if let Some(person) = &grant.account {
         let account = reading.see(&app.accounts, person).await?;
-        let Some(known) = account.machine.known() else { return Ok(false) };
+        let Some(known) = account.machine.known() else { return Ok(None) };
         epoch = known.epoch;
     }
     for id in consents(grant) {
@@ -123,7 +128,7 @@ pub async fn is_honoured(
         let client = reading.see(&app.clients, id).await?;
         epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
-    Ok(grant.epoch == epoch)
+    Ok(Some(epoch))
 }
 
 /// Lists the consents between the person and every client that holds a grant or held it; a client that

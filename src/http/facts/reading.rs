@@ -2,7 +2,7 @@
 
 use crate::{
     actors::{HydrateError, Hydrated, View},
-    domain::Machine,
+    domain::{Machine, Timestamp},
     store::views::Liveness,
 };
 use std::sync::Arc;
@@ -25,6 +25,14 @@ pub struct Standing<'a> {
 }
 
 impl Standing<'_> {
+    /// Tells whether everything stands that was asked for: of the first `tokens` there is no row, which would
+    /// say that one was revoked; those up to `optional` may be missing; all others are there and live.
+    pub fn holds(&self, tokens: usize, optional: usize, now: Timestamp) -> bool {
+        let is_live = |found: &Option<Liveness>| found.is_some_and(|found| found.is_live(now));
+        self.found[..tokens].iter().all(Option::is_none)
+            && self.found[optional..].iter().all(is_live)
+    }
+
     /// Returns the version of an entity, 0 where there is no row.
     pub fn version(&self, kind: &str, id: &str) -> i64 {
         let index = self.asked.iter().position(|(of, name)| (*of, *name) == (kind, id));

@@ -180,16 +180,11 @@ async fn look(
         asked.extend(person.membership.map(|id| (Membership::KIND, id)));
     }
     let found = app.store.liveness(&asked).await?;
-    let now = app.clock.now();
-    // A row of the token itself says that it was revoked; of everything else, that it is there.
-    let ancestors = &found[optional..];
-    let is_revoked = found[..tokens].iter().any(Option::is_some);
-    let all_live = ancestors.iter().all(|found| found.is_some_and(|found| found.is_live(now)));
-    if is_revoked || !all_live {
+    let standing = Standing { asked: &asked, found: &found };
+    if !standing.holds(tokens, optional, app.clock.now()) {
         return Ok(None);
     }
     let consent = consent.as_deref();
-    let standing = Standing { asked: &asked, found: &found };
     let read = Read { app, basis, consent, standing };
     read.narrowed().await
 }

@@ -8,6 +8,7 @@ mod ciba;
 mod client_credentials;
 mod device_code;
 mod issue;
+mod polled;
 mod refresh_token;
 mod token_exchange;
 
