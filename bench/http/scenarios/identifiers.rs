@@ -45,7 +45,14 @@ const PAIRS_OF_IMPORTED: usize = 150;
 /// Accounts of one sort, all of whose hashes cost the same.
 struct Sort {
     name: &'static str,
-    cost: PasswordCost,
+    hashed: Hashed,
+}
+
+/// How a hash is written before its salt.
+enum Hashed {
+    Phc(String),
+    /// Salt and output lie in one, in letters of its own.
+    Bcrypt(u8),
 }
 
 /// The two sides of a comparison, in seconds.
@@ -85,15 +92,24 @@ impl Compared {
 
 pub async fn measure(stage: &Stage, pairs: usize) -> Outcome<Section> {
     let usual = PasswordCost::default();
-    let sound = Sort { name: "known", cost: usual };
+    let sound = Sort { name: "known", hashed: Hashed::argon2(usual) };
+    let quick = PasswordCost { passes: 1, ..usual };
     let dear = PasswordCost { memory: 65_536, passes: 4, lanes: 1 };
+    // The dearest of each kind that is taken (adr/0084), and a cheap one.
     let imported = [
-        (Sort { name: "quick", cost: PasswordCost { passes: 1, ..usual } }, "one pass of two"),
-        (Sort { name: "dears", cost: dear }, "64 MiB, four passes"),
+        (Sort { name: "quick", hashed: Hashed::argon2(quick) }, "Argon2id, one pass of two"),
+        (Sort { name: "dears", hashed: Hashed::argon2(dear) }, "Argon2id, 64 MiB, four passes"),
+        (Sort { name: "blow4", hashed: Hashed::Bcrypt(4) }, "bcrypt, cost 4"),
+        (Sort { name: "blow0", hashed: Hashed::Bcrypt(12) }, "bcrypt, cost 12"),
+        (Sort { name: "scryp", hashed: Hashed::phc("scrypt$ln=15,r=8,p=1") }, "scrypt, 32 MiB"),
+        (
+            Sort { name: "pbkdf", hashed: Hashed::phc("pbkdf2-sha256$i=800000,l=32") },
+            "PBKDF2-SHA-256, 800,000 passes",
+        ),
     ];
     let installation = Installation::prepare(stage, NAME)?;
-    let sorts = [&sound, &imported[0].0, &imported[1].0];
-    installation.apply_with(&sorts.map(Sort::provisioning).concat())?;
+    let sorts = std::iter::once(&sound).chain(imported.iter().map(|(sort, _)| sort));
+    installation.apply_with(&sorts.map(Sort::provisioning).collect::<String>())?;
     let (mut process, address) = (installation.serve()?, loopback(installation.port));
     until_ready(&mut process, address, DISCOVERY).await?;
     let mut visitor = Visitor { connection: Connection::open(address).await?, address };
@@ -133,21 +149,41 @@ pub async fn measure(stage: &Stage, pairs: usize) -> Outcome<Section> {
 }
 
 impl Sort {
-    /// Nobody knows these passwords: the hashes are drawn.
+    /// No person knows these passwords: the hashes are drawn.
     fn provisioning(&self) -> String {
-        let PasswordCost { memory, passes, lanes } = self.cost;
         let mut text = String::new();
         for number in 0..MANY {
-            let salt = BASE64_STANDARD_NO_PAD.encode(draw::<16>(&SystemDice));
-            let output = BASE64_STANDARD_NO_PAD.encode(draw::<32>(&SystemDice));
             let _ = write!(
                 text,
-                "\n[[account]]\nemail = \"{}\"\n\
-                 password = \"$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${output}\"\n",
+                "\n[[account]]\nemail = \"{}\"\npassword = \"{}\"\n",
                 address_of(self.name, number),
+                self.hashed.draw(),
             );
         }
         text
+    }
+}
+
+impl Hashed {
+    fn argon2(PasswordCost { memory, passes, lanes }: PasswordCost) -> Self {
+        Self::Phc(format!("argon2id$v=19$m={memory},t={passes},p={lanes}"))
+    }
+
+    fn phc(text: &str) -> Self {
+        Self::Phc(text.to_owned())
+    }
+
+    fn draw(&self) -> String {
+        let salt = BASE64_STANDARD_NO_PAD.encode(draw::<16>(&SystemDice));
+        let output = BASE64_STANDARD_NO_PAD.encode(draw::<32>(&SystemDice));
+        match self {
+            Self::Phc(head) => format!("${head}${salt}${output}"),
+            // 22 letters of salt, the last of which has two bits, and 31 of output, with four in the last.
+            Self::Bcrypt(cost) => {
+                let (salt, output) = (&salt[..21], &output[..30]);
+                format!("$2b${cost:02}${salt}u{output}u").replace('+', ".")
+            }
+        }
     }
 }
 
