@@ -143,16 +143,16 @@ fn sync_cost(folder: &Path) -> Duration {
 async fn commits(folder: &Path) {
     let node = Node::start(url(folder, "kernel.db"), Duration::from_mins(2)).await;
     let mut raw = raw::Raw::open(&folder.join("raw.db"));
-    let mut driver = raw::Driver::open(&folder.join("driver.db")).await;
+    let mut driver = raw::Driver::open(&folder.join("driver.db"));
     commit_rate(&node, WRITERS, 20).await;
     raw.rate(20);
-    driver.rate(20).await;
+    driver.rate(20);
     let (mut ours, mut theirs, mut drivers) = (vec![], vec![], vec![]);
     let (mut alone, mut syncs) = (vec![], vec![]);
     for _ in 0..ROUNDS {
         ours.push(commit_rate(&node, WRITERS, 150).await);
         theirs.push(raw.rate(150));
-        drivers.push(driver.rate(150).await);
+        drivers.push(driver.rate(150));
         syncs.push(sync_cost(folder).as_secs_f64());
     }
     let report = node.store.report();
@@ -166,7 +166,7 @@ async fn commits(folder: &Path) {
     println!("| what | figure |\n|---|---|");
     println!("| one sync of 4 KiB | {:.3} ms |", median(syncs) * 1e3);
     println!("| raw: 64 rows to a transaction, straight through SQLite's C | {theirs:.0} rows/s |");
-    println!("| raw: the same straight through the driver (sqlx) | {drivers:.0} rows/s |");
+    println!("| raw: the same straight through the driver (rusqlite) | {drivers:.0} rows/s |");
     println!("| kernel: {WRITERS} writers, ask → decide → commit → answer | {ours:.0} commits/s |");
     println!("| kernel: one writer alone | {alone:.0} commits/s |");
     println!("| commits to a group, on average | {group:.1} |");

@@ -38,7 +38,7 @@ impl Batch {
     /// Binds exactly these rows, in as many statements as that takes.
     pub(super) fn exactly<'a>(&self, values: Vec<Value<'a>>) -> Bound<'a> {
         let runs = self.split(values.len() / self.columns);
-        Bound { columns: self.columns, runs, values }
+        Bound { columns: self.columns, runs, single: self.single(), filled: values.len(), values }
     }
 
     /// Binds in fewer statements, filled up with rows of `filler` on which the batch has no effect.
@@ -48,11 +48,17 @@ impl Batch {
         filler: &[Value<'a>],
     ) -> Bound<'a> {
         let runs = self.cover(values.len() / self.columns);
+        let filled = values.len();
         let wanted = runs.iter().map(|(size, _)| size * self.columns).sum();
         while values.len() < wanted {
             values.extend_from_slice(filler);
         }
-        Bound { columns: self.columns, runs, values }
+        Bound { columns: self.columns, runs, single: self.single(), filled, values }
+    }
+
+    /// The text for one row.
+    fn single(&self) -> &'static str {
+        self.texts[SIZES.len() - 1]
     }
 
     /// Asks for entities by kind and id, in the order given.
@@ -90,7 +96,10 @@ impl Batch {
 pub(super) struct Bound<'a> {
     columns: usize,
     runs: Vec<Run>,
+    single: &'static str,
     values: Vec<Value<'a>>,
+    /// How many of the values are not filler.
+    filled: usize,
 }
 
 impl<'a> Bound<'a> {
@@ -102,6 +111,11 @@ impl<'a> Bound<'a> {
             rest = after;
             (*text, share)
         })
+    }
+
+    /// Returns a statement for each row: where no statement is a round trip, long ones gain nothing.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &[Value<'a>])> {
+        self.values[..self.filled].chunks_exact(self.columns).map(|row| (self.single, row))
     }
 }
 

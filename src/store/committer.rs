@@ -12,7 +12,7 @@ use super::{
     chain::LogWriter,
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
-    engine::{Connection, Engine, is_busy, is_passing},
+    engine::{Connection, DatabaseError, Engine, is_busy, is_passing},
     fault_injection::Moment,
     group::{Mode, WriteError},
     maintenance::{Maintenance, Outcome},
@@ -37,7 +37,7 @@ use tokio::{
 const GROUP: usize = 64;
 
 /// How long a connection, the statements of a transaction, or its end may take.
-const TIMEOUT: Duration = Duration::from_secs(12);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Work for a committer.
 pub(super) enum Job {
@@ -118,6 +118,9 @@ impl Committer {
             }
             for job in jobs.drain(..) {
                 match job {
+                    // Given up on before it was begun: what came of it is not known to its caller, who reads anew.
+                    Job::Commit(_, reply) if reply.is_closed() => {}
+                    Job::Maintenance(_, reply) if reply.is_closed() => {}
                     Job::Commit(commit, reply) => waiting.push((commit, reply)),
                     Job::Maintenance(maintenance, reply) => {
                         let done = self.transact(&maintenance).await;
@@ -231,7 +234,7 @@ impl Committer {
         self.begin().await?;
         let connection = self.connection.as_mut().ok_or(TransactionError::Unreachable)?;
         let written = if self.fault_injection.fails(Moment::Write) {
-            Ok(Err(WriteError::Failed(sqlx::Error::WorkerCrashed)))
+            Ok(Err(WriteError::Failed(DatabaseError::Planted)))
         } else {
             timeout(TIMEOUT, work.run(connection, &mut self.writer, mode)).await
         };
@@ -304,7 +307,7 @@ impl Committer {
         let opened = timeout(TIMEOUT, async {
             let mut connection = self.engine.connect().await?;
             connection.begin().await?;
-            Ok::<_, sqlx::Error>(connection)
+            Ok::<_, DatabaseError>(connection)
         });
         match opened.await {
             Ok(Ok(connection)) => {

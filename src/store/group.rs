@@ -19,7 +19,7 @@ use super::{
     chain::{Entry, Head, LogWriter},
     commit::{Change, Commit, CommitError, Expected, Recorded},
     disjoint::RowKey,
-    engine::Connection,
+    engine::{self, Connection, DatabaseError},
     sql,
     value::Value,
     views::Liveness,
@@ -45,11 +45,11 @@ pub(super) enum Mode {
 pub(super) enum WriteError {
     /// A commit lost; in [`Mode::Optimistic`] it is not known which.
     Contested,
-    Failed(sqlx::Error),
+    Failed(DatabaseError),
 }
 
-impl From<sqlx::Error> for WriteError {
-    fn from(error: sqlx::Error) -> Self {
+impl From<DatabaseError> for WriteError {
+    fn from(error: DatabaseError) -> Self {
         Self::Failed(error)
     }
 }
@@ -91,7 +91,7 @@ impl<'a> Group<'a> {
     }
 
     /// Locks what is required and what will change, and checks what is found.
-    async fn lock(&mut self, connection: &mut Connection) -> sqlx::Result<()> {
+    async fn lock(&mut self, connection: &mut Connection) -> engine::Result<()> {
         // (place, whether it is changed)
         let mut asked: Vec<(RowKey<'a>, bool)> = Vec::new();
         for commit in self.commits {
@@ -245,8 +245,8 @@ impl<'a> Group<'a> {
             Mode::Optimistic => Err(WriteError::Contested),
             // Their versions were read and locked in this transaction: no other can have changed them.
             Mode::Checked => {
-                let impossible = "a row changed under the lock of its transaction".to_owned();
-                Err(WriteError::Failed(sqlx::Error::Protocol(impossible)))
+                let impossible = "a row changed under the lock of its transaction";
+                Err(WriteError::Failed(DatabaseError::Overtaken(impossible)))
             }
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Group<'a> {
         connection: &mut Connection,
         created: &[(usize, &Change)],
         claimed: &[(usize, &Name, &Change)],
-    ) -> sqlx::Result<()> {
+    ) -> engine::Result<()> {
         for (_, change) in created.iter().filter(|(commit, _)| self.verdicts[*commit].is_err()) {
             let row = [Value::Text(change.kind), Value::Text(&change.id)];
             connection.execute(sql::UNDO_CREATE, &row).await?;
@@ -268,7 +268,7 @@ impl<'a> Group<'a> {
     }
 
     /// Frees names, and hands on those that one entity of a commit gives up for another of it.
-    async fn release_names(&self, connection: &mut Connection) -> sqlx::Result<()> {
+    async fn release_names(&self, connection: &mut Connection) -> engine::Result<()> {
         for (_, change) in self.changes() {
             for name in &change.names.removed {
                 connection.execute(sql::RELEASE_NAME, &name_row(name, change)).await?;
@@ -284,7 +284,7 @@ impl<'a> Group<'a> {
         let expected = values.len() / ROW;
         let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
         // The entity that gives a name up held it: no other can have it.
-        if landed == expected as u64 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+        if landed == expected as u64 { Ok(()) } else { Err(DatabaseError::Unexpected) }
     }
 
     /// The names that entities take on, each with its commit's place.
@@ -294,7 +294,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    async fn enlist(&self, connection: &mut Connection) -> sqlx::Result<()> {
+    async fn enlist(&self, connection: &mut Connection) -> engine::Result<()> {
         let mut values = Vec::new();
         for (_, change) in self.changes() {
             for listing in &change.listings.removed {
@@ -310,7 +310,7 @@ impl<'a> Group<'a> {
         &self,
         connection: &mut Connection,
         writer: &mut LogWriter,
-    ) -> sqlx::Result<Option<Head>> {
+    ) -> engine::Result<Option<Head>> {
         let records = self.winners().flat_map(|(_, commit)| {
             commit.records.iter().map(|Recorded { kind, id, record }| Entry {
                 at: commit.at,
@@ -326,7 +326,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    async fn post(&self, connection: &mut Connection) -> sqlx::Result<()> {
+    async fn post(&self, connection: &mut Connection) -> engine::Result<()> {
         let values: Vec<Value<'_>> = self
             .winners()
             .flat_map(|(_, commit)| commit.messages.iter().map(|message| (commit.at, message)))
@@ -372,7 +372,7 @@ fn birth_version(at: Timestamp) -> i64 {
     at.millis().max(1)
 }
 
-fn places(rows: &[super::value::Row]) -> sqlx::Result<HashSet<(String, String)>> {
+fn places(rows: &[super::value::Row]) -> engine::Result<HashSet<(String, String)>> {
     rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 

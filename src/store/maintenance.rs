@@ -2,7 +2,7 @@
 
 use super::{
     chain::{Entry, Head, LogWriter},
-    engine::Connection,
+    engine::{self, Connection},
     log::retention,
     sql,
     value::{Row, Value},
@@ -53,7 +53,7 @@ pub(super) async fn run(
     connection: &mut Connection,
     writer: &mut LogWriter,
     maintenance: &Maintenance,
-) -> sqlx::Result<(Outcome, Option<Head>)> {
+) -> engine::Result<(Outcome, Option<Head>)> {
     match maintenance {
         Maintenance::Lease { now, until, most } => {
             let leased = lease(connection, *now, *until, *most).await?;
@@ -103,7 +103,7 @@ pub(super) async fn append(
     at: Timestamp,
     (kind, id): (&str, &str),
     record: &Record,
-) -> sqlx::Result<Option<Head>> {
+) -> engine::Result<Option<Head>> {
     writer.append(connection, &[Entry { at, kind, id, record }]).await
 }
 
@@ -112,7 +112,7 @@ async fn lease(
     now: Timestamp,
     until: Timestamp,
     most: i64,
-) -> sqlx::Result<Vec<Leased>> {
+) -> engine::Result<Vec<Leased>> {
     let due = [Value::Int(now.millis()), Value::Int(most)];
     let mut messages: Vec<(Leased, i64)> = Vec::new();
     for row in connection.fetch(sql::OUTBOX_DUE, &due).await? {
@@ -139,18 +139,18 @@ async fn lease(
 }
 
 /// Reads the columns of [`sql::OUTBOX_DUE`], as they were before the lease.
-fn message(row: &Row) -> sqlx::Result<Leased> {
+fn message(row: &Row) -> engine::Result<Leased> {
     let (id, topic, payload) = (row.text(0)?, row.text(1)?, row.bytes(2)?);
     let expires_at = Timestamp::from_millis(row.int(5)?);
     Ok(Leased { id, topic, payload, attempts: row.int(4)?, expires_at })
 }
 
-async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx::Result<u64> {
+async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> engine::Result<u64> {
     let mut forgotten = 0;
     let due = [Value::Int(now.millis()), Value::Int(most)];
     let rows = connection.fetch(sql::FORGETTABLE, &due).await?;
     let read = |row: &Row| Ok((row.text(0)?, row.text(1)?, row.int(2)?));
-    let mut expired = rows.iter().map(read).collect::<sqlx::Result<Vec<_>>>()?;
+    let mut expired = rows.iter().map(read).collect::<engine::Result<Vec<_>>>()?;
     // In the order in which groups of commits lock.
     expired.sort_unstable();
     for (kind, id, version) in expired {
@@ -165,6 +165,6 @@ async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> sqlx:
     Ok(forgotten)
 }
 
-pub(super) async fn heads(connection: &mut Connection) -> sqlx::Result<Vec<Head>> {
+pub(super) async fn heads(connection: &mut Connection) -> engine::Result<Vec<Head>> {
     connection.fetch(sql::LANES, &[]).await?.iter().map(Head::read).collect()
 }

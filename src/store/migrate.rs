@@ -5,7 +5,7 @@
 //! a schema that is newer but compatible: that is how a new version is rolled out node by node.
 
 use super::{
-    engine::{Connection, Readers, is_missing_table},
+    engine::{Connection, DatabaseError, Readers, is_missing_table},
     value::{Row, Value},
 };
 use crate::domain::Timestamp;
@@ -61,7 +61,7 @@ pub enum MigrateError {
     #[error("migration {name} was changed after it had been applied")]
     Rewritten { name: String },
     #[error("the schema could not be read or changed")]
-    Database(#[from] sqlx::Error),
+    Database(#[from] DatabaseError),
 }
 
 /// Runs what is pending and returns the names of what was run.

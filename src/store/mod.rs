@@ -27,6 +27,7 @@ mod work;
 
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
+pub use engine::DatabaseError;
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, LogEntry, LogPlace, Proof};
 pub use maintenance::Leased;
@@ -43,14 +44,20 @@ use maintenance::{Maintenance, Outcome};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinSet,
+    time::timeout,
 };
 
 /// How many commits may wait for a committer before callers wait to hand theirs over.
 const QUEUE: usize = 1024;
+
+/// How long a caller waits for a committer: as long as a connection, the statements and the end of a transaction
+/// may take. SQLite works on the committer's own thread, which a disk that does not answer holds up.
+const GIVEN_UP_AFTER: Duration = committer::TIMEOUT.saturating_mul(3);
 
 /// How to open a store.
 pub struct StoreOptions {
@@ -66,9 +73,9 @@ pub struct StoreOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("the store's address cannot be used")]
-    Address(#[source] sqlx::Error),
+    Address(#[source] DatabaseError),
     #[error("the store cannot be reached")]
-    Unreachable(#[source] sqlx::Error),
+    Unreachable(#[source] DatabaseError),
     #[error("there is no such database file")]
     Missing,
     #[error("no thread could be started for it")]
@@ -187,7 +194,7 @@ impl Store {
         let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();
         self.hand_over(place, Job::Commit(Box::new(commit), reply)).await?;
-        let version = answer.await.unwrap_or(Err(CommitError::Unknown))?;
+        let version = answered(answer).await?;
         if posts {
             self.inner.posted.notify_one();
         }
@@ -215,13 +222,14 @@ impl Store {
     /// A queue that is closed, or was never there, took nothing; a lost answer may hide a commit.
     async fn hand_over(&self, place: usize, job: Job) -> Result<(), CommitError> {
         let committer = self.inner.committers.get(place).ok_or(CommitError::Unavailable)?;
-        committer.send(job).await.map_err(|_| CommitError::Unavailable)
+        let taken = timeout(GIVEN_UP_AFTER, committer.send(job)).await;
+        taken.ok().and_then(Result::ok).ok_or(CommitError::Unavailable)
     }
 
     async fn run_maintenance(&self, maintenance: Maintenance) -> Result<Outcome, CommitError> {
         let (reply, answer) = oneshot::channel();
         self.hand_over(0, Job::Maintenance(maintenance, reply)).await?;
-        answer.await.unwrap_or(Err(CommitError::Unknown))
+        answered(answer).await
     }
 
     async fn count_maintenance(&self, maintenance: Maintenance) -> Result<u64, CommitError> {
@@ -235,4 +243,10 @@ impl Store {
     pub async fn forget_expired(&self, now: Timestamp, most: u32) -> Result<u64, CommitError> {
         self.count_maintenance(Maintenance::Forget { now, most: most.into() }).await
     }
+}
+
+/// Waits for a committer; where none answers, it may have happened or may happen yet.
+async fn answered<T>(answer: oneshot::Receiver<Result<T, CommitError>>) -> Result<T, CommitError> {
+    let answer = timeout(GIVEN_UP_AFTER, answer).await;
+    answer.ok().and_then(Result::ok).unwrap_or(Err(CommitError::Unknown))
 }

@@ -1,7 +1,7 @@
 //! The outbox: lease a message, deliver it, put it off, drop it.
 
 use super::{
-    CommitError, Leased, ReadError, Store,
+    CommitError, Leased, ReadError, Store, engine,
     maintenance::{Maintenance, Outcome},
     sql,
     value::Row,
@@ -59,18 +59,18 @@ impl Store {
 
     /// Returns when the next message is due, if there is one.
     pub async fn next_message_due(&self) -> Result<Option<Timestamp>, ReadError> {
-        let rows = self.fetch(sql::OUTBOX_NEXT, &[]).await?;
+        let rows = self.scan(sql::OUTBOX_NEXT, &[]).await?;
         Ok(rows.first().map(|row| row.int(0)).transpose()?.map(Timestamp::from_millis))
     }
 
     /// Counts the messages of each topic, and says when the first of them is due.
     pub async fn messages_waiting(&self) -> Result<Vec<Waiting>, ReadError> {
-        let rows = self.fetch(sql::OUTBOX_WAITING, &[]).await?;
-        let waiting = |row: &Row| -> sqlx::Result<Waiting> {
+        let rows = self.scan(sql::OUTBOX_WAITING, &[]).await?;
+        let waiting = |row: &Row| -> engine::Result<Waiting> {
             let count = u64::try_from(row.int(1)?).unwrap_or(0);
             Ok(Waiting { topic: row.text(0)?, count, due: Timestamp::from_millis(row.int(2)?) })
         };
-        Ok(rows.iter().map(waiting).collect::<sqlx::Result<_>>()?)
+        Ok(rows.iter().map(waiting).collect::<engine::Result<_>>()?)
     }
 
     /// Waits until a commit of this process leaves a message.

@@ -1,6 +1,8 @@
 //! The few types that both engines know.
 
-use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
+use super::engine::{DatabaseError, Result};
+use rusqlite::types::{Value as SqliteValue, ValueRef};
+use sqlx::{Row as _, postgres::PgRow};
 
 /// A value bound to a statement.
 #[derive(Clone, Copy)]
@@ -42,43 +44,91 @@ impl<'a> From<&'a [u8]> for Value<'a> {
     }
 }
 
+/// How SQLite is given it.
+impl<'a> From<Value<'a>> for ValueRef<'a> {
+    fn from(value: Value<'a>) -> Self {
+        match value {
+            Value::Int(number) | Value::OptionalInt(Some(number)) => Self::Integer(number),
+            Value::Text(text) | Value::OptionalText(Some(text)) => Self::Text(text.as_bytes()),
+            Value::Bytes(bytes) => Self::Blob(bytes),
+            Value::OptionalInt(None) | Value::OptionalText(None) => Self::Null,
+        }
+    }
+}
+
+/// A value that goes to another thread.
+pub(super) enum Owned {
+    Int(Option<i64>),
+    Text(Option<String>),
+    Bytes(Vec<u8>),
+}
+
+impl From<Value<'_>> for Owned {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Int(number) => Self::Int(Some(number)),
+            Value::OptionalInt(number) => Self::Int(number),
+            Value::Text(text) => Self::Text(Some(text.to_owned())),
+            Value::OptionalText(text) => Self::Text(text.map(str::to_owned)),
+            Value::Bytes(bytes) => Self::Bytes(bytes.to_owned()),
+        }
+    }
+}
+
+impl<'a> From<&'a Owned> for Value<'a> {
+    fn from(value: &'a Owned) -> Self {
+        match value {
+            Owned::Int(number) => Self::OptionalInt(*number),
+            Owned::Text(text) => Self::OptionalText(text.as_deref()),
+            Owned::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}
+
 /// A row of a result; columns are read by number, in the order of the statement.
 pub(super) enum Row {
-    Sqlite(SqliteRow),
+    Sqlite(Vec<SqliteValue>),
     Postgres(PgRow),
 }
 
 impl Row {
-    pub(super) fn int(&self, column: usize) -> sqlx::Result<i64> {
+    pub(super) fn int(&self, column: usize) -> Result<i64> {
         match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
+            Self::Sqlite(row) => match row.get(column) {
+                Some(SqliteValue::Integer(number)) => Ok(*number),
+                _ => Err(DatabaseError::Unexpected),
+            },
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 
-    pub(super) fn text(&self, column: usize) -> sqlx::Result<String> {
+    pub(super) fn text(&self, column: usize) -> Result<String> {
+        self.optional_text(column)?.ok_or(DatabaseError::Unexpected)
+    }
+
+    pub(super) fn optional_text(&self, column: usize) -> Result<Option<String>> {
         match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
+            Self::Sqlite(row) => match row.get(column) {
+                Some(SqliteValue::Text(text)) => Ok(Some(text.clone())),
+                Some(SqliteValue::Null) => Ok(None),
+                _ => Err(DatabaseError::Unexpected),
+            },
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 
-    pub(super) fn optional_text(&self, column: usize) -> sqlx::Result<Option<String>> {
+    pub(super) fn bytes(&self, column: usize) -> Result<Vec<u8>> {
         match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    pub(super) fn bytes(&self, column: usize) -> sqlx::Result<Vec<u8>> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
+            Self::Sqlite(row) => match row.get(column) {
+                Some(SqliteValue::Blob(bytes)) => Ok(bytes.clone()),
+                _ => Err(DatabaseError::Unexpected),
+            },
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 }
 
-/// Binds every value of `$values` to `$query`, whichever engine it is for.
+/// Binds every value of `$values` to `$query`, for PostgreSQL.
 macro_rules! bind_all {
     ($query:expr, $values:expr) => {{
         let mut query = $query;

@@ -2,6 +2,7 @@
 
 use super::{
     Store,
+    engine::{self, DatabaseError},
     fault_injection::Moment,
     sql,
     value::{self, Value},
@@ -16,7 +17,7 @@ pub use super::{
 /// A read that did not succeed; asking again later may.
 #[derive(Debug, thiserror::Error)]
 #[error("the store cannot be read")]
-pub struct ReadError(#[from] sqlx::Error);
+pub struct ReadError(#[from] DatabaseError);
 
 /// The reads that HTTP may make by itself: of the database, never of a cache, and they change nothing.
 #[derive(Clone)]
@@ -88,13 +89,13 @@ impl Liveness {
     }
 
     /// Puts the rows of a query for liveness in the order that was asked for.
-    pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> sqlx::Result<Vec<Option<Self>>> {
+    pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> engine::Result<Vec<Option<Self>>> {
         let mut found = vec![None; asked];
         for row in rows {
             let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
             let live_until = Timestamp::from_millis(row.int(2)?);
             let liveness = Self { version: row.int(1)?, live_until };
-            *place.ok_or(sqlx::Error::RowNotFound)? = Some(liveness);
+            *place.ok_or(DatabaseError::Unexpected)? = Some(liveness);
         }
         Ok(found)
     }
@@ -110,25 +111,37 @@ pub struct Listed {
 }
 
 impl Store {
-    pub(super) async fn fetch(
+    /// Reads a few rows; what workers read by themselves is not counted.
+    async fn fetch(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<value::Row>, ReadError> {
-        let read = match self.fault() {
-            Some(fault) => Err(fault),
-            None => self.inner.readers.fetch(sql, values).await,
-        };
-        read.map_err(failed)
+        match self.fault() {
+            Some(fault) => Err(failed(fault)),
+            None => self.inner.readers.fetch(sql, values).await.map_err(failed),
+        }
+    }
+
+    /// Reads what may be many rows, or far apart, as those of the log are.
+    pub(super) async fn scan(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<value::Row>, ReadError> {
+        match self.fault() {
+            Some(fault) => Err(failed(fault)),
+            None => self.inner.readers.scan(sql, values).await.map_err(failed),
+        }
     }
 
     /// Returns the error that a test has planted for this read.
-    fn fault(&self) -> Option<sqlx::Error> {
-        self.inner.fault_injection.fails(Moment::Read).then_some(sqlx::Error::WorkerCrashed)
+    fn fault(&self) -> Option<DatabaseError> {
+        self.inner.fault_injection.fails(Moment::Read).then_some(DatabaseError::Planted)
     }
 
-    /// Fetches for a caller, and counts it; what workers read by themselves is not counted.
-    pub(super) async fn read(
+    /// Fetches for a caller, and counts it.
+    async fn read(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -225,12 +238,12 @@ impl Store {
                 row: Row { version: row.int(3)?, state: row.text(4)?, revision: row.int(5)? },
             })
         };
-        Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+        Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
     }
 }
 
 /// Says here why a read failed: most callers say only that it did.
-fn failed(error: sqlx::Error) -> ReadError {
+fn failed(error: DatabaseError) -> ReadError {
     tracing::warn!(%error, "a read of the store failed");
     ReadError(error)
 }

@@ -174,7 +174,7 @@ async fn why_a_read_failed_is_logged() {
     node.script.fail_next(Moment::Read, 2);
     assert!(node.store.load("ledger", "a").await.is_err());
     assert!(node.store.liveness(&[("ledger", "a")]).await.is_err());
-    let cause = sqlx::Error::WorkerCrashed.to_string();
+    let cause = porteiro::store::DatabaseError::Planted.to_string();
     let lines = kept.text().lines().filter(|line| line.contains(&cause)).count();
     assert_eq!(lines, 2, "{}", kept.text());
     node.stop().await;

@@ -15,6 +15,8 @@ mod bad_days;
 mod commands;
 mod commits;
 mod contexts;
+#[path = "../shared/database.rs"]
+mod database;
 mod doorbell;
 mod entities;
 mod history;

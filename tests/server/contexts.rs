@@ -1,13 +1,13 @@
 //! What the security log says of who acted, and from where.
 
 use crate::{
+    database::Database,
     person::PASSWORD,
     support::{TestOptions, TestServer},
 };
 use hyper::{Method, header::HeaderValue};
 use porteiro::domain::LONGEST_USER_AGENT;
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
 /// Behind a trusted proxy on loopback, that says who the client is.
 async fn behind_a_proxy() -> TestServer {
@@ -18,15 +18,9 @@ async fn behind_a_proxy() -> TestServer {
 /// The details of the records of an event.
 async fn records(server: &TestServer, event: &str) -> Vec<Value> {
     const SQL: &str = "SELECT event, detail FROM security_log ORDER BY at, lane, seq";
-    let rows: Vec<(String, String)> = if server.url.starts_with("postgres") {
-        let mut connection = PgConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    } else {
-        let mut connection = SqliteConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    };
-    let ours = rows.into_iter().filter(|(name, _)| name == event);
-    ours.map(|(_, detail)| serde_json::from_str(&detail).unwrap()).collect()
+    let rows: Vec<[String; 2]> = Database::at(&server.url).await.texts(SQL).await;
+    let ours = rows.into_iter().filter(|[name, _]| name == event);
+    ours.map(|[_, detail]| serde_json::from_str(&detail).unwrap()).collect()
 }
 
 /// The context of the one record of an event.

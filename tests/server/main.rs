@@ -44,6 +44,8 @@ mod commands;
 mod conformance;
 mod consents;
 mod contexts;
+#[path = "../shared/database.rs"]
+mod database;
 mod dev;
 mod device;
 mod directory_commands;
@@ -108,6 +110,7 @@ mod remembered;
 mod request_objects;
 mod required_assurance;
 mod rotation;
+mod rows;
 mod screens_account;
 mod screens_account_pages;
 mod screens_consent;

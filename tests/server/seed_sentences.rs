@@ -15,6 +15,7 @@ mod permissions_and_events;
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
     authenticator::recovery_codes,
+    database::Database,
     me::get_in,
     passkey_device::Device,
     person::{claims, text},
@@ -24,7 +25,6 @@ use crate::{
 use hyper::Method;
 use porteiro::domain::{Clock as _, Fingerprint};
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
 const ANA: &str = "ana@acme.test";
 const ACME: &str = "/api/organizations/acme";
@@ -43,14 +43,8 @@ async fn token_for(server: &TestServer, email: &str, organization: &str, scope: 
 async fn all_rows(server: &TestServer) -> String {
     const SQL: &str = "SELECT state FROM entities UNION ALL SELECT detail FROM security_log \
                        UNION ALL SELECT name FROM names";
-    let rows: Vec<(String,)> = if server.url.starts_with("postgres") {
-        let mut connection = PgConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    } else {
-        let mut connection = SqliteConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    };
-    rows.into_iter().map(|(text,)| text).collect::<Vec<_>>().join("\n")
+    let rows: Vec<[String; 1]> = Database::at(&server.url).await.texts(SQL).await;
+    rows.concat().join("\n")
 }
 
 async fn registered(server: &TestServer) -> Value {

@@ -4,6 +4,7 @@
 
 use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING},
+    database::Database,
     http::Answer,
     invitations::invited,
     outside::Outside,
@@ -14,7 +15,6 @@ use crate::{
 use hyper::Method;
 use porteiro::server::Issuer;
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use std::{
     path::PathBuf,
     sync::{
@@ -155,21 +155,15 @@ impl Race {
 }
 
 /// One row a thing of an organization: its kind, its id and its version.
-async fn rows(server: &TestServer) -> Vec<(String, String, i64)> {
-    const SQL: &str = "SELECT kind, id, version FROM entities WHERE kind IN \
+async fn rows(server: &TestServer) -> Vec<[String; 3]> {
+    const SQL: &str = "SELECT kind, id, CAST(version AS TEXT) FROM entities WHERE kind IN \
         ('organization', 'membership', 'invitation', 'client', 'api_key', 'logo') ORDER BY kind, id";
-    if server.url.starts_with("postgres") {
-        let mut connection = PgConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    } else {
-        let mut connection = SqliteConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    }
+    Database::at(&server.url).await.texts(SQL).await
 }
 
 /// What was written of changes after the last suspension of acme, by the lane that it was written in:
 /// the rows of one lane are in the order of their commits.
-async fn changes_after_suspension(server: &TestServer) -> Vec<(String, String)> {
+async fn changes_after_suspension(server: &TestServer) -> Vec<[String; 2]> {
     const SQL: &str = "SELECT later.event, later.kind FROM security_log AS later, \
         (SELECT lane, max(seq) AS seq FROM security_log WHERE event = 'organization.suspended' \
          AND at = (SELECT max(at) FROM security_log WHERE event = 'organization.suspended') \
@@ -177,13 +171,7 @@ async fn changes_after_suspension(server: &TestServer) -> Vec<(String, String)> 
         WHERE later.lane = suspended.lane AND later.seq > suspended.seq \
         AND later.organization = 'acme' \
         AND later.kind IN ('organization', 'membership', 'invitation', 'client', 'api_key')";
-    if server.url.starts_with("postgres") {
-        let mut connection = PgConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    } else {
-        let mut connection = SqliteConnection::connect(&server.url).await.unwrap();
-        sqlx::query_as(SQL).fetch_all(&mut connection).await.unwrap()
-    }
+    Database::at(&server.url).await.texts(SQL).await
 }
 
 /// Opens a provider of two nodes that counts no attempts.
@@ -316,7 +304,8 @@ async fn race(server: &TestServer, other: &TestServer, landed: usize) -> Vec<Val
     let issued = issuing.await.unwrap();
     assert_eq!(race.late.load(SeqCst), 0, "a change landed that began after the answer");
     assert_eq!(rows(server).await, before, "a change landed after the answer");
-    assert_eq!(changes_after_suspension(server).await, [], "a change came after the suspension");
+    let after = changes_after_suspension(server).await;
+    assert!(after.is_empty(), "changes came after the suspension: {after:?}");
     assert!(!issued.is_empty());
     assert_dead(&nodes, &issued).await;
     api.get(ACME).await.problem(401, "invalid_token");

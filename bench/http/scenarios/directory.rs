@@ -15,8 +15,8 @@ use crate::{
     request::{get, parameters, post_form},
     servers::{Server, Stage, porteiro::Installation},
 };
+use rusqlite::{Connection as Database, params};
 use serde_json::Value;
-use sqlx::{Connection as _, Row as _, SqliteConnection};
 use std::{fmt::Write as _, net::SocketAddr, time::Instant};
 
 pub const NAME: &str = "directory";
@@ -127,7 +127,7 @@ async fn grow(stage: &Stage, plan: Plan, share: f64) -> Outcome<Section> {
     let mut copied = 0;
     let most = (f64::from(SIZES[3]) * share).max(f64::from(SIZES[0]));
     for size in SIZES.into_iter().filter(|size| f64::from(*size) <= most) {
-        copy(&installation.database(), copied, size).await?;
+        copy(&installation.database(), copied, size)?;
         copied = size;
         let server = installation.started().await?;
         let means = means(stage, &server, key.clone()).await?;
@@ -246,30 +246,27 @@ impl Means {
 }
 
 /// Copies the template account and its membership, row for row, until there are so many.
-async fn copy(database: &std::path::Path, from: u32, to: u32) -> Outcome<()> {
-    let mut connection =
-        SqliteConnection::connect(&format!("sqlite://{}", database.display())).await?;
-    let account: String = sqlx::query("SELECT id FROM names WHERE name = $1 AND kind = 'account'")
-        .bind(TEMPLATE)
-        .fetch_one(&mut connection)
-        .await?
-        .get(0);
-    let membership: String = sqlx::query(
-        "SELECT id FROM names WHERE kind = 'membership' AND name LIKE '%' || $1 || '%'",
-    )
-    .bind(&account)
-    .fetch_one(&mut connection)
-    .await?
-    .get(0);
+fn copy(database: &std::path::Path, from: u32, to: u32) -> Outcome<()> {
+    let database = Database::open(database)?;
+    let account: String = database.query_row(
+        "SELECT id FROM names WHERE name = ?1 AND kind = 'account'",
+        [TEMPLATE],
+        |row| row.get(0),
+    )?;
+    let membership: String = database.query_row(
+        "SELECT id FROM names WHERE kind = 'membership' AND name LIKE '%' || ?1 || '%'",
+        [&account],
+        |row| row.get(0),
+    )?;
     // Ids are UUIDs: their last twelve digits make them another's.
     let changed = |column: &str| {
         let address = format!("replace({column}, 'template@', 'copy-' || n.i || '@')");
         let of_account =
-            format!("replace({address}, $1, substr($1, 1, 24) || printf('%012x', n.i))");
-        format!("replace({of_account}, $2, substr($2, 1, 24) || printf('%012x', n.i))")
+            format!("replace({address}, ?1, substr(?1, 1, 24) || printf('%012x', n.i))");
+        format!("replace({of_account}, ?2, substr(?2, 1, 24) || printf('%012x', n.i))")
     };
     let numbers =
-        "WITH RECURSIVE n(i) AS (SELECT $3 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $4) ";
+        "WITH RECURSIVE n(i) AS (SELECT ?3 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?4) ";
     let (id, state, name, owner, rank) = (
         changed("t.id"),
         changed("t.state"),
@@ -281,26 +278,19 @@ async fn copy(database: &std::path::Path, from: u32, to: u32) -> Outcome<()> {
         format!(
             "INSERT INTO entities (kind, id, version, revision, state, live_until, forget_at) {numbers} \
              SELECT t.kind, {id}, t.version, t.revision, {state}, t.live_until, t.forget_at \
-             FROM n, entities t WHERE t.id IN ($1, $2)"
+             FROM n, entities t WHERE t.id IN (?1, ?2)"
         ),
         format!(
             "INSERT INTO names (space, name, kind, id) {numbers} \
-             SELECT t.space, {name}, t.kind, {id} FROM n, names t WHERE t.id IN ($1, $2)"
+             SELECT t.space, {name}, t.kind, {id} FROM n, names t WHERE t.id IN (?1, ?2)"
         ),
         format!(
             "INSERT INTO listings (list, owner, rank, kind, id) {numbers} \
-             SELECT t.list, {owner}, {rank}, t.kind, {id} FROM n, listings t WHERE t.id IN ($1, $2)"
+             SELECT t.list, {owner}, {rank}, t.kind, {id} FROM n, listings t WHERE t.id IN (?1, ?2)"
         ),
     ] {
-        sqlx::query(sqlx::AssertSqlSafe(text))
-            .bind(&account)
-            .bind(&membership)
-            .bind(from)
-            .bind(to)
-            .execute(&mut connection)
-            .await?;
+        database.execute(&text, params![account, membership, from, to])?;
     }
-    connection.close().await?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::{
     scenarios::{Load, code, device, private_key_jwt, pushed},
     servers::{Stage, porteiro},
 };
-use sqlx::{Row as _, SqlitePool};
+use rusqlite::{Connection, OpenFlags};
 use std::{collections::BTreeMap, time::Duration};
 
 pub const NAME: &str = "growth";
@@ -36,8 +36,8 @@ type Rows = BTreeMap<String, i64>;
 pub async fn measure(stage: &Stage, plan: Plan, share: f64) -> Outcome<Section> {
     let mut section = Section::new("What is left of finished exchanges");
     let (server, database) = porteiro::start_with(stage, LIFETIMES).await?;
-    let pool = SqlitePool::connect(&format!("sqlite://{}?mode=ro", database.display())).await?;
-    let before = count(&pool).await?;
+    let rows = Connection::open_with_flags(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let before = count(&rows)?;
     let mut done = Vec::new();
     for (load, wanted) in EXCHANGES {
         let mut finished = 0.0;
@@ -48,14 +48,14 @@ pub async fn measure(stage: &Stage, plan: Plan, share: f64) -> Outcome<Section> 
         }
         done.push(format!("{finished:.0} of `{}`", load.name()));
     }
-    let at_the_end = count(&pool).await?;
+    let at_the_end = count(&rows)?;
     let mut left = at_the_end.clone();
     let mut waited = Duration::ZERO;
     // Settled when two looks in a row find the same.
     while waited < TIMEOUT {
         tokio::time::sleep(LOOK_EVERY).await;
         waited += LOOK_EVERY;
-        let now = count(&pool).await?;
+        let now = count(&rows)?;
         let settled = now == left && waited > 6 * LOOK_EVERY;
         left = now;
         eprintln!("{NAME} {} s: {left:?}", waited.as_secs());
@@ -79,11 +79,12 @@ pub async fn measure(stage: &Stage, plan: Plan, share: f64) -> Outcome<Section> 
 }
 
 /// Counts the rows of each table, and of each kind of entity.
-async fn count(pool: &SqlitePool) -> Outcome<Rows> {
+fn count(connection: &Connection) -> Outcome<Rows> {
     let mut rows = Rows::new();
-    let kinds = sqlx::query("SELECT kind, COUNT(*) FROM entities GROUP BY kind");
-    for row in kinds.fetch_all(pool).await? {
-        rows.insert(format!("entities: {}", row.get::<String, _>(0)), row.get(1));
+    let mut kinds = connection.prepare("SELECT kind, COUNT(*) FROM entities GROUP BY kind")?;
+    let mut kinds = kinds.query([])?;
+    while let Some(row) = kinds.next()? {
+        rows.insert(format!("entities: {}", row.get::<_, String>(0)?), row.get(1)?);
     }
     for (table, query) in [
         ("names", "SELECT COUNT(*) FROM names"),
@@ -91,7 +92,7 @@ async fn count(pool: &SqlitePool) -> Outcome<Rows> {
         ("outbox", "SELECT COUNT(*) FROM outbox"),
         ("security_log", "SELECT COUNT(*) FROM security_log"),
     ] {
-        rows.insert(table.to_owned(), sqlx::query(query).fetch_one(pool).await?.get(0));
+        rows.insert(table.to_owned(), connection.query_row(query, [], |row| row.get(0))?);
     }
     Ok(rows)
 }

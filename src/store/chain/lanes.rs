@@ -6,7 +6,11 @@ use super::{
 };
 use crate::{
     domain::{Record, Timestamp},
-    store::{engine::Connection, sql, value::Value},
+    store::{
+        engine::{self, Connection, DatabaseError},
+        sql,
+        value::Value,
+    },
 };
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -39,7 +43,7 @@ impl LogWriter {
         &mut self,
         connection: &mut Connection,
         now: Timestamp,
-    ) -> sqlx::Result<Lane> {
+    ) -> engine::Result<Lane> {
         if let Some(last) = self.durable.clone()
             && was_set_back(connection, &last).await?
         {
@@ -64,7 +68,7 @@ impl LogWriter {
         &self,
         connection: &mut Connection,
         now: Timestamp,
-    ) -> sqlx::Result<Option<Lane>> {
+    ) -> engine::Result<Option<Lane>> {
         let free = [Value::Int(now.millis()), Value::Text(ROOT)];
         for _ in 0..LOOKS {
             let mut rows = connection.fetch(sql::FREE_LANES, &free).await?;
@@ -102,7 +106,7 @@ impl LogWriter {
         connection: &mut Connection,
         now: Timestamp,
         replaced: Option<&Head>,
-    ) -> sqlx::Result<Lane> {
+    ) -> engine::Result<Lane> {
         self.opened += 1;
         let name = format!("{}-{}", self.name, self.opened);
         let nothing: &[u8] = &[];
@@ -110,7 +114,7 @@ impl LogWriter {
         connection.execute(sql::OPEN_LANE, &root).await?;
         connection.execute(sql::AWAIT_LANE, &[Value::Text(ROOT)]).await?;
         let rows = connection.fetch(sql::LANE_HELD_BY, &[Value::Text(ROOT)]).await?;
-        let head = Head::read(rows.first().ok_or(sqlx::Error::RowNotFound)?)?;
+        let head = Head::read(rows.first().ok_or(DatabaseError::Unexpected)?)?;
         let mut record = Record::new("log.lane_registered").with("lane", name.as_str());
         if replaced.is_some() {
             record = record.with("heads", Head::name_all(replaced));
@@ -140,7 +144,7 @@ impl LogWriter {
 ///
 /// A lane that ends later is in order: a commit of unknown outcome was durable, or another writer has
 /// the lane.
-async fn was_set_back(connection: &mut Connection, last: &Head) -> sqlx::Result<bool> {
+async fn was_set_back(connection: &mut Connection, last: &Head) -> engine::Result<bool> {
     let lane = [Value::Text(&last.lane)];
     let rows = connection.fetch(sql::LANE, &lane).await?;
     let Some(row) = rows.first() else { return Ok(true) };

@@ -10,7 +10,7 @@ mod writer;
 
 pub(super) use writer::{Entry, LogWriter};
 
-use super::value::Row;
+use super::{engine, value::Row};
 use crate::domain::Timestamp;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
@@ -89,7 +89,7 @@ impl LogRow {
     }
 
     /// Reads the columns of [`super::sql::LOG_PAGE`].
-    pub(super) fn read(lane: &str, row: &Row) -> sqlx::Result<Self> {
+    pub(super) fn read(lane: &str, row: &Row) -> engine::Result<Self> {
         Ok(Self {
             lane: lane.to_owned(),
             seq: row.int(0)?,
@@ -133,7 +133,7 @@ pub struct Head {
 }
 
 impl Head {
-    pub(super) fn read(row: &Row) -> sqlx::Result<Self> {
+    pub(super) fn read(row: &Row) -> engine::Result<Self> {
         Ok(Self { lane: row.text(0)?, seq: row.int(1)?, mac: row.bytes(2)? })
     }
 

@@ -3,7 +3,11 @@
 use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
     domain::{Machine as _, Record, Timestamp, account::Account},
-    store::{engine::Connection, sql, value::Value},
+    store::{
+        engine::{self, Connection, DatabaseError},
+        sql,
+        value::Value,
+    },
 };
 use std::{sync::Arc, time::Duration};
 
@@ -54,7 +58,7 @@ impl LogWriter {
         &mut self,
         connection: &mut Connection,
         entries: &[Entry<'_>],
-    ) -> sqlx::Result<Option<Head>> {
+    ) -> engine::Result<Option<Head>> {
         let Some(last) = entries.last() else { return Ok(None) };
         let mut lane = match self.held.take() {
             Some(head) => Lane::held_by(&self.name, head),
@@ -77,7 +81,7 @@ impl LogWriter {
         &self,
         connection: &mut Connection,
         at: Timestamp,
-    ) -> sqlx::Result<()> {
+    ) -> engine::Result<()> {
         let Some(head) = &self.held else { return Ok(()) };
         let mut lane = Lane::held_by(&self.name, head.clone());
         self.move_lane(connection, &mut lane, head.clone(), at).await?;
@@ -103,7 +107,7 @@ impl LogWriter {
     pub(in crate::store) async fn release_lane(
         &mut self,
         connection: &mut Connection,
-    ) -> sqlx::Result<()> {
+    ) -> engine::Result<()> {
         let Some(head) = self.held.take().or(self.durable.take()) else { return Ok(()) };
         let values = [Value::Text(&head.lane), Value::Text(&self.name)];
         connection.execute(sql::RELEASE_LANE, &values).await.map(drop)
@@ -115,7 +119,7 @@ impl LogWriter {
         connection: &mut Connection,
         lane: &mut Lane,
         entries: &[Entry<'_>],
-    ) -> sqlx::Result<bool> {
+    ) -> engine::Result<bool> {
         let mut head = lane.head.clone();
         let rows = self.chain(&mut head, entries);
         let at = entries.last().map_or(Timestamp::NEVER, |last| last.at);
@@ -135,7 +139,7 @@ impl LogWriter {
         lane: &mut Lane,
         head: Head,
         at: Timestamp,
-    ) -> sqlx::Result<bool> {
+    ) -> engine::Result<bool> {
         let moved = [
             Value::Int(head.seq),
             Value::Bytes(&head.mac),
@@ -180,7 +184,7 @@ async fn insert(
     connection: &mut Connection,
     rows: &[LogRow],
     entries: &[Entry<'_>],
-) -> sqlx::Result<()> {
+) -> engine::Result<()> {
     let values: Vec<Value<'_>> = rows
         .iter()
         .zip(entries)
@@ -204,6 +208,6 @@ async fn insert(
 }
 
 /// Another writer was faster: a known failure, after which the group is written again.
-pub(super) fn lost_lane() -> sqlx::Error {
-    sqlx::Error::Protocol("the lane of the security log is held by another writer".to_owned())
+pub(super) fn lost_lane() -> DatabaseError {
+    DatabaseError::Overtaken("the lane of the security log is held by another writer")
 }

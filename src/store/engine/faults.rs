@@ -1,23 +1,65 @@
-//! What an error of a database means.
+//! What a database says when something goes wrong, and what that means.
+
+use rusqlite::ErrorCode;
+
+/// Why a database did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Postgres(#[from] sqlx::Error),
+    /// The address cannot be used; never its password.
+    #[error("{0}")]
+    Address(&'static str),
+    #[error("the file cannot be looked at")]
+    File(#[from] std::io::Error),
+    #[error("the database did not answer in time")]
+    TimedOut,
+    /// A row that a statement rests on is not there, or a column is of another type.
+    #[error("the database answered with rows that were not expected")]
+    Unexpected,
+    /// Another writer was a moment earlier.
+    #[error("{0}")]
+    Overtaken(&'static str),
+    #[error("the connection is closed")]
+    Closed,
+    /// A test had it fail.
+    #[error("a failure of the database was planted")]
+    Planted,
+}
+
+pub(in crate::store) type Result<T> = std::result::Result<T, DatabaseError>;
 
 /// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
 /// was a moment earlier.
-pub(in crate::store) fn is_passing(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    match code {
-        Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "57014" | "23505"),
-        None => matches!(error, sqlx::Error::Protocol(_)),
+pub(in crate::store) fn is_passing(error: &DatabaseError) -> bool {
+    match error {
+        DatabaseError::Overtaken(_) => true,
+        DatabaseError::Postgres(error) => {
+            let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+            match code {
+                Some(code) => matches!(&*code, "40P01" | "40001" | "55P03" | "57014" | "23505"),
+                None => matches!(error, sqlx::Error::Protocol(_)),
+            }
+        }
+        _ => false,
     }
 }
 
 /// Tells whether a table that was asked for is not there.
-pub(in crate::store) fn is_missing_table(error: &sqlx::Error) -> bool {
-    let Some(error) = error.as_database_error() else { return false };
-    error.code().as_deref() == Some("42P01") || error.message().starts_with("no such table")
+pub(in crate::store) fn is_missing_table(error: &DatabaseError) -> bool {
+    match error {
+        DatabaseError::Sqlite(error) => error.to_string().contains("no such table"),
+        DatabaseError::Postgres(error) => {
+            error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42P01"))
+        }
+        _ => false,
+    }
 }
 
 /// Tells whether SQLite's lock was held by another process for longer than we wait.
-pub(in crate::store) fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    code.and_then(|code| code.parse::<i32>().ok()).is_some_and(|code| code & 0xff == 5)
+pub(in crate::store) fn is_busy(error: &DatabaseError) -> bool {
+    let DatabaseError::Sqlite(error) = error else { return false };
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::Timestamp,
-    store::{LogRow, value::Row},
+    store::{LogRow, engine, value::Row},
 };
 
 /// A place in the log, in the order of time.
@@ -46,7 +46,7 @@ pub struct LogEntry {
 
 impl LogEntry {
     /// Reads the columns that the queries for entries have, in their order.
-    pub(super) fn read(row: &Row) -> sqlx::Result<Self> {
+    pub(super) fn read(row: &Row) -> engine::Result<Self> {
         let at = Timestamp::from_millis(row.int(2)?);
         Ok(Self {
             place: LogPlace { at, lane: row.text(0)?, seq: row.int(1)? },

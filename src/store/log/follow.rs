@@ -2,7 +2,7 @@
 //! visible in their order.
 
 use super::super::{
-    Head, LogRow, ReadError, Store, sql,
+    Head, LogRow, ReadError, Store, engine, sql,
     value::{Row, Value},
 };
 use crate::domain::Timestamp;
@@ -25,8 +25,8 @@ impl Store {
 
     /// Returns the first row of each lane that was written at this time or later.
     pub async fn log_since(&self, at: Timestamp) -> Result<Vec<(String, i64)>, ReadError> {
-        let rows = self.fetch(sql::LOG_SINCE, &[Value::Int(at.millis())]).await?;
+        let rows = self.scan(sql::LOG_SINCE, &[Value::Int(at.millis())]).await?;
         let read = |row: &Row| Ok((row.text(0)?, row.int(1)?));
-        Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+        Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
     }
 }

@@ -1,7 +1,7 @@
 //! The security log as the person reads it whom it is about.
 
 use super::{
-    super::{ReadError, Store, sql, value::Value},
+    super::{ReadError, Store, engine, sql, value::Value},
     entry::{LogEntry, LogPlace},
 };
 
@@ -20,7 +20,7 @@ impl Store {
             Value::Int(before.seq),
             Value::Int(most.into()),
         ];
-        let rows = self.read(sql::LOG_OF_ACCOUNT, &values).await?;
-        Ok(rows.iter().map(LogEntry::read).collect::<sqlx::Result<_>>()?)
+        let rows = self.scan(sql::LOG_OF_ACCOUNT, &values).await?;
+        Ok(rows.iter().map(LogEntry::read).collect::<engine::Result<_>>()?)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        LogRow, ReadError, Store, sql,
+        LogRow, ReadError, Store, engine, sql,
         value::{Row, Value},
     },
     entry::LogPlace,
@@ -22,14 +22,14 @@ impl Store {
         let LogPlace { at, lane, seq } = place;
         let [at, lane, seq] = [Value::Int(at.millis()), Value::Text(lane), Value::Int(*seq)];
         let rows = match organization {
-            None => self.fetch(sql::LOG_AFTER, &[at, lane, seq, Value::Int(PAGE)]).await?,
+            None => self.scan(sql::LOG_AFTER, &[at, lane, seq, Value::Int(PAGE)]).await?,
             Some(slug) => {
                 let values = [at, lane, seq, Value::Int(PAGE), Value::Text(slug)];
-                self.fetch(sql::LOG_OF_ORGANIZATION_AFTER, &values).await?
+                self.scan(sql::LOG_OF_ORGANIZATION_AFTER, &values).await?
             }
         };
         // The lane comes after the columns of one lane's page.
         let read = |row: &Row| LogRow::read(&row.text(9)?, row);
-        Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+        Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
     }
 }

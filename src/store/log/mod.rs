@@ -15,6 +15,7 @@ pub use verify::{Finding, Proof};
 use super::{
     CommitError, Head, LogRow, ReadError, Store,
     chain::ROOT,
+    engine,
     maintenance::{Maintenance, Outcome},
     sql,
     value::Value,
@@ -35,8 +36,8 @@ impl Store {
     }
 
     async fn recorded_heads(&self) -> Result<Vec<Head>, ReadError> {
-        let rows = self.fetch(sql::LANES, &[]).await?;
-        Ok(rows.iter().map(Head::read).collect::<sqlx::Result<_>>()?)
+        let rows = self.scan(sql::LANES, &[]).await?;
+        Ok(rows.iter().map(Head::read).collect::<engine::Result<_>>()?)
     }
 
     /// Tells whether anything but the log's records of itself was written after `heads`.
@@ -44,7 +45,7 @@ impl Store {
         for Head { lane, .. } in self.recorded_heads().await? {
             let seen = heads.iter().find(|head| head.lane == lane).map_or(0, |head| head.seq);
             let asked = [Value::Text(&lane), Value::Int(seen), Value::Text("log")];
-            if !self.fetch(sql::LOG_WRITTEN_AFTER, &asked).await?.is_empty() {
+            if !self.scan(sql::LOG_WRITTEN_AFTER, &asked).await?.is_empty() {
                 return Ok(true);
             }
         }
@@ -68,17 +69,17 @@ impl Store {
 
     async fn log_rows(&self, lane: &str, after: i64, most: i64) -> Result<Vec<LogRow>, ReadError> {
         let values = [Value::Text(lane), Value::Int(after), Value::Int(most)];
-        let rows = self.fetch(sql::LOG_PAGE, &values).await?;
-        Ok(rows.iter().map(|row| LogRow::read(lane, row)).collect::<sqlx::Result<_>>()?)
+        let rows = self.scan(sql::LOG_PAGE, &values).await?;
+        Ok(rows.iter().map(|row| LogRow::read(lane, row)).collect::<engine::Result<_>>()?)
     }
 
     /// Returns every lane that has rows or a head.
     pub async fn log_lanes(&self) -> Result<Vec<String>, ReadError> {
         let heads = self.recorded_heads().await?;
         let mut lanes: BTreeSet<String> = heads.into_iter().map(|head| head.lane).collect();
-        let mut rows = self.fetch(sql::LOG_FIRST_LANE, &[]).await?;
+        let mut rows = self.scan(sql::LOG_FIRST_LANE, &[]).await?;
         while let Some(lane) = rows.first().map(|row| row.optional_text(0)).transpose()?.flatten() {
-            rows = self.fetch(sql::LOG_NEXT_LANE, &[Value::Text(&lane)]).await?;
+            rows = self.scan(sql::LOG_NEXT_LANE, &[Value::Text(&lane)]).await?;
             lanes.insert(lane);
         }
         Ok(lanes.into_iter().collect())

@@ -12,7 +12,7 @@
 use super::super::{
     CommitError, ReadError, Store,
     chain::{ChainKeys, Head, Link, LogWriter, ROOT},
-    engine::Connection,
+    engine::{self, Connection},
     maintenance::{self, Maintenance},
     sql,
     value::{Row, Value},
@@ -35,7 +35,7 @@ pub(super) struct Retention {
 }
 
 impl Retention {
-    fn read(row: &Row) -> sqlx::Result<Self> {
+    fn read(row: &Row) -> engine::Result<Self> {
         Ok(Self { end: Head::read(row)?, key: row.text(3)?, seal: row.bytes(4)? })
     }
 
@@ -57,8 +57,8 @@ fn sealed<T>(end: &Head, mac: impl FnOnce(&[&[u8]]) -> T) -> T {
 
 impl Store {
     pub(super) async fn retention(&self) -> Result<Vec<Retention>, ReadError> {
-        let rows = self.fetch(sql::RETENTION, &[]).await?;
-        Ok(rows.iter().map(Retention::read).collect::<sqlx::Result<_>>()?)
+        let rows = self.scan(sql::RETENTION, &[]).await?;
+        Ok(rows.iter().map(Retention::read).collect::<engine::Result<_>>()?)
     }
 
     /// Appends a checkpoint that allows rows from before `before` to be deleted, up to `most` more
@@ -167,7 +167,7 @@ pub(in crate::store) async fn checkpoint(
     writer: &mut LogWriter,
     now: Timestamp,
     ends: &[Head],
-) -> sqlx::Result<(u64, Option<Head>)> {
+) -> engine::Result<(u64, Option<Head>)> {
     let chain_keys = writer.chain_keys();
     let lanes = lane_heads(connection).await?;
     // What an earlier checkpoint named is named again: the row of that checkpoint may be deleted.
@@ -210,7 +210,7 @@ pub(in crate::store) async fn trim(
     connection: &mut Connection,
     chain_keys: &dyn ChainKeys,
     most: i64,
-) -> sqlx::Result<u64> {
+) -> engine::Result<u64> {
     let lanes = lane_heads(connection).await?;
     let (ends, _distrusted) = retained(connection, chain_keys, &lanes).await?;
     let mut trimmed = 0;
@@ -225,7 +225,7 @@ pub(in crate::store) async fn trim(
     Ok(trimmed)
 }
 
-async fn lane_heads(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, i64>> {
+async fn lane_heads(connection: &mut Connection) -> engine::Result<BTreeMap<String, i64>> {
     let heads = maintenance::heads(connection).await?;
     Ok(heads.into_iter().map(|head| (head.lane, head.seq)).collect())
 }
@@ -235,7 +235,7 @@ async fn retained(
     connection: &mut Connection,
     chain_keys: &dyn ChainKeys,
     lanes: &BTreeMap<String, i64>,
-) -> sqlx::Result<(BTreeMap<String, Head>, BTreeSet<String>)> {
+) -> engine::Result<(BTreeMap<String, Head>, BTreeSet<String>)> {
     let (mut ends, mut distrusted) = (BTreeMap::new(), BTreeSet::new());
     for row in connection.fetch(sql::RETENTION, &[]).await? {
         let found = Retention::read(&row)?;

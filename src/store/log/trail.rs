@@ -1,7 +1,7 @@
 //! The trail of one organization: the rows of the log that its customer may read, the newest first.
 
 use super::{
-    super::{ReadError, Store, sql, value::Value},
+    super::{ReadError, Store, engine, sql, value::Value},
     entry::{LogEntry, LogPlace},
 };
 use crate::domain::Timestamp;
@@ -33,7 +33,7 @@ impl Store {
             Value::Int(trail.before.seq),
             Value::Int(trail.most.into()),
         ];
-        let rows = self.read(sql::TRAIL, &values).await?;
-        Ok(rows.iter().map(LogEntry::read).collect::<sqlx::Result<_>>()?)
+        let rows = self.scan(sql::TRAIL, &values).await?;
+        Ok(rows.iter().map(LogEntry::read).collect::<engine::Result<_>>()?)
     }
 }

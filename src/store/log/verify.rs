@@ -113,7 +113,7 @@ impl Store {
         evidence: &mut LogEvidence,
         proof: &mut Proof,
     ) -> Result<(), ReadError> {
-        let misplaced = self.fetch(sql::LOG_BEFORE_FIRST, &[Value::Text(lane)]).await?;
+        let misplaced = self.scan(sql::LOG_BEFORE_FIRST, &[Value::Text(lane)]).await?;
         if let Some(row) = misplaced.first() {
             let (lane, seq) = (lane.to_owned(), row.int(0)?);
             proof.findings.insert(Finding::Misplaced { lane, seq });
@@ -141,7 +141,7 @@ impl Store {
 
     async fn log_mac(&self, head: &Head) -> Result<Option<Vec<u8>>, ReadError> {
         let place = [Value::Text(&head.lane), Value::Int(head.seq)];
-        let rows = self.fetch(sql::LOG_MAC, &place).await?;
+        let rows = self.scan(sql::LOG_MAC, &place).await?;
         Ok(rows.first().map(|row| row.bytes(0)).transpose()?)
     }
 

@@ -3,6 +3,7 @@
 use super::{ACME, ANA, SCOPE, token_for};
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
+    database::Database,
     impersonation,
     me::records,
     person::{claims, text},
@@ -11,7 +12,6 @@ use crate::{
 };
 use hyper::Method;
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
 // Permission
 
@@ -69,14 +69,7 @@ async fn the_security_log_is_an_append_only_record_of_security_events() {
     server.sign_in(ANA).await;
     assert_eq!(records(&server, "sign_in.succeeded").await.len(), 1);
     for sql in ["DELETE FROM security_log", "UPDATE security_log SET event = 'nothing'"] {
-        let refused = if server.url.starts_with("postgres") {
-            let mut connection = PgConnection::connect(&server.url).await.unwrap();
-            sqlx::query(sql).execute(&mut connection).await.is_err()
-        } else {
-            let mut connection = SqliteConnection::connect(&server.url).await.unwrap();
-            sqlx::query(sql).execute(&mut connection).await.is_err()
-        };
-        assert!(refused, "{sql}");
+        assert!(Database::at(&server.url).await.run(sql).await.is_err(), "{sql}");
     }
     assert_eq!(records(&server, "sign_in.succeeded").await.len(), 1);
     server.stop().await;

@@ -31,10 +31,10 @@ async fn a_read_ends_in_time_however_long_it_waited_for_a_connection() {
     let timeout = Duration::from_secs(2);
     let mut tasks = JoinSet::new();
     let url = silent_server(timeout.mul_f32(0.9), &mut tasks).await;
-    let readers = Readers { timeout, ..Engine::parse(&url).unwrap().readers() };
+    let readers = Readers { timeout, ..Readers::of(parse(&url).unwrap()) };
     let stopwatch = Stopwatch::start();
     let read = readers.fetch(sql::VERSION, &[Value::Text("kind"), Value::Text("id")]).await;
-    assert!(matches!(read, Err(sqlx::Error::PoolTimedOut)), "{:?}", read.err());
+    assert!(matches!(read, Err(DatabaseError::TimedOut)), "{:?}", read.err());
     let took = stopwatch.elapsed();
     assert!((timeout..timeout.mul_f32(1.7)).contains(&took), "{took:?}");
 }
