@@ -44,8 +44,6 @@ pub struct Verdict {
 #[derive(Clone, Copy)]
 pub enum Bound {
     Floor(f64),
-    /// Holds at the first; the second is what we are after.
-    Aim(f64, f64),
     Ceiling(f64),
 }
 
@@ -53,9 +51,6 @@ impl Bound {
     pub fn judge(self, what: String, figure: f64, unit: &str) -> Verdict {
         let (wanted, holds) = match self {
             Self::Floor(bound) => (format!("≥ {bound}{unit}"), figure >= bound),
-            Self::Aim(bound, aim) => {
-                (format!("≥ {bound}{unit}, better {aim}{unit}"), figure >= bound)
-            }
             Self::Ceiling(bound) => (format!("≤ {bound}{unit}"), figure <= bound),
         };
         Verdict { what, measured: format!("{figure:.2}{unit}"), wanted, holds }

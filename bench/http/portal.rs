@@ -17,6 +17,23 @@ use std::collections::BTreeMap;
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub const NONCE: &str = "n-0S6_WzA2Mj";
 
+/// What signs ID tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    Rs256,
+    Es256,
+}
+
+impl Identity {
+    /// Returns the client whose ID tokens are signed so.
+    pub fn client(self, scene: &Scene) -> &str {
+        match self {
+            Self::Rs256 => &scene.portal,
+            Self::Es256 => &scene.portal_es256,
+        }
+    }
+}
+
 /// The client, at one server.
 #[derive(Clone)]
 pub struct Portal {
@@ -32,12 +49,25 @@ pub struct Portal {
 
 impl Portal {
     pub fn at(server: &Server, scene: &Scene) -> Self {
+        Self::for_scope(server, scene, &scene.personal_scope())
+    }
+
+    /// The same client with another algorithm for ID tokens, and what its tokens are verified by.
+    pub fn with(server: &Server, scene: &Scene, identity: Identity) -> Self {
+        Self::of(server, scene, (identity.client(scene), &scene.personal_scope()))
+    }
+
+    pub fn for_scope(server: &Server, scene: &Scene, scope: &str) -> Self {
+        Self::of(server, scene, (&scene.portal, scope))
+    }
+
+    fn of(server: &Server, scene: &Scene, (client, scope): (&str, &str)) -> Self {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
         let query = parameters(&[
-            ("client_id", &scene.portal),
+            ("client_id", client),
             ("redirect_uri", &scene.redirect_uri),
             ("response_type", "code"),
-            ("scope", &scene.personal_scope()),
+            ("scope", scope),
             ("state", "af0ifjsldkj"),
             ("nonce", NONCE),
             ("code_challenge", &challenge),
@@ -48,8 +78,8 @@ impl Portal {
             who: server.who,
             path: format!("{AUTHORIZE}?{query}"),
             query,
-            client_id: scene.portal.clone(),
-            credentials: scene.credentials(&scene.portal),
+            client_id: client.to_owned(),
+            credentials: scene.credentials(client),
             redirect_uri: scene.redirect_uri.clone(),
         }
     }

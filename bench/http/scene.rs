@@ -15,6 +15,8 @@ pub struct Scene {
     pub client_secret: String,
     /// The client that people sign in to; they are asked for their consent.
     pub portal: String,
+    /// The same, with ID tokens signed by ES256.
+    pub portal_es256: String,
     pub redirect_uri: String,
     /// A client that acts in its own name and signs who it is, with this key.
     pub signer: String,
@@ -49,6 +51,7 @@ impl Scene {
             client_id: "billing".to_owned(),
             client_secret: draw_text(&SystemDice, 32),
             portal: "portal".to_owned(),
+            portal_es256: "portal-es256".to_owned(),
             redirect_uri: "https://portal.bench.test/cb".to_owned(),
             signer: "signer".to_owned(),
             key: ClientKey::new(),

@@ -2,6 +2,7 @@
 
 use crate::{
     Outcome,
+    portal::Identity,
     scene::Scene,
     servers::{Server, Who},
 };
@@ -46,12 +47,17 @@ pub fn verify_of_person(
     server: &Server,
     scene: &Scene,
     body: &[u8],
-    nonce: Option<&str>,
+    (nonce, identity): (Option<&str>, Identity),
 ) -> Outcome<()> {
     let issued: Issued = serde_json::from_slice(body)?;
-    let claims = verify_access(server, scene, &issued, &scene.portal)?;
+    let client = identity.client(scene);
+    let claims = verify_access(server, scene, &issued, client)?;
     let id_token = issued.id_token.as_deref().ok_or("there is no ID token")?;
-    let identity = read(server, id_token, (Algorithm::RS256, "JWT"), &scene.portal)?;
+    let algorithm = match identity {
+        Identity::Rs256 => Algorithm::RS256,
+        Identity::Es256 => Algorithm::ES256,
+    };
+    let identity = read(server, id_token, (algorithm, "JWT"), client)?;
     // The peer names in an access token only what concerns its API.
     let scope = if server.who == Who::Peer { scene.scope() } else { scene.personal_scope() };
     let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(&issued.access_token)[..16]);

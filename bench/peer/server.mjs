@@ -38,6 +38,14 @@ const provider = new Provider(scene.issuer, {
     redirect_uris: [scene.redirect_uri],
     id_token_signed_response_alg: 'RS256',
   }, {
+    client_id: scene.portal_es256,
+    client_secret: scene.client_secret,
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: [scene.redirect_uri],
+    id_token_signed_response_alg: 'ES256',
+  }, {
     client_id: scene.signer,
     token_endpoint_auth_method: 'private_key_jwt',
     jwks: { keys: [scene.key.public] },
@@ -86,12 +94,14 @@ const provider = new Provider(scene.issuer, {
     clientCredentials: { enabled: true },
     introspection: { enabled: true },
     revocation: { enabled: true },
+    registration: { enabled: true },
     pushedAuthorizationRequests: { enabled: true },
     deviceFlow: { enabled: true },
     resourceIndicators: {
       enabled: true,
       // Porteiro finds the audience by the scopes; here it is said once.
-      defaultResource: () => scene.resource,
+      // A token for no API is what it keeps, and what its userinfo takes.
+      defaultResource: (ctx) => (ctx.oidc.params.scope?.includes(':') ? scene.resource : undefined),
       useGrantedResource: () => true,
       getResourceServerInfo: () => ({
         audience: scene.resource,
@@ -107,6 +117,10 @@ const provider = new Provider(scene.issuer, {
     token: '/connect/token',
     pushed_authorization_request: '/connect/par',
     device_authorization: '/connect/device',
+    introspection: '/connect/introspect',
+    revocation: '/connect/revoke',
+    registration: '/connect/register',
+    userinfo: '/connect/userinfo',
     jwks: '/connect/jwks',
   },
   // Porteiro's, in seconds.

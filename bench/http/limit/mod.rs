@@ -13,12 +13,15 @@ mod person;
 use crate::{
     Outcome,
     scene::Placed,
-    servers::{AUTHORIZE, DEVICE, DISCOVERY, JWKS, PAR, SIGN_IN, TOKEN, loopback},
+    servers::{
+        AUTHORIZE, DEVICE, DISCOVERY, INTROSPECT, JWKS, PAR, REGISTER, REVOKE, SIGN_IN, TOKEN,
+        USERINFO, loopback,
+    },
 };
 use axum::{
     Json, Router,
     extract::State,
-    http::header,
+    http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
@@ -102,7 +105,7 @@ struct Issued {
 }
 
 /// Reads the form to its end, and of it only what says which row to write.
-async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
+async fn token(State(limit): State<Arc<Limit>>, headers: HeaderMap, body: Bytes) -> Response {
     let form = std::str::from_utf8(&body).unwrap_or_default();
     let has = |name| form.split('&').any(|pair| pair.starts_with(name));
     if has("device_code=") {
@@ -113,9 +116,33 @@ async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
         return client_credentials(&limit);
     }
     match person::presented(form) {
-        Some((named, nonce)) => limit.person.issue(named, nonce).await,
+        Some((named, nonce)) => {
+            let credentials = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+            limit.person.issue(named, nonce, credentials.unwrap_or_default()).await
+        }
         None => client_credentials(&limit),
     }
+}
+
+/// Says that a token is good, and what is in it.
+async fn introspect(State(limit): State<Arc<Limit>>, _body: Bytes) -> Response {
+    let claims = limit.person.claims();
+    let said = Introspected { active: true, token_type: "Bearer", claims };
+    ([(header::CACHE_CONTROL, "no-store")], Json(said)).into_response()
+}
+
+#[derive(Serialize)]
+struct Introspected<'a> {
+    active: bool,
+    token_type: &'static str,
+    #[serde(flatten)]
+    claims: &'a Claims<'static>,
+}
+
+/// Says whose a token is.
+async fn userinfo(State(limit): State<Arc<Limit>>) -> Response {
+    let said = json!({ "sub": limit.person.claims().sub });
+    ([(header::CACHE_CONTROL, "no-store")], Json(said)).into_response()
 }
 
 /// Signs what a client in its own name would get.
@@ -166,6 +193,10 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         .route(TOKEN, post(token))
         .route(PAR, post(person::push))
         .route(DEVICE, post(person::device))
+        .route(REVOKE, post(person::revoke))
+        .route(REGISTER, post(person::register))
+        .route(INTROSPECT, post(introspect))
+        .route(USERINFO, get(userinfo))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
         .route(SIGN_IN, served("text/html; charset=utf-8", documents.page))

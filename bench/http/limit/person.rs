@@ -16,6 +16,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use porteiro::{
     clock::SystemClock,
     crypto::{Signer, SystemDice, draw_text},
@@ -28,7 +29,7 @@ use porteiro::{
 };
 use serde::Serialize;
 use serde_json::json;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 
 pub struct Person {
     families: Families,
@@ -38,6 +39,8 @@ pub struct Person {
     claims: Claims<'static>,
     access: Arc<Signer>,
     identity: Arc<Signer>,
+    /// The client whose ID tokens are signed as access tokens are, and how it authenticates.
+    es256: (String, String),
     lifetime: u32,
 }
 
@@ -89,29 +92,42 @@ impl Person {
             claims,
             access,
             identity,
+            es256: (scene.portal_es256.clone(), scene.credentials(&scene.portal_es256)),
             lifetime: scene.lifetime,
         })
     }
 
+    pub fn claims(&self) -> &Claims<'static> {
+        &self.claims
+    }
+
     /// Commits once and signs twice, for whatever row a code or a refresh token names.
-    pub async fn issue(&self, named: &str, nonce: Option<&str>) -> Response {
+    pub async fn issue(&self, named: &str, nonce: Option<&str>, credentials: &[u8]) -> Response {
         let Some(written) = Written::read(named) else {
             return StatusCode::BAD_REQUEST.into_response();
         };
         let written = self.families.change(written).await.unwrap();
         let now = SystemClock.now();
         let iat = now.seconds();
-        let claims = Claims {
+        let mut claims = Claims {
             iat,
             exp: iat + i64::from(self.lifetime),
             jti: format!("{}.{}", written.id, draw_text(&SystemDice, 16)),
             ..self.claims.clone()
         };
+        let mut grant = Cow::Borrowed(&self.grant);
+        let mut signer = &self.identity;
+        let (es256, authenticated) = &self.es256;
+        if credentials == authenticated.as_bytes() {
+            claims.client_id = es256.clone().into();
+            grant.to_mut().client_id.clone_from(es256);
+            signer = &self.access;
+        }
         let access_token = &*self.access.sign("at+jwt", &claims).unwrap();
         let identity = IdToken::from(Mint {
             issuer: &self.issuer,
             subject: self.grant.account.as_deref().unwrap_or_default(),
-            grant: &self.grant,
+            grant: &grant,
             nonce,
             access_token: Some(access_token),
             profile: serde_json::Map::new(),
@@ -123,7 +139,7 @@ impl Person {
             token_type: "Bearer",
             expires_in: self.lifetime,
             refresh_token: written.text(),
-            id_token: self.identity.sign("JWT", &identity).unwrap(),
+            id_token: signer.sign("JWT", &identity).unwrap(),
             scope: &claims.scope,
         };
         ([(header::CACHE_CONTROL, "no-store")], Json(issued)).into_response()
@@ -171,6 +187,29 @@ impl Person {
     pub async fn note_assertion(&self) {
         self.families.begin().await.unwrap();
     }
+}
+
+/// Commits once for a token that is given back.
+pub async fn revoke(State(limit): State<Arc<super::Limit>>, _body: Bytes) -> Response {
+    limit.person.note_assertion().await;
+    StatusCode::OK.into_response()
+}
+
+/// Commits once for a client, and says what it is.
+pub async fn register(State(limit): State<Arc<super::Limit>>, _body: Bytes) -> Response {
+    limit.person.note_assertion().await;
+    let said = json!({
+        "client_id": draw_text(&SystemDice, 24), "client_secret": draw_text(&SystemDice, 43),
+        "client_id_issued_at": SystemClock.now().seconds(), "client_secret_expires_at": 0,
+        "registration_access_token": draw_text(&SystemDice, 60),
+        "registration_client_uri": format!("{}/connect/register/x", limit.person.issuer),
+        "client_name": "Reports", "redirect_uris": [limit.person.redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+        "token_endpoint_auth_method": "client_secret_basic",
+        "id_token_signed_response_alg": "RS256", "application_type": "web",
+    });
+    let no_store = [(header::CACHE_CONTROL, "no-store")];
+    (StatusCode::CREATED, no_store, Json(said)).into_response()
 }
 
 /// Finds what the form presents; of the rest nothing is read.

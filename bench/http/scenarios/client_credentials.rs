@@ -35,8 +35,8 @@ impl Load for ClientCredentials {
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
         &[
-            (Compared::Rate, Who::Limit, Bound::Aim(0.6, 0.8)),
-            (Compared::Rate, Who::Peer, Bound::Floor(6.0)),
+            (Compared::Rate, Who::Limit, Bound::Floor(0.75)),
+            (Compared::Rate, Who::Peer, Bound::Floor(8.0)),
             (Compared::Cpu, Who::Peer, Bound::Ceiling(0.15)),
         ]
     }

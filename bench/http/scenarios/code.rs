@@ -6,20 +6,27 @@ use crate::{
     connection::Answer,
     figures::Bound,
     load::{Script, Turn},
-    portal::{NONCE, Portal, code_in},
+    portal::{Identity, NONCE, Portal, code_in},
     scene::Scene,
     servers::{Server, Who},
     token,
 };
 
-pub struct Code;
+/// With ID tokens that are signed so.
+pub struct Code(pub Identity);
 
 impl Load for Code {
     fn name(&self) -> &'static str {
-        "code"
+        match self.0 {
+            Identity::Rs256 => "code",
+            Identity::Es256 => "code_es256",
+        }
     }
 
     fn about(&self) -> &'static str {
+        if self.0 == Identity::Es256 {
+            return "The same with an ID token that is signed by ES256.";
+        }
         "One operation is two requests: `GET /connect/authorize` in a browser that is signed in, answered \
          by a redirect with a code, and `POST /connect/token` with the code, its verifier and the client's \
          secret (Basic). It gets an access token (ES256), an ID token (RS256) and a refresh token. Each \
@@ -30,7 +37,7 @@ impl Load for Code {
         Box::pin(async move {
             let mut scripts: Vec<Box<dyn Script>> = Vec::new();
             for email in &scene.people[..number] {
-                let portal = Portal::at(server, scene);
+                let portal = Portal::with(server, scene, self.0);
                 let cookie = portal.sign_in(scene, email).await?;
                 scripts.push(Box::new(Exchange::new(portal, &cookie)));
             }
@@ -39,12 +46,12 @@ impl Load for Code {
     }
 
     fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()> {
-        token::verify_of_person(server, scene, body, Some(NONCE))
+        token::verify_of_person(server, scene, body, (Some(NONCE), self.0))
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
         &[
-            (Compared::Rate, Who::Limit, Bound::Aim(0.6, 0.8)),
+            (Compared::Rate, Who::Limit, Bound::Floor(0.55)),
             (Compared::Rate, Who::Peer, Bound::Floor(3.5)),
         ]
     }

@@ -52,7 +52,10 @@ impl Load for Device {
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[]
+        &[
+            (Compared::Rate, Who::Limit, Bound::Floor(0.5)),
+            (Compared::Rate, Who::Peer, Bound::Floor(2.2)),
+        ]
     }
 
     fn most_commits(&self) -> Option<f64> {

@@ -35,6 +35,9 @@ impl Load for Discovery {
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[(Compared::Rate, Who::Limit, Bound::Floor(0.5))]
+        &[
+            (Compared::Rate, Who::Limit, Bound::Floor(0.75)),
+            (Compared::Rate, Who::Peer, Bound::Floor(8.0)),
+        ]
     }
 }

@@ -77,7 +77,7 @@ impl Load for TokenExchange {
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[(Compared::Rate, Who::Limit, Bound::Aim(0.4, 0.5))]
+        &[(Compared::Rate, Who::Limit, Bound::Floor(0.5))]
     }
 
     fn most_commits(&self) -> Option<f64> {

@@ -7,6 +7,7 @@
 use crate::{
     Outcome,
     load::{Plan, press},
+    portal::Identity,
     report::Section,
     scenarios::{Load, code, device, private_key_jwt, pushed},
     servers::{Stage, porteiro},
@@ -21,7 +22,7 @@ const LIFETIMES: &str = "authorization_code = 5\nid_token = 10\nrefresh_idle = 1
 
 /// How many exchanges of each kind.
 const EXCHANGES: [(&dyn Load, f64); 4] = [
-    (&code::Code, 250_000.0),
+    (&code::Code(Identity::Rs256), 250_000.0),
     (&pushed::CodeByPush, 250_000.0),
     (&device::Device, 250_000.0),
     (&private_key_jwt::PrivateKeyJwt, 250_000.0),

@@ -3,6 +3,7 @@
 //! A scenario of load says how its requests are rendered and what its answers must hold; the rest is
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
+mod asking;
 mod client_credentials;
 mod code;
 mod device;
@@ -14,10 +15,13 @@ pub mod identifiers;
 mod jwks;
 pub mod live;
 pub mod memory;
+mod mixed;
 pub mod passwords;
 mod private_key_jwt;
 mod pushed;
 mod refresh;
+mod registration;
+mod revocation;
 pub mod screens;
 pub mod start;
 pub mod storm;
@@ -26,6 +30,7 @@ use crate::{
     Outcome,
     figures::Bound,
     load::Script,
+    portal::Identity,
     scene::Scene,
     servers::{Server, Who},
 };
@@ -34,15 +39,24 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 11] = [
+pub const LOADS: [&dyn Load; 20] = [
     &ClientCredentials,
     &private_key_jwt::PrivateKeyJwt,
-    &code::Code,
+    &code::Code(Identity::Rs256),
+    &code::Code(Identity::Es256),
     &pushed::Push,
     &pushed::CodeByPush,
-    &refresh::Refresh,
+    &refresh::Refresh(Identity::Rs256),
+    &refresh::Refresh(Identity::Es256),
     &device::Device,
     &exchange::TokenExchange,
+    &asking::Introspection,
+    &asking::FirstIntrospection,
+    &asking::Userinfo,
+    &asking::FirstUserinfo,
+    &mixed::Mixed,
+    &registration::Registration,
+    &revocation::Revocation,
     &discovery::Discovery,
     &jwks::Jwks,
     &screens::Screens,

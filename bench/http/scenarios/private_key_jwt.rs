@@ -46,7 +46,10 @@ impl Load for PrivateKeyJwt {
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[]
+        &[
+            (Compared::Rate, Who::Limit, Bound::Floor(0.5)),
+            (Compared::Rate, Who::Peer, Bound::Floor(3.0)),
+        ]
     }
 
     fn most_commits(&self) -> Option<f64> {

@@ -6,7 +6,7 @@ use crate::{
     connection::Answer,
     figures::Bound,
     load::{Always, Script, Turn},
-    portal::{NONCE, Portal, code_in},
+    portal::{Identity, NONCE, Portal, code_in},
     scene::Scene,
     servers::{Server, Who},
     token,
@@ -49,7 +49,10 @@ impl Load for Push {
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[]
+        &[
+            (Compared::Rate, Who::Limit, Bound::Floor(0.5)),
+            (Compared::Rate, Who::Peer, Bound::Floor(2.2)),
+        ]
     }
 }
 
@@ -77,11 +80,14 @@ impl Load for CodeByPush {
     }
 
     fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()> {
-        token::verify_of_person(server, scene, body, Some(NONCE))
+        token::verify_of_person(server, scene, body, (Some(NONCE), Identity::Rs256))
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
-        &[]
+        &[
+            (Compared::Rate, Who::Limit, Bound::Floor(0.5)),
+            (Compared::Rate, Who::Peer, Bound::Floor(3.0)),
+        ]
     }
 
     fn most_commits(&self) -> Option<f64> {

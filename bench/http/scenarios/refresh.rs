@@ -6,7 +6,7 @@ use crate::{
     connection::{Answer, Connection},
     figures::Bound,
     load::{Script, Turn},
-    portal::Portal,
+    portal::{Identity, Portal},
     scene::Scene,
     servers::{Server, Who},
     token,
@@ -14,14 +14,21 @@ use crate::{
 use serde::Deserialize;
 use std::borrow::Cow;
 
-pub struct Refresh;
+/// With ID tokens that are signed so.
+pub struct Refresh(pub Identity);
 
 impl Load for Refresh {
     fn name(&self) -> &'static str {
-        "refresh"
+        match self.0 {
+            Identity::Rs256 => "refresh",
+            Identity::Es256 => "refresh_es256",
+        }
     }
 
     fn about(&self) -> &'static str {
+        if self.0 == Identity::Es256 {
+            return "The same with an ID token that is signed by ES256.";
+        }
         "`POST /connect/token` with a refresh token and the client's secret (Basic): a new access token \
          (ES256), ID token (RS256) and refresh token; the former one is spent. Each connection has a \
          family of its own."
@@ -32,29 +39,29 @@ impl Load for Refresh {
             let mut connection = Connection::open(server.address).await?;
             let mut scripts: Vec<Box<dyn Script>> = Vec::new();
             for email in &scene.people[..number] {
-                let portal = Portal::at(server, scene);
+                let portal = Portal::with(server, scene, self.0);
                 let cookie = portal.sign_in(scene, email).await?;
                 let mut exchange = Exchange::new(portal.clone(), &cookie);
                 let first = loop {
                     let answer = connection.exchange(exchange.request()).await?;
                     if let Turn::Done = exchange.answered(&answer)? {
-                        break portal.refresh(&next(answer.body)?);
+                        break Rotation::after(portal, answer.body)?;
                     }
                 };
-                scripts.push(Box::new(Rotation { portal, request: first }));
+                scripts.push(Box::new(first));
             }
             Ok(scripts)
         })
     }
 
     fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()> {
-        token::verify_of_person(server, scene, body, None)
+        token::verify_of_person(server, scene, body, (None, self.0))
     }
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
         &[
-            (Compared::Rate, Who::Limit, Bound::Floor(0.6)),
-            (Compared::Rate, Who::Peer, Bound::Floor(2.5)),
+            (Compared::Rate, Who::Limit, Bound::Floor(0.7)),
+            (Compared::Rate, Who::Peer, Bound::Floor(3.0)),
         ]
     }
 
@@ -64,9 +71,17 @@ impl Load for Refresh {
 }
 
 /// Each token is got with the one before it.
-struct Rotation {
+pub struct Rotation {
     portal: Portal,
     request: Vec<u8>,
+}
+
+impl Rotation {
+    /// Begins with the answer that brought a refresh token.
+    pub fn after(portal: Portal, answer: &[u8]) -> Outcome<Self> {
+        let request = portal.refresh(&next(answer)?);
+        Ok(Self { portal, request })
+    }
 }
 
 impl Script for Rotation {

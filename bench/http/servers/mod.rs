@@ -17,6 +17,10 @@ pub const JWKS: &str = "/connect/jwks";
 pub const AUTHORIZE: &str = "/connect/authorize";
 pub const TOKEN: &str = "/connect/token";
 pub const PAR: &str = "/connect/par";
+pub const INTROSPECT: &str = "/connect/introspect";
+pub const USERINFO: &str = "/connect/userinfo";
+pub const REVOKE: &str = "/connect/revoke";
+pub const REGISTER: &str = "/connect/register";
 pub const DEVICE: &str = "/connect/device";
 pub const SIGN_IN: &str = "/sign-in";
 

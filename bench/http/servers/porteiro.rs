@@ -120,6 +120,8 @@ access_token = {lifetime}
 {lifetimes}# All load comes from one address and one client; neither of the others limits rates.
 [limits]
 enabled = false
+[registration]
+open = true
 "#
         )
     }
@@ -158,6 +160,15 @@ grant_types = ["authorization_code", "refresh_token"]
 token_endpoint_auth_method = "client_secret_basic"
 
 [[client]]
+client_id = "{portal_es256}"
+client_secret = "{client_secret}"
+client_name = "Portal"
+redirect_uris = ["{redirect_uri}"]
+grant_types = ["authorization_code", "refresh_token"]
+token_endpoint_auth_method = "client_secret_basic"
+id_token_signed_response_alg = "ES256"
+
+[[client]]
 client_id = "{signer}"
 grant_types = ["client_credentials"]
 token_endpoint_auth_method = "private_key_jwt"
@@ -180,6 +191,7 @@ grant_types = ["token-exchange"]
             role = scene.role,
             client_id = scene.client_id,
             portal = scene.portal,
+            portal_es256 = scene.portal_es256,
             redirect_uri = scene.redirect_uri,
             client_secret = scene.client_secret,
             signer = scene.signer,
