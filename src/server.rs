@@ -27,7 +27,7 @@ use crate::{
     messages::Messages,
     outbound::{Outbound, Policy, SystemResolver},
     store::{FaultInjection, NothingFails},
-    system::{System, SystemError, SystemOptions},
+    system::{GivenUp, System, SystemError, SystemOptions},
     transport::{
         AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
         raise_limit,
@@ -268,7 +268,8 @@ impl Running {
             mailbox: messages.mailbox(),
         };
         let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
-        let app = App::new(&system, options, Arc::new(router::vitals(extras))).await?;
+        // Boxed: everything that requests are served with is built in it.
+        let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
         let (tls, dice) = (plan.tls, system.dice());
         let serve = |listeners, tls, router, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());
@@ -297,8 +298,8 @@ impl Running {
         &self.system
     }
 
-    /// Waits until something has died too often to go on, and returns its name.
-    pub async fn given_up(&self) -> &'static str {
+    /// Waits until the process must end, and says why.
+    pub async fn given_up(&self) -> GivenUp {
         self.system.given_up().await
     }
 

@@ -175,8 +175,11 @@ mod tests {
         let [_, _, signer, _] = &signers();
         let key = jwk(signer);
         let (x, y) = (key["x"].clone(), key["y"].clone());
-        // No point of the curve, and so a key that verifies nothing.
-        let other = with(with(key.clone(), "x", y), "y", x);
+        // No point of the curve is no key.
+        let none = with(with(key.clone(), "x", y), "y", x);
+        assert_eq!(judge(&keys(&[none]), signer), Err(Unverified::NoKey));
+        let [_, _, another, _] = &signers();
+        let other = with(jwk(another), "kid", key["kid"].clone());
         assert_eq!(judge(&keys(&[other.clone(), key.clone()]), signer), Ok(()));
         assert_eq!(judge(&keys(std::slice::from_ref(&other)), signer), Err(Unverified::Signature));
         let token = signer.sign("JWT", &json!({})).unwrap();

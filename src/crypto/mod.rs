@@ -23,6 +23,7 @@ mod signer;
 mod statements;
 mod totp;
 mod vault;
+mod verified_tokens;
 mod verifier;
 mod webhook;
 
@@ -43,5 +44,6 @@ pub use signer::{SignError, Signer};
 pub use statements::{BadIssuers, BadStatement, StatementIssuers};
 pub use totp::{TotpEnrolment, draw_totp_secret, matching_step};
 pub use vault::{Unsealable, Vault};
+pub use verified_tokens::VerifiedTokens;
 pub use verifier::{NotOurs, Verifiers};
 pub use webhook::{draw_webhook_secret, sign_webhook, webhook_secret_text};

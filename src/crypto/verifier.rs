@@ -2,8 +2,8 @@
 
 use crate::domain::signing_keys::{PublicKey, SigningAlgorithm};
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,
-    RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA256, RsaPublicKeyComponents,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -14,13 +14,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub struct Verifiers(BTreeMap<String, (SigningAlgorithm, Key)>);
 
-/// A public key, for one algorithm.
+/// A public key, for one algorithm; parsed once, for it verifies many signatures.
 #[derive(Clone)]
-pub(super) enum Key {
-    Rsa { n: Vec<u8>, e: Vec<u8>, parameters: &'static RsaParameters },
-    P256(Vec<u8>),
-    Ed25519(Vec<u8>),
-}
+pub(super) struct Key(ParsedPublicKey);
 
 /// The text is not a token that one of these keys signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,35 +82,29 @@ impl Verifiers {
 }
 
 impl Key {
-    /// Reads the members of a public JWK (RFC 7518 §6, RFC 8037 §2); how long they are is not judged.
+    /// Reads the members of a public JWK (RFC 7518 §6, RFC 8037 §2); an RSA key of a length that does not count
+    /// verifies nothing.
     pub(super) fn read(algorithm: SigningAlgorithm, jwk: &Value) -> Option<Self> {
         let member = |name: &str| decode(jwk.get(name)?.as_str()?).ok();
-        let rsa = |parameters| Some(Self::Rsa { n: member("n")?, e: member("e")?, parameters });
-        match algorithm {
+        let rsa = |parameters| {
+            let (n, e) = (member("n")?, member("e")?);
+            RsaPublicKeyComponents { n, e }.to_parsed_public_key(parameters).ok()
+        };
+        let parsed = match algorithm {
             SigningAlgorithm::Rs256 => rsa(&RSA_PKCS1_2048_8192_SHA256),
             SigningAlgorithm::Ps256 => rsa(&RSA_PSS_2048_8192_SHA256),
             SigningAlgorithm::Es256 => {
                 // Uncompressed: 0x04, then both coordinates (RFC 7518 §6.2.1).
                 let point = [&[4], member("x")?.as_slice(), member("y")?.as_slice()].concat();
-                Some(Self::P256(point))
+                ParsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).ok()
             }
-            SigningAlgorithm::EdDsa => member("x").map(Self::Ed25519),
-        }
+            SigningAlgorithm::EdDsa => ParsedPublicKey::new(&ED25519, member("x")?).ok(),
+        };
+        parsed.map(Self)
     }
 
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NotOurs> {
-        let verified = match self {
-            Self::Rsa { n, e, parameters } => {
-                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature)
-            }
-            Self::P256(point) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
-            }
-            Self::Ed25519(point) => {
-                UnparsedPublicKey::new(&ED25519, point).verify(message, signature)
-            }
-        };
-        verified.map_err(|_| NotOurs)
+        self.0.verify_sig(message, signature).map_err(|_| NotOurs)
     }
 }
 
@@ -123,13 +113,13 @@ fn decode(text: &str) -> Result<Vec<u8>, NotOurs> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::crypto::signer::tests::signers;
     use crate::domain::{Timestamp, signing_keys::KeyState};
     use serde_json::json;
 
-    fn published(signer: &crate::crypto::Signer) -> PublicKey {
+    pub(in crate::crypto) fn published(signer: &crate::crypto::Signer) -> PublicKey {
         let observed = signer.observed();
         PublicKey {
             kid: observed.kid,

@@ -22,7 +22,7 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::{Fetcher, KeySets, Logos, MetadataDocuments, RequestObjects},
     crypto::{
-        Dice, PairwiseSubjects, SharedVault, StatementIssuers,
+        Dice, PairwiseSubjects, SharedVault, StatementIssuers, VerifiedTokens,
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
@@ -76,6 +76,7 @@ pub struct Inner {
     pub(super) dice: Arc<dyn Dice>,
     pub(super) store: FreshReads,
     pub(super) keys: watch::Receiver<KeySnapshot>,
+    verified_tokens: VerifiedTokens<Claims<'static>>,
     pub(super) clients: View<Client>,
     pub(super) registry: Entities<Client>,
     pub(super) client_assertions: Entities<ClientAssertion>,
@@ -236,6 +237,7 @@ impl App {
             dice: system.dice(),
             store: system.fresh_reads(),
             keys: system.keys(),
+            verified_tokens: VerifiedTokens::of_type("at+jwt"),
             clients: system.view(),
             registry: system.host().await?,
             client_assertions: system.host().await?,
@@ -373,9 +375,9 @@ impl App {
     }
 
     /// Reads an access token of ours that has not expired; says nothing of revocation.
-    pub(super) fn read_access_token(&self, token: &str) -> Option<Claims<'static>> {
+    pub(super) fn read_access_token(&self, token: &str) -> Option<Arc<Claims<'static>>> {
         let verifiers = self.keys.borrow().verifiers.clone();
-        let claims: Claims<'static> = verifiers.read("at+jwt", token).ok()?;
+        let claims = self.verified_tokens.read(&verifiers, token)?;
         let now = self.clock.now().seconds();
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }

@@ -126,7 +126,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
     if token.starts_with(API_KEY_PREFIX) {
         return api_key::introspect(app, caller, token).await;
     }
-    let Some(mut claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
+    let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
     if !may_see(app, client, &claims) {
         return Ok(INACTIVE);
     }
@@ -135,6 +135,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         return Ok(INACTIVE);
     }
     // The token says what the person had proved; here it is said what is left of that.
+    let mut claims = Claims::clone(&claims);
     claims.acr = claims.level(app.clock.now()).map(|level| level.name().into());
     Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
 }

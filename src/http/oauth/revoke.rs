@@ -19,7 +19,6 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use std::borrow::Cow;
 
 const FOREIGN: OAuthError =
     OAuthError::new(Code::InvalidRequest, "the token was issued to another client");
@@ -60,8 +59,8 @@ pub async fn post(
         }
         let revoke = Command::Revoke {
             expires_at: claims.expires_at(),
-            client_id: claims.client_id.into_owned(),
-            organization: claims.org.map(Cow::into_owned),
+            client_id: claims.client_id.to_string(),
+            organization: claims.org.as_deref().map(str::to_owned),
         };
         let revoked = insist(&app.access_tokens, &caller.context, &claims.jti, revoke).await;
         revoked.map_err(|_| OAuthError::unavailable())?;

@@ -1,0 +1,172 @@
+//! Tokens of ours whose signature was verified, for as long as the key set is the same.
+//!
+//! A resource server asks about one token many times, and verifying a signature is most of what that would
+//! cost. A text that was signed stays signed: it is known by its hash, and only what it says is remembered. Whether
+//! that is still true (its end, its issuer, everything it rests on) is looked at each time. Another key set forgets
+//! everything; a forgery is never remembered.
+
+use super::Verifiers;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Parts, each behind a lock of its own.
+const PARTS: usize = 8;
+
+/// How many tokens a part takes up before it forgets those that were taken up before them.
+const GENERATION: usize = 512;
+
+type Print = [u8; 32];
+
+/// Tokens of one type, with claims of this one.
+pub struct VerifiedTokens<C> {
+    typ: &'static str,
+    parts: Box<[Mutex<Part<C>>]>,
+}
+
+/// What is not asked about again while a generation fills up is forgotten with the next.
+struct Part<C> {
+    verifiers: Arc<Verifiers>,
+    young: HashMap<Print, Arc<C>>,
+    old: HashMap<Print, Arc<C>>,
+}
+
+impl<C: DeserializeOwned> VerifiedTokens<C> {
+    pub fn of_type(typ: &'static str) -> Self {
+        let parts = (0..PARTS).map(|_| Mutex::new(Part::new(Arc::default())));
+        Self { typ, parts: parts.collect() }
+    }
+
+    /// Returns the claims of a token that one of these keys signed; says nothing of time, issuer or
+    /// revocation.
+    pub fn read(&self, verifiers: &Arc<Verifiers>, token: &str) -> Option<Arc<C>> {
+        let print: Print = Sha256::digest(token).into();
+        let part = &self.parts[usize::from(print[0]) % PARTS];
+        let lock = || part.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = lock().find(verifiers, &print) {
+            return Some(read);
+        }
+        let read: Arc<C> = Arc::new(verifiers.read(self.typ, token).ok()?);
+        lock().keep(verifiers, print, read.clone());
+        Some(read)
+    }
+}
+
+impl<C> Part<C> {
+    fn new(verifiers: Arc<Verifiers>) -> Self {
+        Self { verifiers, young: HashMap::new(), old: HashMap::new() }
+    }
+
+    fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Option<Arc<C>> {
+        self.follow(verifiers);
+        if let Some(read) = self.young.get(print) {
+            return Some(read.clone());
+        }
+        let read = self.old.remove(print)?;
+        self.take_up(*print, read.clone());
+        Some(read)
+    }
+
+    fn keep(&mut self, verifiers: &Arc<Verifiers>, print: Print, read: Arc<C>) {
+        // It may have been verified with keys that are gone meanwhile.
+        if Arc::ptr_eq(&self.verifiers, verifiers) {
+            self.take_up(print, read);
+        }
+    }
+
+    fn take_up(&mut self, print: Print, read: Arc<C>) {
+        if self.young.len() >= GENERATION {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(print, read);
+    }
+
+    /// Forgets everything where the key set is another.
+    fn follow(&mut self, verifiers: &Arc<Verifiers>) {
+        if !Arc::ptr_eq(&self.verifiers, verifiers) {
+            *self = Self::new(verifiers.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Signer, signer::tests::signers, verifier::tests::published};
+    use serde_json::{Value, json};
+
+    fn verifiers(signer: &Signer) -> Arc<Verifiers> {
+        Arc::new([&published(signer)].into_iter().collect())
+    }
+
+    fn remembered(tokens: &VerifiedTokens<Value>) -> usize {
+        let of = |part: &Mutex<Part<Value>>| {
+            let part = part.lock().unwrap();
+            part.young.len() + part.old.len()
+        };
+        tokens.parts.iter().map(of).sum()
+    }
+
+    #[test]
+    fn a_token_is_verified_once_and_a_forgery_is_never_remembered() {
+        let [_, _, signer, _] = signers();
+        let (verifiers, tokens) = (verifiers(&signer), VerifiedTokens::of_type("at+jwt"));
+        let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
+        let first: Arc<Value> = tokens.read(&verifiers, &token).unwrap();
+        let again = tokens.read(&verifiers, &token).unwrap();
+        assert!(Arc::ptr_eq(&first, &again) && *again == json!({ "sub": "ana" }));
+        let last = if token.ends_with('A') { "Q" } else { "A" };
+        for bad in
+            [format!("{}{last}", &token[..token.len() - 1]), format!("{token} "), String::new()]
+        {
+            assert!(
+                tokens.read(&verifiers, &bad).is_none() && tokens.read(&verifiers, &bad).is_none()
+            );
+        }
+        let other = signer.sign("JWT", &json!({ "sub": "ana" })).unwrap();
+        assert!(tokens.read(&verifiers, &other).is_none(), "another type");
+        assert_eq!(remembered(&tokens), 1);
+    }
+
+    #[test]
+    fn another_key_set_forgets_what_was_verified_with_the_last() {
+        let [_, _, signer, _] = signers();
+        let (before, tokens) = (verifiers(&signer), VerifiedTokens::<Value>::of_type("at+jwt"));
+        let token = signer.sign("at+jwt", &json!({})).unwrap();
+        assert!(tokens.read(&before, &token).is_some());
+        let revoked = Arc::new(Verifiers::default());
+        assert!(tokens.read(&revoked, &token).is_none(), "its key is gone");
+        assert_eq!(remembered(&tokens), 0);
+        assert!(tokens.read(&verifiers(&signer), &token).is_some(), "it is there again");
+    }
+
+    #[test]
+    fn what_is_verified_while_the_keys_change_is_not_remembered() {
+        let [_, _, signer, _] = signers();
+        let (before, after) = (verifiers(&signer), Arc::new(Verifiers::default()));
+        let mut part = Part::new(before.clone());
+        assert!(part.find(&after, &[1; 32]).is_none());
+        part.keep(&before, [1; 32], Arc::new(json!({})));
+        assert!(part.find(&after, &[1; 32]).is_none(), "the keys changed while it was verified");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_what_is_asked_for_stays() {
+        let verifiers = Arc::new(Verifiers::default());
+        let mut part = Part::new(verifiers.clone());
+        let print = |number: usize| {
+            let mut print = [0; 32];
+            print[..8].copy_from_slice(&number.to_le_bytes());
+            print
+        };
+        for number in 0..10 * GENERATION {
+            part.keep(&verifiers, print(number), Arc::new(json!({})));
+            assert!(part.find(&verifiers, &print(0)).is_some(), "{number}");
+            assert!(part.young.len() + part.old.len() <= 2 * GENERATION);
+        }
+        assert!(part.find(&verifiers, &print(1)).is_none());
+    }
+}
