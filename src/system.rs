@@ -63,6 +63,16 @@ pub enum SystemError {
     KeyStates(#[source] HydrateError),
 }
 
+/// Why a system cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GivenUp {
+    /// A worker or host of this name.
+    #[error("{0} kept dying")]
+    KeptDying(&'static str),
+    #[error("the database file was replaced")]
+    DatabaseReplaced,
+}
+
 /// A key that signs for the installation, and whose private half is not in this node's folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -231,9 +241,12 @@ impl System {
         self.tree.outbox()
     }
 
-    /// Waits until something has died too often to go on, and returns its name.
-    pub async fn given_up(&self) -> &'static str {
-        self.tree.given_up().await
+    /// Waits until the process must end, and says why.
+    pub async fn given_up(&self) -> GivenUp {
+        tokio::select! {
+            name = self.tree.given_up() => GivenUp::KeptDying(name),
+            () = self.services.store.replaced() => GivenUp::DatabaseReplaced,
+        }
     }
 
     /// Takes no more commands, finishes what is under way, exports the heads of the security log, and

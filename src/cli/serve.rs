@@ -184,7 +184,7 @@ impl Signals {
         }
     }
 
-    /// Serves until told to stop, or until something has died too often.
+    /// Serves until told to stop, or until the system cannot go on.
     pub(super) async fn serve(mut self, running: Running) -> Result<(), Failure> {
         let broken = loop {
             tokio::select! {
@@ -194,7 +194,7 @@ impl Signals {
                     tracing::info!("keys and certificate will be read again");
                     running.reload();
                 }
-                name = running.given_up() => break Some(name),
+                why = running.given_up() => break Some(why),
             }
         };
         tracing::info!("draining");
@@ -204,7 +204,7 @@ impl Signals {
         }
         match broken {
             None => Ok(()),
-            Some(name) => Err(Failure::Failed(format!("{name} kept dying").into())),
+            Some(why) => Err(Failure::Failed(Box::new(why))),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Engine {
     /// Opens a connection to write with.
     pub(super) async fn connect(&self) -> Result<Connection> {
         match self {
-            Self::Sqlite(file) => Ok(Connection::Sqlite(file.open_to_write()?)),
+            Self::Sqlite(file) => Ok(Connection::Sqlite(file.open_to_write()?, file.clone())),
             Self::Postgres(options) => {
                 Ok(Connection::Postgres(PgConnection::connect_with(options).await?))
             }
@@ -65,7 +65,9 @@ impl Engine {
     /// Opens a connection that only reads; creates no file.
     pub(super) async fn connect_read_only(&self) -> Result<Connection> {
         match self {
-            Self::Sqlite(file) => Ok(Connection::Sqlite(file.open_to_read(LOCK_TIMEOUT)?)),
+            Self::Sqlite(file) => {
+                Ok(Connection::Sqlite(file.open_to_read(LOCK_TIMEOUT)?, file.clone()))
+            }
             Self::Postgres(_) => self.connect().await,
         }
     }
@@ -96,7 +98,7 @@ impl Engine {
 /// A connection that writes; COMMIT is a statement of ours, so that its failure is seen as such.
 pub(super) enum Connection {
     /// Its statements run here: the caller has a thread of its own, or waits for nothing else.
-    Sqlite(rusqlite::Connection),
+    Sqlite(rusqlite::Connection, sqlite::File),
     Postgres(PgConnection),
 }
 
@@ -104,7 +106,10 @@ impl Connection {
     pub(super) async fn begin(&mut self) -> Result<()> {
         match self {
             // IMMEDIATE takes the write lock now: a lock upgrade later could fail half way.
-            Self::Sqlite(_) => self.execute("BEGIN IMMEDIATE", &[]).await.map(drop),
+            Self::Sqlite(connection, file) => {
+                file.check_same().inspect_err(|_| sqlite::leave_the_log(connection))?;
+                sqlite::execute(connection, "BEGIN IMMEDIATE", &[]).map(drop)
+            }
             // Spelled out: a server's own default must not turn conflicts into errors.
             Self::Postgres(_) => {
                 let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
@@ -124,7 +129,7 @@ impl Connection {
     /// Begins the transaction in which one process at a time migrates, however long it takes.
     pub(super) async fn begin_migration(&mut self) -> Result<()> {
         match self {
-            Self::Sqlite(connection) => {
+            Self::Sqlite(connection, _) => {
                 connection.busy_timeout(MIGRATION_TIMEOUT)?;
                 let begun = sqlite::execute(connection, "BEGIN IMMEDIATE", &[]);
                 connection.busy_timeout(LOCK_TIMEOUT)?;
@@ -142,7 +147,7 @@ impl Connection {
     /// Runs `sql` and says how many rows it touched.
     pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         match self {
-            Self::Sqlite(c) => sqlite::execute(c, sql, values),
+            Self::Sqlite(c, _) => sqlite::execute(c, sql, values),
             Self::Postgres(c) => {
                 Ok(bind_all!(sqlx::query(sql), values).execute(c).await?.rows_affected())
             }
@@ -152,7 +157,7 @@ impl Connection {
     /// Runs a script of several statements, as migrations are.
     pub(super) async fn run_script(&mut self, script: &'static str) -> Result<()> {
         match self {
-            Self::Sqlite(c) => Ok(c.execute_batch(script)?),
+            Self::Sqlite(c, _) => Ok(c.execute_batch(script)?),
             Self::Postgres(c) => Ok(sqlx::raw_sql(script).execute(c).await.map(drop)?),
         }
     }
@@ -163,7 +168,7 @@ impl Connection {
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
         match self {
-            Self::Sqlite(c) => sqlite::fetch(c, sql, values),
+            Self::Sqlite(c, _) => sqlite::fetch(c, sql, values),
             Self::Postgres(c) => {
                 let rows = bind_all!(sqlx::query(sql), values).fetch_all(c).await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())
@@ -175,7 +180,7 @@ impl Connection {
     pub(super) async fn fetch_batch(&mut self, batch: &Bound<'_>) -> Result<Vec<Row>> {
         let mut fetched = Vec::new();
         match self {
-            Self::Sqlite(c) => {
+            Self::Sqlite(c, _) => {
                 for (sql, row) in batch.rows() {
                     fetched.append(&mut sqlite::fetch(c, sql, row)?);
                 }
@@ -193,7 +198,7 @@ impl Connection {
     pub(super) async fn execute_batch(&mut self, batch: &Bound<'_>) -> Result<u64> {
         let mut touched = 0;
         match self {
-            Self::Sqlite(c) => {
+            Self::Sqlite(c, _) => {
                 for (sql, row) in batch.rows() {
                     touched += sqlite::execute(c, sql, row)?;
                 }
@@ -210,7 +215,7 @@ impl Connection {
     /// Reads the liveness of entities and keeps them as they are until the transaction ends.
     pub(super) async fn lock_required(&mut self, asked: &[(&str, &str)]) -> Result<Vec<Row>> {
         let batch = match self {
-            Self::Sqlite(_) => &*sql::LIVENESS,
+            Self::Sqlite(..) => &*sql::LIVENESS,
             Self::Postgres(_) => &*postgres::LIVENESS_REQUIRED,
         };
         self.fetch_batch(&batch.for_entities(asked)).await
@@ -225,8 +230,8 @@ impl Connection {
         want_to_know: bool,
     ) -> Result<Option<Vec<Row>>> {
         let batch = match self {
-            Self::Sqlite(_) if !want_to_know => return Ok(None),
-            Self::Sqlite(_) => &*sql::LIVENESS,
+            Self::Sqlite(..) if !want_to_know => return Ok(None),
+            Self::Sqlite(..) => &*sql::LIVENESS,
             Self::Postgres(_) => &*postgres::LIVENESS_CHANGED,
         };
         self.fetch_batch(&batch.for_entities(asked)).await.map(Some)
@@ -235,7 +240,7 @@ impl Connection {
     /// Makes the security log append-only for every user of the database.
     pub(super) async fn install_triggers(&mut self) -> Result<()> {
         let script = match self {
-            Self::Sqlite(_) => triggers::SQLITE,
+            Self::Sqlite(..) => triggers::SQLITE,
             Self::Postgres(_) => triggers::POSTGRES,
         };
         self.run_script(script).await
@@ -244,7 +249,10 @@ impl Connection {
     /// Ends the connection in order.
     pub(super) async fn close(self) {
         let closed = match self {
-            Self::Sqlite(c) => c.close().map_err(|(_, error)| DatabaseError::from(error)),
+            Self::Sqlite(c, file) => {
+                let _ = file.check_same().inspect_err(|_| sqlite::leave_the_log(&c));
+                c.close().map_err(|(_, error)| DatabaseError::from(error))
+            }
             Self::Postgres(c) => c.close().await.map_err(DatabaseError::from),
         };
         if let Err(error) = closed {
@@ -284,6 +292,14 @@ impl Readers {
             rows.append(&mut self.fetch(sql, values).await?);
         }
         Ok(rows)
+    }
+
+    /// Waits until the database is known to be another than the one that was opened.
+    pub(super) async fn replaced(&self) {
+        match self {
+            Self::Sqlite(readers) => readers.replaced().await,
+            Self::Postgres(_) => std::future::pending().await,
+        }
     }
 
     pub(super) async fn close(&self) {

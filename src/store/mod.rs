@@ -194,7 +194,7 @@ impl Store {
         let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();
         self.hand_over(place, Job::Commit(Box::new(commit), reply)).await?;
-        let version = answered(answer).await?;
+        let version = answered(answer, GIVEN_UP_AFTER).await?;
         if posts {
             self.inner.posted.notify_one();
         }
@@ -226,10 +226,16 @@ impl Store {
         taken.ok().and_then(Result::ok).ok_or(CommitError::Unavailable)
     }
 
+    /// Waits until the database file was found to be another than the one that was opened; nothing is read or
+    /// written then.
+    pub async fn replaced(&self) {
+        self.inner.readers.replaced().await;
+    }
+
     async fn run_maintenance(&self, maintenance: Maintenance) -> Result<Outcome, CommitError> {
         let (reply, answer) = oneshot::channel();
         self.hand_over(0, Job::Maintenance(maintenance, reply)).await?;
-        answered(answer).await
+        answered(answer, GIVEN_UP_AFTER).await
     }
 
     async fn count_maintenance(&self, maintenance: Maintenance) -> Result<u64, CommitError> {
@@ -246,7 +252,29 @@ impl Store {
 }
 
 /// Waits for a committer; where none answers, it may have happened or may happen yet.
-async fn answered<T>(answer: oneshot::Receiver<Result<T, CommitError>>) -> Result<T, CommitError> {
-    let answer = timeout(GIVEN_UP_AFTER, answer).await;
+async fn answered<T>(
+    answer: oneshot::Receiver<Result<T, CommitError>>,
+    given_up_after: Duration,
+) -> Result<T, CommitError> {
+    let answer = timeout(given_up_after, answer).await;
     answer.ok().and_then(Result::ok).unwrap_or(Err(CommitError::Unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_committer_that_does_not_answer_is_given_up_on_and_the_outcome_is_unknown() {
+        let (stuck, answer) = oneshot::channel::<Result<i64, CommitError>>();
+        let given_up = answered(answer, Duration::from_millis(10)).await;
+        assert_eq!(given_up, Err(CommitError::Unknown));
+        assert!(stuck.is_closed(), "the committer can see that");
+        let (ended, answer) = oneshot::channel::<Result<i64, CommitError>>();
+        drop(ended);
+        assert_eq!(answered(answer, GIVEN_UP_AFTER).await, Err(CommitError::Unknown));
+        let (told, answer) = oneshot::channel();
+        told.send(Err(CommitError::Conflict)).unwrap();
+        assert_eq!(answered::<i64>(answer, GIVEN_UP_AFTER).await, Err(CommitError::Conflict));
+    }
 }

@@ -4,7 +4,11 @@ use crate::{
     ledger::Command,
     support::{Node, World, eventually},
 };
-use porteiro::{actors::Failure, store::Moment};
+use porteiro::{
+    actors::Failure,
+    domain::{Clock as _, Timestamp},
+    store::{Change, Commit, Delta, Expected, Moment},
+};
 use std::time::Duration;
 use tokio::{
     io::copy_bidirectional,
@@ -43,6 +47,87 @@ async fn after_a_commit_of_unknown_fate_the_next_command_sees_what_is_true() {
         assert_eq!(report.failures, 0, "and is not blamed for the store");
         node.stop().await;
     }
+}
+
+/// A row by hand.
+fn row(id: &str, at: Timestamp) -> Commit {
+    fn nothing<T>() -> Delta<T> {
+        Delta { added: Vec::new(), removed: Vec::new() }
+    }
+    let change = Change {
+        kind: "ledger",
+        id: id.to_owned(),
+        expected: Expected::NewId,
+        revision: 1,
+        state: r#"{"entries":[]}"#.to_owned(),
+        live_until: Timestamp::FOREVER,
+        forget_at: None,
+        names: nothing(),
+        listings: nothing(),
+    };
+    let (requirements, records, messages) = (Vec::new(), Vec::new(), Vec::new());
+    Commit { at, changes: vec![change], requirements, records, messages }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_up_on_before_it_was_begun_is_not_written() {
+    let world = World::new().await;
+    if world.is_postgres() {
+        println!("skipped: the two commits of this test may go to two committers on PostgreSQL");
+        return;
+    }
+    let node = world.node().await;
+    let held = node.script.hold_next_write();
+    let ledgers = node.ledgers.clone();
+    let first = tokio::spawn(async move { ledgers.ask("a", Command::Append(1)).await });
+    eventually("a transaction that is held up", async || node.script.has_held()).await;
+    let second = node.store.commit(row("b", world.clock.now()));
+    let given_up = tokio::time::timeout(Duration::from_millis(50), second).await;
+    assert!(given_up.is_err(), "the committer is held up");
+    // Reads go on meanwhile.
+    assert_eq!(node.store.version("ledger", "b").await.unwrap(), 0);
+    drop(held);
+    assert_eq!(first.await.unwrap().unwrap(), [1]);
+    node.append("c", 1).await.unwrap();
+    assert_eq!(node.store.version("ledger", "b").await.unwrap(), 0, "it was passed over");
+    node.store.commit(row("b", world.clock.now())).await.unwrap();
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_replaced_is_neither_read_nor_written_until_the_next_start() {
+    let world = World::new().await;
+    if world.is_postgres() {
+        println!("skipped: the files of PostgreSQL are its own affair");
+        return;
+    }
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    let at = |name: &str| world.url.strip_prefix("sqlite://").unwrap().to_owned() + name;
+    let backup = at(".backup");
+    world.stranger().await.run(format!("VACUUM INTO '{backup}'")).await.unwrap();
+    node.append("a", 2).await.unwrap();
+    // A restore: the old file goes with its write-ahead log.
+    for name in ["", "-wal", "-shm"] {
+        std::fs::remove_file(at(name)).unwrap();
+    }
+    assert!(node.store.version("ledger", "a").await.is_err(), "it is gone");
+    std::fs::rename(&backup, at("")).unwrap();
+    assert!(node.store.version("ledger", "a").await.is_err(), "it is another");
+    assert_eq!(node.append("a", 3).await, Err(Failure::Unavailable));
+    assert_eq!(node.append("b", 3).await, Err(Failure::Unavailable));
+    let told = tokio::time::timeout(Duration::from_secs(5), node.store.replaced()).await;
+    told.expect("the process hears that it must end");
+    let next = world.node().await;
+    next.append("a", 4).await.unwrap();
+    node.stop().await;
+    // What ended has touched nothing of the file that is there now.
+    assert_eq!(next.entries("a").await, [1, 4]);
+    next.append("a", 5).await.unwrap();
+    next.stop().await;
+    let last = world.node().await;
+    assert_eq!(last.entries("a").await, [1, 4, 5]);
+    last.stop().await;
 }
 
 #[tokio::test]

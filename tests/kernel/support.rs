@@ -38,9 +38,22 @@ use std::{
 pub struct Script {
     planned: Mutex<Vec<(Moment, u64)>>,
     panicking: AtomicBool,
+    held: Mutex<Option<std::sync::mpsc::Receiver<()>>>,
 }
 
 impl Script {
+    /// Holds up the next transaction before its statements until the other end is dropped.
+    pub fn hold_next_write(&self) -> std::sync::mpsc::Sender<()> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        *self.held.lock().unwrap() = Some(receiver);
+        sender
+    }
+
+    /// Tells whether a transaction was held up since it was told so.
+    pub fn has_held(&self) -> bool {
+        self.held.lock().unwrap().is_none()
+    }
+
     pub fn fail_next(&self, moment: Moment, times: u64) {
         self.planned.lock().unwrap().push((moment, times));
     }
@@ -59,6 +72,10 @@ impl FaultInjection for Script {
     fn fails(&self, moment: Moment) -> bool {
         let panics = moment == Moment::Commit && self.panicking.swap(false, SeqCst);
         assert!(!panics, "a transaction was told to panic");
+        if moment == Moment::Write {
+            let held = self.held.lock().unwrap().take();
+            held.map(|held| held.recv());
+        }
         let mut planned = self.planned.lock().unwrap();
         let plan = planned.iter_mut().find(|(m, left)| *m == moment && *left > 0);
         plan.map(|plan| plan.1 -= 1).is_some()

@@ -95,8 +95,13 @@ async fn scene(mood: u8) -> (TestServer, Endpoint) {
 }
 
 async fn outcome(server: &TestServer, outcome: &str) -> bool {
-    let line = format!("porteiro_outbox_total{{topic=\"ciba_ping\",outcome=\"{outcome}\"}} 1");
-    get(server.operator, "/metrics").await.text().contains(&line)
+    outcomes(server, outcome, 1).await
+}
+
+async fn outcomes(server: &TestServer, outcome: &str, number: u32) -> bool {
+    let of = format!("porteiro_outbox_total{{topic=\"ciba_ping\",outcome=\"{outcome}\"}}");
+    let line = format!("{of} {number}");
+    get(server.operator, "/metrics").await.text().lines().any(|one| one == line)
 }
 
 const TOKEN: [(&str, &str); 1] = [("client_notification_token", "abc.DEF-123==")];
@@ -160,7 +165,8 @@ async fn where_no_answer_came_it_is_tried_again_while_the_request_lives() {
     endpoint.mood.store(HANGS_UP, SeqCst);
     start(*server, "agent", ANA, &TOKEN).await;
     say(&server, &session, "approve").await;
-    eventually("another try", async || endpoint.count() == 3).await;
+    eventually("another try", async || outcomes(&server, "deferred", 2).await).await;
+    assert_eq!(endpoint.count(), 3);
     server.clock.advance(Duration::from_mins(6));
     eventually("the end", async || outcome(&server, "dropped").await).await;
     assert_eq!(endpoint.count(), 3);

@@ -122,6 +122,29 @@ async fn whoever_is_told_twice_or_while_starting_does_not_wait() {
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_file_that_was_replaced_ends_the_server() {
+    let installation = Installation::new().await;
+    let Some(path) = installation.url().strip_prefix("sqlite://") else {
+        println!("skipped: the files of PostgreSQL are its own affair");
+        return;
+    };
+    installation.apply(ACME);
+    let serving = installation.serve();
+    std::fs::rename(path, format!("{path}.old")).unwrap();
+    std::fs::copy(format!("{path}.old"), path).unwrap();
+    let status = || async {
+        let answer = try_send(installation.address, token_request(installation.address)).await;
+        answer.map(|answer| answer.status.as_u16())
+    };
+    // It drains at once, and may refuse connections by the second request.
+    assert!(!matches!(status().await, Ok(500)));
+    let (code, log) = tokio::task::spawn_blocking(move || serving.end()).await.unwrap();
+    assert_eq!(code, Some(1), "{log:?}");
+    let told = |line: &String| line.contains("the database file was replaced");
+    assert!(log.iter().any(told), "{log:?}");
+}
+
 /// Makes a certificate for localhost and writes it where the configuration says.
 fn new_certificate(installation: &Installation) -> CertificateDer<'static> {
     let CertifiedKey { cert, signing_key } =

@@ -57,6 +57,7 @@ mod epochs;
 mod exchange;
 mod families;
 mod flows;
+mod fresh;
 mod guessing;
 mod http;
 mod impersonation;

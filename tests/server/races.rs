@@ -134,6 +134,11 @@ impl Pair {
         Self { installation, nodes, serving }
     }
 
+    /// Applies another provisioning file.
+    pub fn apply(&self, text: &str) {
+        self.installation.apply(text);
+    }
+
     fn kill(&mut self, place: usize) {
         let serving = self.serving[place].take().unwrap();
         serving.signal("-KILL");

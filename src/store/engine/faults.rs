@@ -5,8 +5,9 @@ use rusqlite::ErrorCode;
 /// Why a database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
+    /// Says by itself what its cause would say again.
+    #[error("{0}")]
+    Sqlite(rusqlite::Error),
     #[error(transparent)]
     Postgres(#[from] sqlx::Error),
     /// The address cannot be used; never its password.
@@ -24,9 +25,18 @@ pub enum DatabaseError {
     Overtaken(&'static str),
     #[error("the connection is closed")]
     Closed,
+    /// What this process remembers is about the file that was there before.
+    #[error("the database file was replaced")]
+    Replaced,
     /// A test had it fail.
     #[error("a failure of the database was planted")]
     Planted,
+}
+
+impl From<rusqlite::Error> for DatabaseError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
 }
 
 pub(in crate::store) type Result<T> = std::result::Result<T, DatabaseError>;

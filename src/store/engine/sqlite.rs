@@ -10,14 +10,17 @@ use super::{
 };
 use crate::store::value::{Owned, Row, Value};
 use percent_encoding::percent_decode_str;
-use rusqlite::{CachedStatement, Connection, OpenFlags, types::ToSqlOutput};
+use rusqlite::{CachedStatement, Connection, OpenFlags, config::DbConfig, types::ToSqlOutput};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::timeout,
+};
 
 /// How many reads at once are carried out on threads that may block.
 const SCANS: usize = 2;
@@ -31,7 +34,18 @@ pub(in crate::store) struct File {
     path: PathBuf,
     /// Whether the file is made where it is missing.
     create: bool,
+    same: Arc<Same>,
 }
+
+/// Whether the path still leads to the file that was opened first. What is remembered here (versions, heads of the
+/// log) is about that file and no other.
+struct Same {
+    first: OnceLock<FileId>,
+    replaced: watch::Sender<bool>,
+}
+
+/// The device of a file and its number there.
+type FileId = (u64, u64);
 
 impl File {
     /// Reads what follows `sqlite:` in an address.
@@ -53,7 +67,12 @@ impl File {
             let why = "a store in memory would be gone with its connection: name a file";
             return Err(DatabaseError::Address(why));
         }
-        Ok(Self { path: PathBuf::from(&*path), create })
+        Ok(Self::at(PathBuf::from(&*path), create))
+    }
+
+    fn at(path: PathBuf, create: bool) -> Self {
+        let same = Same { first: OnceLock::new(), replaced: watch::Sender::new(false) };
+        Self { path, create, same: Arc::new(same) }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -61,7 +80,9 @@ impl File {
     }
 
     pub(super) fn open_to_write(&self) -> Result<Connection> {
-        if self.create {
+        if self.same.first.get().is_some() {
+            self.check_same()?;
+        } else if self.create {
             create_private_file(&self.path);
         }
         let connection = self.open(OpenFlags::SQLITE_OPEN_READ_WRITE, LOCK_TIMEOUT)?;
@@ -83,8 +104,45 @@ impl File {
         connection.busy_timeout(lock_timeout)?;
         connection.set_prepared_statement_cache_capacity(PREPARED);
         connection.pragma_update(None, "temp_store", "memory")?;
+        self.check_same()?;
         Ok(connection)
     }
+
+    /// Refuses to go on where the file was replaced, as by a restore, or is gone.
+    pub(super) fn check_same(&self) -> Result<()> {
+        let Some(found) = id_of(&self.path)? else { return Ok(()) };
+        if found == *self.same.first.get_or_init(|| found) {
+            return Ok(());
+        }
+        if !self.same.replaced.send_replace(true) {
+            tracing::error!("the database file was replaced: this process must be started anew");
+        }
+        Err(DatabaseError::Replaced)
+    }
+
+    /// Waits until a read or a commit has found that the file was replaced.
+    pub(super) async fn replaced(&self) {
+        let mut replaced = self.same.replaced.subscribe();
+        // The sender is kept by what is borrowed here.
+        let _ = replaced.wait_for(|replaced| *replaced).await;
+    }
+}
+
+/// Tells files apart; one that is gone is another.
+#[cfg(unix)]
+fn id_of(path: &Path) -> Result<Option<FileId>> {
+    use std::os::unix::fs::MetadataExt as _;
+    match path.metadata() {
+        Ok(found) => Ok(Some((found.dev(), found.ino()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Some((0, 0))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// An open file cannot be replaced there.
+#[cfg(not(unix))]
+fn id_of(_: &Path) -> Result<Option<FileId>> {
+    Ok(None)
 }
 
 /// Creates the database file readable by its owner alone; SQLite gives its other files that mode, too.
@@ -95,6 +153,13 @@ fn create_private_file(file: &Path) {
         // A file that exists keeps the mode its owner gave it; a path that cannot be created gives
         // its error when SQLite opens it.
         let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    }
+}
+
+/// Has a connection leave the write-ahead log alone when it is closed: by its name it belongs to another file now.
+pub(super) fn leave_the_log(connection: &Connection) {
+    if let Err(error) = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+        tracing::warn!(%error, "the write-ahead log may be removed");
     }
 }
 
@@ -185,6 +250,11 @@ impl Readers {
         timeout(READ_TIMEOUT, read).await.unwrap_or(Err(DatabaseError::TimedOut))
     }
 
+    /// See [`File::replaced`].
+    pub(super) async fn replaced(&self) {
+        self.0.file.replaced().await;
+    }
+
     pub(super) fn close(&self) {
         for held in &self.0.connections {
             drop(held.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -199,6 +269,7 @@ impl Shared {
         values: &[Value<'_>],
         lock_timeout: Duration,
     ) -> Result<Vec<Row>> {
+        self.file.check_same()?;
         let mut held = self.take();
         let connection = match held.take() {
             Some(connection) => connection,
@@ -275,5 +346,61 @@ mod tests {
                 && row.text(3).is_err()
                 && row.int(9).is_err()
         );
+    }
+
+    /// A file with one row, and what reads it.
+    fn one_row(folder: &tempfile::TempDir) -> (File, Readers) {
+        let file = File::at(folder.path().join("a.db"), true);
+        let writer = file.open_to_write().unwrap();
+        writer.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (7)").unwrap();
+        writer.close().map_err(|(_, error)| error).unwrap();
+        (file.clone(), Readers::of(file))
+    }
+
+    #[tokio::test]
+    async fn a_read_waits_for_another_process_on_a_thread_that_may_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, readers) = one_row(&folder);
+        let other = file.open_to_write().unwrap();
+        // A connection that opens the file now finds it locked.
+        other.pragma_update(None, "locking_mode", "exclusive").unwrap();
+        other.execute_batch("UPDATE t SET n = 8").unwrap();
+        let here = readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
+        assert!(here.as_ref().is_err_and(is_busy), "{:?}", here.err());
+        let (read, ()) = tokio::join!(readers.fetch("SELECT n FROM t", &[]), async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            drop(other);
+        });
+        assert_eq!(read.unwrap()[0].int(0).unwrap(), 8);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_failed_is_opened_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, readers) = one_row(&folder);
+        let opened = || {
+            let held = |one: &Mutex<Option<Connection>>| one.lock().unwrap().is_some();
+            readers.0.connections.iter().filter(|one| held(one)).count()
+        };
+        assert_eq!(readers.fetch("SELECT n FROM t", &[]).await.unwrap().len(), 1);
+        assert_eq!(opened(), 1);
+        assert!(readers.fetch("SELECT n FROM gone", &[]).await.is_err());
+        assert_eq!(opened(), 0, "what failed is not used again");
+        assert_eq!(readers.scan("SELECT n FROM t", &[]).await.unwrap().len(), 1);
+        readers.close();
+        assert_eq!(opened(), 0);
+    }
+
+    #[test]
+    fn as_many_read_at_once_as_ask() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, readers) = one_row(&folder);
+        std::thread::scope(|scope| {
+            let read = || readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
+            let asked: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();
+            for one in asked {
+                assert_eq!(one.join().unwrap().unwrap().len(), 1);
+            }
+        });
     }
 }

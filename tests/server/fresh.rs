@@ -1,0 +1,148 @@
+//! What one process ends, another knows at once: no answer about a token is older than its question, though
+//! both processes remember what they have verified and read.
+
+use crate::{
+    api_caller::{DIRECTORY, EVERYTHING},
+    http::Answer,
+    outside::Outside,
+    person::text,
+    races::Pair,
+};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+};
+use tokio::sync::watch;
+
+/// How often each of the four is tried, times `PORTEIRO_TEST_ROUNDS`.
+const REVOCATIONS: usize = 400;
+const CHANGES_OF_ROLES: usize = 100;
+const SIGN_OUTS: usize = 12;
+const SUSPENSIONS: usize = 12;
+
+fn rounds(usual: usize) -> usize {
+    let times = std::env::var("PORTEIRO_TEST_ROUNDS").ok().and_then(|times| times.parse().ok());
+    usual * times.unwrap_or(1)
+}
+
+/// Asks one process about the token of the moment without a pause, so that it always remembers it.
+struct Asking {
+    token: watch::Sender<String>,
+    ended: Arc<AtomicBool>,
+    answers: Arc<AtomicU64>,
+}
+
+impl Asking {
+    fn start(node: Outside) -> Self {
+        let (token, seen) = watch::channel(String::new());
+        let (ended, answers) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let asking = Self { token, ended: ended.clone(), answers: answers.clone() };
+        tokio::spawn(async move {
+            while !ended.load(SeqCst) {
+                let token = seen.borrow().clone();
+                node.introspect("invoices-api", &token).await;
+                answers.fetch_add(1, SeqCst);
+            }
+        });
+        asking
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.ended.store(true, SeqCst);
+    }
+}
+
+async fn is_good(node: Outside, token: &str) -> bool {
+    node.introspect("invoices-api", token).await["active"] == true
+}
+
+/// Calls the management API or `/me`.
+async fn call(
+    node: Outside,
+    (method, path): (Method, &str),
+    (name, value): (&str, &str),
+    body: Option<Value>,
+) -> Answer {
+    let request = node.request(method, path).header(name, value).header("if-match", "*");
+    let request = request.header("content-type", "application/json");
+    let body = body.map(|body| body.to_string()).unwrap_or_default();
+    node.send(request.body(body.into()).unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_process_ends_is_over_for_another_at_once() {
+    let pair = Pair::start().await;
+    pair.apply(DIRECTORY);
+    let [one, other] = pair.nodes;
+    let asking = Asking::start(other);
+
+    for round in 0..rounds(REVOCATIONS) {
+        let token = one.token("billing", "invoices:read").await;
+        asking.token.send_replace(token.clone());
+        assert!(is_good(other, &token).await, "revocation {round}");
+        let revoked = one.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
+        assert_eq!(revoked.status, 200);
+        assert!(!is_good(other, &token).await, "revocation {round}");
+    }
+
+    let rita = one.tokens("rita@acme.test", "web", EVERYTHING).await;
+    let bearer = format!("Bearer {}", text(&rita["access_token"]));
+    let authorization = ("authorization", bearer.as_str());
+    let found = "/api/organizations/acme/members?email=bruno@acme.test";
+    let found = call(one, (Method::GET, found), authorization, None).await.json();
+    let bruno = format!("/api/organizations/acme/members/{}", text(&found["items"][0]["id"]));
+    let change = async |change: Value| {
+        let answer = call(one, (Method::PATCH, &bruno), authorization, Some(change)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    let session = one.sign_in("bruno@acme.test").await;
+    let get_token = async || {
+        let code = one.code(&session, "web", "openid invoices:read").await;
+        let answer = one.redeem("web", &code).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        text(&answer.json()["access_token"]).to_owned()
+    };
+    let token = get_token().await;
+    asking.token.send_replace(token.clone());
+    for round in 0..rounds(CHANGES_OF_ROLES) {
+        assert!(is_good(other, &token).await, "role {round}");
+        change(json!({ "roles": [] })).await;
+        assert!(!is_good(other, &token).await, "role {round}");
+        change(json!({ "roles": ["clerk"] })).await;
+    }
+
+    for round in 0..rounds(SIGN_OUTS) {
+        let session = one.sign_in("ana@acme.test").await;
+        let code = one.code(&session, "web", "openid invoices:read").await;
+        let tokens = one.redeem("web", &code).await.json();
+        let token = text(&tokens["access_token"]);
+        asking.token.send_replace(token.to_owned());
+        assert!(is_good(other, token).await, "sign-out {round}");
+        assert_eq!(other.userinfo(token).await.status, 200);
+        let mine = ("x-session-token", session.as_str());
+        let sessions = call(one, (Method::GET, "/me/sessions"), mine, None).await.json();
+        let is_this = |one: &&Value| one["current"] == true;
+        let this = sessions["items"].as_array().unwrap().iter().find(is_this).unwrap();
+        let path = format!("/me/sessions/{}", text(&this["id"]));
+        assert_eq!(call(one, (Method::DELETE, &path), mine, None).await.status, 204);
+        assert!(!is_good(other, token).await, "sign-out {round}");
+        assert_eq!(other.userinfo(token).await.status, 401);
+    }
+
+    for round in 0..rounds(SUSPENSIONS) {
+        // What issues a token may rest on what was true a second ago.
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        let token = get_token().await;
+        asking.token.send_replace(token.clone());
+        assert!(is_good(other, &token).await, "suspension {round}");
+        change(json!({ "enabled": false })).await;
+        assert!(!is_good(other, &token).await, "suspension {round}");
+        change(json!({ "enabled": true })).await;
+        assert!(!is_good(other, &token).await, "nothing revives");
+    }
+    assert!(asking.answers.load(SeqCst) > 0);
+}
