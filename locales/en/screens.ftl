@@ -41,6 +41,7 @@ password = Password
 sign-in = Sign in
 sign-in-passkey = Sign in with a passkey
 to-continue = to continue to { $app }
+to-approve = so that your approval for { $app } counts
 to-join = to join { $organization }
 new-here = New here?
 create-account = Create an account
@@ -231,14 +232,24 @@ approve-warning = Approve only what you expect
 approve-warning-text = If you did not start this, deny it. You can also keep this application from asking again.
 approve-until = Waits until
 approve-until-time = { $time } UTC
+approve-lasts = Access ends
+approve-lasts-session = At the latest when you sign out
+approve-lasts-days = { $number ->
+    [one] When you end it in your account, or after one day
+   *[other] When you end it in your account, or after { $number } days
+}
 approve-no = Deny
 approve-block = Deny and block the application
 approve-yes = Approve
 approve-next = Nothing is allowed before you decide
+approve-proved-next = The request is approved as soon as you have confirmed
 approve-done-title = The request is approved
 approve-done-text = The application hears of it. You can close this page.
 approve-denied-title = The request was not approved
 approve-denied-text = Nothing was allowed. You can close this page.
+approve-factor-title = This needs a second factor
+approve-factor-text = What is asked for cannot be taken back, and your account has only one way in. Add a passkey or an authenticator app, then open the request again. Nothing was allowed.
+to-security = Add a second factor
 approve-void-title = No request waits for you
 approve-void-text = It may have been decided before, or its time is over.
 

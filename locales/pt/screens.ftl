@@ -41,6 +41,7 @@ password = Senha
 sign-in = Entrar
 sign-in-passkey = Entrar com uma chave de acesso
 to-continue = para continuar em { $app }
+to-approve = para que a sua aprovação a { $app } conte
 to-join = para aderir a { $organization }
 new-here = Primeira vez aqui?
 create-account = Criar uma conta
@@ -231,14 +232,24 @@ approve-warning = Aprove apenas o que espera
 approve-warning-text = Se o pedido não vem de uma ação sua, recuse-o. Também pode impedir que esta aplicação volte a pedir.
 approve-until = Espera até
 approve-until-time = { $time } UTC
+approve-lasts = O acesso termina
+approve-lasts-session = O mais tardar quando sair
+approve-lasts-days = { $number ->
+    [one] Quando o terminar na sua conta, ou após um dia
+   *[other] Quando o terminar na sua conta, ou após { $number } dias
+}
 approve-no = Recusar
 approve-block = Recusar e bloquear a aplicação
 approve-yes = Aprovar
 approve-next = Nada é autorizado antes da sua decisão
+approve-proved-next = O pedido fica aprovado assim que confirmar
 approve-done-title = O pedido foi aprovado
 approve-done-text = A aplicação recebe a resposta. Pode fechar esta página.
 approve-denied-title = O pedido não foi aprovado
 approve-denied-text = Nada foi autorizado. Pode fechar esta página.
+approve-factor-title = Falta um segundo fator
+approve-factor-text = O que é pedido não pode ser desfeito, e a sua conta tem uma só forma de entrar. Adicione uma chave de acesso ou uma aplicação de autenticação e abra o pedido outra vez. Nada foi autorizado.
+to-security = Adicionar um segundo fator
 approve-void-title = Nenhum pedido espera por si
 approve-void-text = Pode ter sido decidido antes, ou o seu tempo terminou.
 

@@ -113,6 +113,7 @@ mod rotation;
 mod rows;
 mod screens_account;
 mod screens_account_pages;
+mod screens_approval;
 mod screens_consent;
 mod screens_kept;
 mod screens_off;
