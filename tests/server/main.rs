@@ -30,6 +30,7 @@ mod changing;
 mod channels;
 mod chromium;
 mod ciba;
+mod ciba_attacks;
 mod ciba_ping;
 mod claims_hook;
 mod claims_parameter;
