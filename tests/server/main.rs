@@ -55,6 +55,7 @@ mod documents;
 mod drain;
 mod edge;
 mod epochs;
+mod example_agent;
 mod exchange;
 mod families;
 mod flows;
