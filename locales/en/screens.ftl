@@ -333,6 +333,10 @@ end-sessions-text = All sessions end, this one too, and every application has to
 end-sessions-button = Sign out everywhere
 my-applications = Connected applications
 no-applications = Applications that you sign in to are listed here.
+my-approvals = What waits for your decision
+decide = Look at it
+my-blocked = Applications that may not ask you
+let-ask = Let it ask again
 disconnect = Disconnect
 my-organizations = Organizations
 no-organizations = Organizations that you belong to are listed here.
@@ -376,6 +380,11 @@ history-event = { $event ->
     [authorization_code-replayed] A spent code of an application came again, and its access ended
     [consent-given] An application was allowed
     [consent-withdrawn] An application was disconnected
+    [approval-asked] An application asked for an approval
+    [approval-given] A request of an application was approved
+    [approval-denied] A request of an application was denied
+    [approval-client_blocked] An application was blocked from asking
+    [approval-client_unblocked] An application may ask again
     [device-approved] A device was connected
     [device-denied] A device was refused
     [device-user_code_wrong] A wrong code of a device was entered

@@ -333,6 +333,10 @@ end-sessions-text = Todas as sessões terminam, esta também, e cada aplicação
 end-sessions-button = Sair em todo o lado
 my-applications = Aplicações ligadas
 no-applications = Aqui aparecem as aplicações em que entra.
+my-approvals = O que espera pela sua decisão
+decide = Ver o pedido
+my-blocked = Aplicações que não lhe podem pedir nada
+let-ask = Deixar pedir outra vez
 disconnect = Desligar
 my-organizations = Organizações
 no-organizations = Aqui aparecem as organizações a que pertence.
@@ -376,6 +380,11 @@ history-event = { $event ->
     [authorization_code-replayed] Um código já usado de uma aplicação voltou, e o acesso dela terminou
     [consent-given] Uma aplicação foi autorizada
     [consent-withdrawn] Uma aplicação foi desligada
+    [approval-asked] Uma aplicação pediu uma aprovação
+    [approval-given] Um pedido de uma aplicação foi aprovado
+    [approval-denied] Um pedido de uma aplicação foi recusado
+    [approval-client_blocked] Uma aplicação foi impedida de pedir
+    [approval-client_unblocked] Uma aplicação pode pedir outra vez
     [device-approved] Um dispositivo foi ligado
     [device-denied] Um dispositivo foi recusado
     [device-user_code_wrong] Um código errado de um dispositivo foi escrito

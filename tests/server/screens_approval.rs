@@ -174,6 +174,38 @@ async fn a_person_denies_or_denies_and_blocks() {
     poll(*server, "agent", &id).await.refused(400, "access_denied");
     ask(*server, "agent", ANA, &[]).await.refused(403, "access_denied");
     start(*server, "rival", ANA, &[]).await;
+    // What is blocked can be seen, and lifted.
+    visitor.go("/account/applications").await;
+    assert!(visitor.says("Aplicações que não lhe podem pedir nada"), "{}", visitor.html());
+    visitor.send("unblock", &[]).await;
+    assert!(!visitor.says("Aplicações que não lhe podem"), "{}", visitor.html());
+    start(*server, "agent", ANA, &[]).await;
+    visitor.submit("/account/applications", &[("step", "unblock"), ("id", "AAAA")]).await;
+    visitor.follow().await;
+    assert_eq!(visitor.answer.status, 200, "{}", visitor.html());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_waits_is_listed_with_the_applications_of_the_person() {
+    let server = open().await;
+    let (_, path) = asked(&server, ANA, &[("binding_message", "Fatura 7 <b>")]).await;
+    for language in LANGUAGES {
+        let mut visitor = signed_in(&server, language, ANA, "/account/applications").await;
+        let title =
+            visitor.in_words("What waits for your decision", "O que espera pela sua decisão");
+        assert!(visitor.says(title) && visitor.says("Fatura 7 <b>"), "{}", visitor.html());
+        visitor.go(&visitor.link("/approve?approval=")).await;
+        asks(&visitor);
+        assert_eq!(visitor.at, path);
+        visitor.go("/account/history").await;
+        let happened = visitor
+            .in_words("An application asked for an approval", "Uma aplicação pediu uma aprovação");
+        assert!(visitor.says(happened), "{}", visitor.html());
+        assert!(!visitor.says("approval.asked"), "{}", visitor.html());
+    }
+    let visitor = signed_in(&server, "en", BRUNO, "/account/applications").await;
+    assert!(!visitor.says("What waits") && !visitor.says("Fatura"), "{}", visitor.html());
     server.stop().await;
 }
 
