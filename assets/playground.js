@@ -35,6 +35,7 @@ const page = one("[data-playground]");
 const client_id = page?.dataset.playground;
 const own = page && `${page.dataset.issuer}/playground`;
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+const CIBA_GRANT = "urn:openid:params:grant-type:ciba";
 
 // What has happened so far; it lasts as long as the tab, so that a page in another language shows it, too.
 const KEPT = "playground";
@@ -60,7 +61,7 @@ const show = (name) => {
 };
 const showAll = () => {
   for (const step of all("[data-step]")) show(step.dataset.step);
-  const { tokens, who, old, ended, out, denied } = run;
+  const { tokens, who, old, ended, out, denied, agent } = run;
   one("[data-when=idle]").hidden = Boolean(who);
   one("[data-when=over]").hidden = !who;
   one("[data-when=out]").hidden = !out;
@@ -68,6 +69,7 @@ const showAll = () => {
   one("[data-who]").textContent = who ?? "";
   one("[data-act=refresh]").disabled = !tokens?.refresh_token || Boolean(ended);
   one("[data-act=reuse]").disabled = !old || Boolean(ended);
+  one("[data-act=pay]").disabled = !agent;
   one("[data-act=out]").disabled = !tokens;
 };
 const note = (name, fields) => {
@@ -82,15 +84,16 @@ const lines = (first, fields) => [first, ...Object.entries(fields).map(([name, v
 const shown = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "string" && inner.length > 90 ? `${inner.slice(0, 32)}…` : inner), 2);
 
 // Calls the server as an application on another machine would: no cookie goes with it.
-const call = async (address, { fields, token } = {}) => {
+const call = async (address, { fields, document, token } = {}) => {
   const options = { credentials: "omit", cache: "no-store" };
   if (fields) Object.assign(options, { method: "POST", body: new URLSearchParams(fields) });
+  if (document) Object.assign(options, { method: "POST", body: JSON.stringify(document), headers: { "content-type": "application/json" } });
   if (token) options.headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(address, options);
   const body = await answer.json().catch(() => ({}));
   const path = new URL(address).pathname;
   const secret = token ? { authorization: `Bearer ${token.slice(0, 32)}…` } : {};
-  const request = lines(`${fields ? "POST" : "GET"} ${path}`, { ...fields, ...secret });
+  const request = document ? `POST ${path}\n${shown(document)}` : lines(`${fields ? "POST" : "GET"} ${path}`, { ...fields, ...secret });
   return { ok: answer.ok, status: answer.status, body, request, answer: `${answer.status}\n${shown(body)}` };
 };
 
@@ -232,42 +235,112 @@ const reuse = async () => {
   });
 };
 
-// 9 and 10: a device shows a code, and asks until the person has answered.
-let waiting;
-const device = async () => {
-  clearTimeout(waiting);
-  delete run.steps.connected;
-  show("connected");
-  const begun = await call(server.device_authorization_endpoint, { fields: { client_id, scope: "openid profile email" } });
-  note("device", { request: begun.request, answer: begun.answer, bad: !begun.ok });
-  one("[data-device]").hidden = one("[data-device-status]").hidden = !begun.ok;
-  if (!begun.ok) return;
-  const { device_code, user_code, verification_uri_complete, interval = 5 } = begun.body;
-  one("[data-user-code]").textContent = user_code;
-  one("[data-device-link]").href = new URL(verification_uri_complete).href;
-  one("[data-polls]").textContent = "";
+// Shows where a person decides, and asks until they have, no faster than the server says.
+const waiting = {};
+const awaitDecision = (name, { code = "", link, interval = 5, fields }, decided) => {
+  clearTimeout(waiting[name]);
+  const [box, status] = [one(`[data-wait=${name}]`), one(`[data-status=${name}]`)];
+  one("[data-code]", box).textContent = code;
+  one("[data-link]", box).href = new URL(link, location.origin).href;
+  const polls = one("b", status);
+  polls.textContent = "";
+  box.hidden = status.hidden = false;
   let [pace, asked] = [interval, 0];
   const poll = async () => {
-    const polled = await call(server.token_endpoint, { fields: { grant_type: DEVICE_GRANT, device_code, client_id } });
-    const { ok, body, request, answer } = polled;
-    one("[data-polls]").textContent = `${body.error ?? "200"} (${++asked})`;
-    if (["authorization_pending", "slow_down"].includes(body.error)) {
-      if (body.error === "slow_down") pace += 5;
-      waiting = setTimeout(guarded(poll), pace * 1000);
+    const polled = await call(server.token_endpoint, { fields });
+    const { error } = polled.body;
+    polls.textContent = `${error ?? "200"} (${++asked})`;
+    if (["authorization_pending", "slow_down"].includes(error)) {
+      if (error === "slow_down") pace += 5;
+      waiting[name] = setTimeout(guarded(poll), pace * 1000);
       return;
     }
-    one("[data-device]").hidden = true;
+    box.hidden = true;
+    await decided(polled);
+  };
+  waiting[name] = setTimeout(guarded(poll), pace * 1000);
+};
+const forget = (...names) => {
+  for (const name of names) {
+    clearTimeout(waiting[name]);
+    delete run.steps[name];
+    show(name);
+  }
+};
+
+// 9 and 10: a device shows a code, and asks until the person has answered.
+const device = async () => {
+  forget("connected");
+  const begun = await call(server.device_authorization_endpoint, { fields: { client_id, scope: "openid profile email" } });
+  note("device", { request: begun.request, answer: begun.answer, bad: !begun.ok });
+  if (!begun.ok) return;
+  const { device_code, user_code: code, verification_uri_complete: link, interval } = begun.body;
+  const fields = { grant_type: DEVICE_GRANT, device_code, client_id };
+  awaitDecision("device", { code, link, interval, fields }, async ({ ok, body, request, answer }) => {
     if (!ok) return note("connected", { request, answer, bad: true });
     const access = await read(body.access_token);
     note("connected", {
       request, answer, claims: access.shown,
       checks: { signature: access.signature, client: check(access.claims.client_id === client_id, `client_id ${access.claims.client_id}`) },
     });
-  };
-  waiting = setTimeout(guarded(poll), pace * 1000);
+  });
 };
 
-// 11: the session ends, by sending the browser.
+// 11 and 12: an agent makes itself known, and a person lets it act for them.
+const agent = async () => {
+  forget("agent", "let", "pay", "paid");
+  delete run.agent;
+  const document = {
+    client_name: "Playground agent", grant_types: [DEVICE_GRANT, CIBA_GRANT], response_types: [],
+    token_endpoint_auth_method: "client_secret_post", backchannel_token_delivery_mode: "poll",
+  };
+  const made = await call(server.registration_endpoint, { document });
+  note("agent", { request: made.request, answer: made.answer, bad: !made.ok });
+  if (!made.ok) return;
+  const proof = { client_id: made.body.client_id, client_secret: made.body.client_secret };
+  const begun = await call(server.device_authorization_endpoint, { fields: { ...proof, scope: "openid email" } });
+  if (!begun.ok) return note("let", { request: begun.request, answer: begun.answer, bad: true });
+  const { device_code, user_code: code, verification_uri_complete: link, interval } = begun.body;
+  const fields = { ...proof, grant_type: DEVICE_GRANT, device_code };
+  awaitDecision("let", { code, link, interval, fields }, async ({ ok, body, request, answer }) => {
+    note("let", { request, answer, bad: !ok });
+    if (!ok) return;
+    const about = await call(server.userinfo_endpoint, { token: body.access_token });
+    run.agent = { ...proof, email: about.body.email };
+  });
+};
+
+// 13 and 14: it asks for one payment, and gets a token for exactly that.
+const PAYMENT = { type: "invoice_payment", amount: 40, payee: "Padaria Central" };
+const pay = async () => {
+  forget("paid");
+  const { email, ...proof } = run.agent;
+  const authorization_details = JSON.stringify([PAYMENT]);
+  const fields = { ...proof, scope: "openid", login_hint: email, binding_message: "Invoice 17", authorization_details };
+  const begun = await call(server.backchannel_authentication_endpoint, { fields });
+  note("pay", { request: begun.request, answer: begun.answer, bad: !begun.ok });
+  if (!begun.ok) return;
+  const { auth_req_id, interval } = begun.body;
+  const asking = { ...proof, grant_type: CIBA_GRANT, auth_req_id };
+  awaitDecision("pay", { link: "/approve", interval, fields: asking }, async ({ ok, body, request, answer }) => {
+    if (!ok) return note("paid", { request, answer, bad: true });
+    const { claims, signature, shown } = await read(body.access_token);
+    const [granted = {}, ...more] = claims.authorization_details ?? [];
+    const exactly = !more.length && Object.entries(PAYMENT).every(([name, value]) => granted[name] === value);
+    const about = await call(server.userinfo_endpoint, { token: body.access_token });
+    note("paid", {
+      request, answer, claims: shown,
+      checks: {
+        signature,
+        details: check(exactly, JSON.stringify(granted)),
+        aud: check(claims.aud === page.dataset.api, `aud ${claims.aud}`),
+        used: check(about.ok && about.body.sub === claims.sub, `${about.status} sub ${about.body.sub}`),
+      },
+    });
+  });
+};
+
+// 15: the session ends, by sending the browser.
 const out = async () => {
   const { id_token } = run.tokens;
   const state = draw();
@@ -314,7 +387,7 @@ if (page && location.origin !== page.dataset.issuer) {
   // Passkeys and what a tab keeps belong to one name of this machine.
   location.replace(`${own}${location.search}`);
 } else if (page) {
-  for (const [name, action] of Object.entries({ begin, restart, unfold, refresh, reuse, device, out })) {
+  for (const [name, action] of Object.entries({ begin, restart, unfold, refresh, reuse, device, agent, pay, out })) {
     one(`[data-act=${name}]`).addEventListener("click", async ({ currentTarget: button }) => {
       if (button.getAttribute("aria-busy")) return;
       button.setAttribute("aria-busy", "true");

@@ -12,7 +12,6 @@ import time
 
 from web import call
 
-API = "http://127.0.0.1:8090/payments"
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 CIBA = "urn:openid:params:grant-type:ciba"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -56,9 +55,10 @@ class Person:
 
 
 class Agent:
-    def __init__(self):
+    def __init__(self, api):
+        self.api = api
         # RFC 9728: the API says who guards it, and that server what it can do (RFC 8414).
-        challenge = call("GET", API).headers["WWW-Authenticate"]
+        challenge = call("GET", api).headers["WWW-Authenticate"]
         guarded = good(call("GET", re.search(r'resource_metadata="([^"]+)"', challenge)[1]))
         self.server = guarded["authorization_servers"][0]
         well_known = f"{self.server}/.well-known/oauth-authorization-server"
@@ -91,7 +91,7 @@ class Agent:
     def be_let_in(self, person):
         """RFC 8628: a person lets it act for them."""
         scope = "openid email payments:read"
-        form = {**self.proof, "scope": scope, "resource": API}
+        form = {**self.proof, "scope": scope, "resource": self.api}
         begun = good(call("POST", self.metadata["device_authorization_endpoint"], form=form))
         if person:
             person.let_device_in(begun["user_code"])
@@ -137,20 +137,22 @@ class Agent:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="person", nargs=2, metavar=("EMAIL", "PASSWORD"))
-    known = parser.parse_args().person
-    agent = Agent()
-    person = Person(agent.server, *known) if known else None
+    parser.add_argument("--api", default="http://127.0.0.1:8090/payments", metavar="URL")
+    given = parser.parse_args()
+    api = given.api
+    agent = Agent(api)
+    person = Person(agent.server, *given.person) if given.person else None
     token, email = agent.be_let_in(person)
     bearer = lambda token: {"Authorization": f"Bearer {token}"}
-    before = good(call("GET", API, headers=bearer(agent.narrowed(token))))
+    before = good(call("GET", api, headers=bearer(agent.narrowed(token))))
     say(f"it sees {len(before['payments'])} payments")
     payment = {"amount": 40, "payee": "Padaria Central"}
-    refused = call("POST", API, document=payment, headers=bearer(token))
+    refused = call("POST", api, document=payment, headers=bearer(token))
     say(f"without an approval it is told {refused.status}")
     approved = agent.ask(email, payment, person)
-    more = call("POST", API, document={**payment, "amount": 4000}, headers=bearer(approved))
+    more = call("POST", api, document={**payment, "amount": 4000}, headers=bearer(approved))
     say(f"for more than was approved it is told {more.status}")
-    paid = good(call("POST", API, document=payment, headers=bearer(approved)), 201)
+    paid = good(call("POST", api, document=payment, headers=bearer(approved)), 201)
     say(f"paid: {json.dumps(paid)}")
 
 

@@ -1,6 +1,6 @@
 """A small protected API: it asks the authorization server about every token, and believes nothing else.
 
-    python3 api.py ISSUER
+    python3 api.py ISSUER [PORT]
 """
 
 import base64
@@ -10,11 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from web import call
 
-ADDRESS = ("127.0.0.1", 8090)
-RESOURCE = "http://127.0.0.1:8090/payments"
 ISSUER = sys.argv[1].rstrip("/")
+ADDRESS = ("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 8090)
+HOST = f"{ADDRESS[0]}:{ADDRESS[1]}"
+RESOURCE = f"http://{HOST}/payments"
 SECRET = base64.b64encode(b"payments-api:the+API+asks+about+tokens+with+this+secret").decode()
-METADATA = f"{ISSUER}/.well-known/oauth-protected-resource/resources/127.0.0.1:8090/payments"
+METADATA = f"{ISSUER}/.well-known/oauth-protected-resource/resources/{HOST}/payments"
 payments = []
 
 
@@ -32,10 +33,14 @@ class Api(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", 0))
-        wanted = json.loads(self.rfile.read(min(length, 10_000)))
+        body = self.rfile.read(min(length, 10_000))
         token = self.token()
         if not token:
             return self.refuse(401)
+        try:
+            wanted = dict(json.loads(body))
+        except (TypeError, ValueError):
+            return self.answer(400, {"error": "a payment is a JSON object"})
         # Exactly what the person approved, and nothing near it.
         detail = {"type": "payment_initiation", **wanted}
         if detail not in token.get("authorization_details", []):
@@ -70,5 +75,6 @@ class Api(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    server = ThreadingHTTPServer(ADDRESS, Api)
     print(f"the payments API listens on {RESOURCE}", flush=True)
-    ThreadingHTTPServer(ADDRESS, Api).serve_forever()
+    server.serve_forever()

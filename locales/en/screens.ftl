@@ -41,6 +41,7 @@ password = Password
 sign-in = Sign in
 sign-in-passkey = Sign in with a passkey
 to-continue = to continue to { $app }
+to-approve = so that your approval for { $app } counts
 to-join = to join { $organization }
 new-here = New here?
 create-account = Create an account
@@ -231,14 +232,24 @@ approve-warning = Approve only what you expect
 approve-warning-text = If you did not start this, deny it. You can also keep this application from asking again.
 approve-until = Waits until
 approve-until-time = { $time } UTC
+approve-lasts = Access ends
+approve-lasts-session = At the latest when you sign out
+approve-lasts-days = { $number ->
+    [one] When you end it in your account, or after one day
+   *[other] When you end it in your account, or after { $number } days
+}
 approve-no = Deny
 approve-block = Deny and block the application
 approve-yes = Approve
 approve-next = Nothing is allowed before you decide
+approve-proved-next = The request is approved as soon as you have confirmed
 approve-done-title = The request is approved
 approve-done-text = The application hears of it. You can close this page.
 approve-denied-title = The request was not approved
 approve-denied-text = Nothing was allowed. You can close this page.
+approve-factor-title = This needs a second factor
+approve-factor-text = What is asked for cannot be taken back, and your account has only one way in. Add a passkey or an authenticator app, then open the request again. Nothing was allowed.
+to-security = Add a second factor
 approve-void-title = No request waits for you
 approve-void-text = It may have been decided before, or its time is over.
 
@@ -322,6 +333,10 @@ end-sessions-text = All sessions end, this one too, and every application has to
 end-sessions-button = Sign out everywhere
 my-applications = Connected applications
 no-applications = Applications that you sign in to are listed here.
+my-approvals = What waits for your decision
+decide = Look at it
+my-blocked = Applications that may not ask you
+let-ask = Let it ask again
 disconnect = Disconnect
 my-organizations = Organizations
 no-organizations = Organizations that you belong to are listed here.
@@ -365,6 +380,11 @@ history-event = { $event ->
     [authorization_code-replayed] A spent code of an application came again, and its access ended
     [consent-given] An application was allowed
     [consent-withdrawn] An application was disconnected
+    [approval-asked] An application asked for an approval
+    [approval-given] A request of an application was approved
+    [approval-denied] A request of an application was denied
+    [approval-client_blocked] An application was blocked from asking
+    [approval-client_unblocked] An application may ask again
     [device-approved] A device was connected
     [device-denied] A device was refused
     [device-user_code_wrong] A wrong code of a device was entered
@@ -649,6 +669,21 @@ play-device-open = Allow it in a new tab
 play-device-waiting = This page asks every few seconds whether you have allowed it:
 play-connected = Get the tokens
 play-connected-text = As soon as you have allowed it, the next question is answered with tokens.
+play-agent-section = Let an agent ask you
+play-agent = It makes itself known
+play-agent-text = An agent acts for you without you. Here, this page is the agent: it registers itself, and can reach nobody yet.
+play-agent-button = Start the agent
+play-let = You let it in
+play-let-text = Compare the code, and allow it. From then on it may ask you for more.
+play-pay = It asks for one payment
+play-pay-text = It wants to pay 40 EUR to a bakery, and no link leads from it to you: you are asked by mail and on a page of your own.
+play-pay-button = Ask for the payment
+play-pay-open = Look at the request in a new tab
+play-pay-waiting = The agent asks every few seconds whether you have decided:
+play-paid = It gets a token for that payment alone
+play-paid-text = What you read is what the token says. An API that takes payments would take this one and no other.
+play-check-details = It holds exactly the payment that you approved
+play-check-used = It works: the agent asked with it whom it acts for
 play-out = Sign out
 play-out-text = This page forgets its tokens and asks Porteiro to end your session in this browser.
 play-out-asks = Porteiro will ask first, and not come back here: this port is not in post_logout_redirect_uris of the client.

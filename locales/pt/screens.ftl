@@ -41,6 +41,7 @@ password = Senha
 sign-in = Entrar
 sign-in-passkey = Entrar com uma chave de acesso
 to-continue = para continuar em { $app }
+to-approve = para que a sua aprovação a { $app } conte
 to-join = para aderir a { $organization }
 new-here = Primeira vez aqui?
 create-account = Criar uma conta
@@ -231,14 +232,24 @@ approve-warning = Aprove apenas o que espera
 approve-warning-text = Se o pedido não vem de uma ação sua, recuse-o. Também pode impedir que esta aplicação volte a pedir.
 approve-until = Espera até
 approve-until-time = { $time } UTC
+approve-lasts = O acesso termina
+approve-lasts-session = O mais tardar quando sair
+approve-lasts-days = { $number ->
+    [one] Quando o terminar na sua conta, ou após um dia
+   *[other] Quando o terminar na sua conta, ou após { $number } dias
+}
 approve-no = Recusar
 approve-block = Recusar e bloquear a aplicação
 approve-yes = Aprovar
 approve-next = Nada é autorizado antes da sua decisão
+approve-proved-next = O pedido fica aprovado assim que confirmar
 approve-done-title = O pedido foi aprovado
 approve-done-text = A aplicação recebe a resposta. Pode fechar esta página.
 approve-denied-title = O pedido não foi aprovado
 approve-denied-text = Nada foi autorizado. Pode fechar esta página.
+approve-factor-title = Falta um segundo fator
+approve-factor-text = O que é pedido não pode ser desfeito, e a sua conta tem uma só forma de entrar. Adicione uma chave de acesso ou uma aplicação de autenticação e abra o pedido outra vez. Nada foi autorizado.
+to-security = Adicionar um segundo fator
 approve-void-title = Nenhum pedido espera por si
 approve-void-text = Pode ter sido decidido antes, ou o seu tempo terminou.
 
@@ -322,6 +333,10 @@ end-sessions-text = Todas as sessões terminam, esta também, e cada aplicação
 end-sessions-button = Sair em todo o lado
 my-applications = Aplicações ligadas
 no-applications = Aqui aparecem as aplicações em que entra.
+my-approvals = O que espera pela sua decisão
+decide = Ver o pedido
+my-blocked = Aplicações que não lhe podem pedir nada
+let-ask = Deixar pedir outra vez
 disconnect = Desligar
 my-organizations = Organizações
 no-organizations = Aqui aparecem as organizações a que pertence.
@@ -365,6 +380,11 @@ history-event = { $event ->
     [authorization_code-replayed] Um código já usado de uma aplicação voltou, e o acesso dela terminou
     [consent-given] Uma aplicação foi autorizada
     [consent-withdrawn] Uma aplicação foi desligada
+    [approval-asked] Uma aplicação pediu uma aprovação
+    [approval-given] Um pedido de uma aplicação foi aprovado
+    [approval-denied] Um pedido de uma aplicação foi recusado
+    [approval-client_blocked] Uma aplicação foi impedida de pedir
+    [approval-client_unblocked] Uma aplicação pode pedir outra vez
     [device-approved] Um dispositivo foi ligado
     [device-denied] Um dispositivo foi recusado
     [device-user_code_wrong] Um código errado de um dispositivo foi escrito
@@ -649,6 +669,21 @@ play-device-open = Autorizar numa página nova
 play-device-waiting = Esta página pergunta de poucos em poucos segundos se já há autorização:
 play-connected = Receber os tokens
 play-connected-text = Assim que houver autorização, a pergunta seguinte é respondida com tokens.
+play-agent-section = Deixar um agente pedir
+play-agent = Dá-se a conhecer
+play-agent-text = Um agente age por si na sua ausência. Aqui, o agente é esta página: inscreve-se sozinho e ainda não chega a ninguém.
+play-agent-button = Iniciar o agente
+play-let = Autorizar o agente
+play-let-text = Compare o código e autorize. A partir daí, pode pedir-lhe mais.
+play-pay = Pede um pagamento
+play-pay-text = Quer pagar 40 EUR a uma padaria, e nenhum link leva dele até si: o pedido chega por e-mail e a uma página sua.
+play-pay-button = Pedir o pagamento
+play-pay-open = Ver o pedido numa página nova
+play-pay-waiting = O agente pergunta de poucos em poucos segundos se já há decisão:
+play-paid = Recebe um token só para esse pagamento
+play-paid-text = O que leu é o que o token diz. Uma API de pagamentos aceitaria este e nenhum outro.
+play-check-details = Contém exatamente o pagamento aprovado
+play-check-used = Serve: o agente perguntou com ele por quem age
 play-out = Sair
 play-out-text = Esta página esquece os tokens e pede ao Porteiro que termine a sessão neste navegador.
 play-out-asks = O Porteiro vai perguntar primeiro e não volta aqui: esta porta não está em post_logout_redirect_uris do cliente.

@@ -401,6 +401,13 @@ impl BackchannelRequest {
 }
 
 impl ApprovalRequest {
+    /// Says what was asked: the scope, and of which types the details are.
+    fn record_of_question(&self) -> Record {
+        let record = self.record("approval.asked").with("scope", self.wanted.scopes.to_string());
+        let types = self.wanted.details.kinds();
+        if types.is_empty() { record } else { record.with("authorization_details", types) }
+    }
+
     fn record(&self, event: &'static str) -> Record {
         let record = Record::new(event)
             .with("client_id", self.wanted.client_id.as_str())
@@ -444,7 +451,7 @@ impl Machine for BackchannelRequest {
             Command::Begin { pending, message } if *self == Self::Unborn => {
                 let begun = vec![Event::Begun(pending.clone())];
                 let decision = Decision::accept(begun, Reply::Begun)
-                    .recording(pending.request.record("approval.asked"));
+                    .recording(pending.request.record_of_question());
                 message.iter().cloned().fold(decision, Decision::dispatching)
             }
             // Ids are drawn: none begins twice.

@@ -1,13 +1,17 @@
 //! The core behaviours of CIBA, after the modules of `fapi-ciba-id1-test-plan` that need no client
 //! certificate; each test is named after its module.
+//!
+//! Those about requests that live for more than an hour are rules of the profile, whose clients need
+//! certificates: `domain::request_object` has their tests.
 
 use crate::{
-    ciba::{ANA, ask, open_in, poll, say, start},
+    ciba::{ANA, GRANT, ask, open_in, poll, say, start},
     http::Answer,
     person::{claims as said, text},
-    signing_client::{ClientKey, claims, in_toml, key_set},
+    signing_client::{ClientKey, RsaClientKey, claims, in_toml, key_set},
     support::{TestOptions, TestServer},
 };
+use jsonwebtoken::Algorithm;
 use porteiro::domain::Clock as _;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -53,6 +57,31 @@ async fn refused(otherwise: fn(i64) -> Value) {
 }
 
 #[tokio::test]
+async fn fapi_ciba_id1_discovery_end_point_verification() {
+    let server = open().await;
+    let metadata = server.get("/.well-known/openid-configuration").await.json();
+    let has = |member: &str, value: &str| {
+        let list = metadata[member].as_array().unwrap_or_else(|| panic!("{member}: {metadata}"));
+        list.contains(&json!(value))
+    };
+    assert!(text(&metadata["backchannel_authentication_endpoint"]).starts_with(server.issuer()));
+    for mode in ["poll", "ping"] {
+        assert!(has("backchannel_token_delivery_modes_supported", mode));
+    }
+    assert!(!has("backchannel_token_delivery_modes_supported", "push"));
+    assert!(has("grant_types_supported", GRANT));
+    let signed_by = "backchannel_authentication_request_signing_alg_values_supported";
+    for algorithm in ["PS256", "ES256"] {
+        assert!(has(signed_by, algorithm));
+        assert!(has("token_endpoint_auth_signing_alg_values_supported", algorithm));
+    }
+    assert!(has("id_token_signing_alg_values_supported", "ES256"));
+    assert!(!has(signed_by, "none"));
+    assert!(metadata["backchannel_user_code_parameter_supported"].is_boolean());
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn fapi_ciba_id1() {
     let server = open().await;
     let begun = ask(*server, "agent", ANA, &[("scope", "openid profile")]).await.json();
@@ -66,6 +95,11 @@ async fn fapi_ciba_id1() {
     let id_token = said(&answer.json()["id_token"]);
     assert!(id_token.get("c_hash").is_none() && id_token.get("s_hash").is_none());
     poll(*server, "agent", id).await.refused(400, "invalid_grant");
+    // A second client has requests of its own.
+    let second = start(*server, "rival", ANA, &[]).await;
+    assert_ne!(second, id);
+    say(&server, &session, "approve").await;
+    assert_eq!(poll(*server, "rival", &second).await.status, 200);
     server.stop().await;
 }
 
@@ -99,6 +133,18 @@ async fn fapi_ciba_id1_auth_req_id_expired() {
     server.clock.advance(Duration::from_secs(10));
     let id = text(&begun["auth_req_id"]);
     poll(*server, "agent", id).await.refused(400, "expired_token");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn fapi_ciba_id1_ensure_other_scope_order_succeeds() {
+    let server = open().await;
+    let session = server.sign_in(ANA).await;
+    let id = start(*server, "agent", ANA, &[("scope", "invoices:read email openid")]).await;
+    say(&server, &session, "approve").await;
+    let tokens = poll(*server, "agent", &id).await;
+    assert_eq!(tokens.status, 200, "{tokens:?}");
+    assert!(tokens.json()["id_token"].is_string());
     server.stop().await;
 }
 
@@ -204,6 +250,36 @@ async fn fapi_ciba_id1_ensure_request_object_signature_algorithm_is_none_fails()
     let header = json!({ "alg": "none", "kid": "k" });
     let object = key.sign_under(&header, &request(&server, &json!({})));
     send(&server, &object).await.refused(400, "invalid_request");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn fapi_ciba_id1_ensure_request_object_signature_algorithm_is_bad_fails() {
+    let (server, key) = signing().await;
+    let good = key.sign(&request(&server, &json!({})));
+    let (message, signature) = good.rsplit_once('.').unwrap();
+    let turned: String = signature.chars().rev().collect();
+    for bad in [turned.as_str(), "", "AAAA"] {
+        let object = format!("{message}.{bad}");
+        send(&server, &object).await.refused(400, "invalid_request");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn fapi_ciba_id1_ensure_request_object_signature_algorithm_is_rs256_fails() {
+    let (server, key) = (open().await, RsaClientKey::new("r"));
+    let keys = in_toml(&key_set(&[&key.jwk]));
+    server
+        .apply(&format!(
+            "[[client]]\nclient_id = \"agent\"\njwks = {keys}\n\
+             backchannel_authentication_request_signing_alg = \"PS256\"\n"
+        ))
+        .await;
+    let good = key.sign(Algorithm::PS256, &request(&server, &json!({})));
+    assert_eq!(send(&server, &good).await.status, 200);
+    let bad = key.sign(Algorithm::RS256, &request(&server, &json!({})));
+    send(&server, &bad).await.refused(400, "invalid_request");
     server.stop().await;
 }
 

@@ -8,6 +8,7 @@
 mod backchannel_logout;
 mod basic;
 mod ciba;
+mod ciba_clients;
 mod config;
 mod dynamic;
 mod modules;

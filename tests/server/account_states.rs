@@ -29,7 +29,7 @@ const ANA: &str = "ana@acme.test";
 const SCOPE: &str = "openid offline_access invoices:read";
 
 /// Does what the command does.
-async fn try_to(
+pub async fn try_to(
     server: &TestServer,
     suspending: Suspending,
     email: &str,

@@ -23,7 +23,7 @@ const CLARA: &str = "clara@nowhere.test";
 pub const GRANT: &str = "urn:openid:params:grant-type:ciba";
 
 /// A type of details that cannot be taken back.
-const TYPES: &str = r#"
+pub const TYPES: &str = r#"
 [[resource]]
 identifier = "https://api.example.com/invoices"
 [[resource.authorization_details]]
@@ -86,13 +86,13 @@ pub async fn poll(server: Outside, client: &str, id: &str) -> Answer {
     server.post_as(client, "/connect/token", &fields).await
 }
 
-async fn waiting(server: &TestServer, session: &str) -> Vec<Value> {
+pub async fn waiting(server: &TestServer, session: &str) -> Vec<Value> {
     let answer = get_in(server, session, "/me/approvals").await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["items"].as_array().unwrap().clone()
 }
 
-async fn decide(server: Outside, session: &str, id: &str, body: Value) -> Answer {
+pub async fn decide(server: Outside, session: &str, id: &str, body: Value) -> Answer {
     let path = format!("/me/approvals/{id}");
     server.post_json(&path, &body, &[("x-session-token", session)]).await
 }
@@ -504,7 +504,7 @@ async fn a_client_asks_one_person_only_so_often() {
     unlimited.stop().await;
 }
 
-const TRANSFER: &str = r#"[{"type":"transfer","amount":50}]"#;
+pub const TRANSFER: &str = r#"[{"type":"transfer","amount":50}]"#;
 
 /// Dora becomes a manager of Acme.
 async fn promote_dora(server: &TestServer) {

@@ -16,21 +16,46 @@ use std::{
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
 };
 
-const TAKES: u8 = 0;
-const REDIRECTS: u8 = 1;
+pub const TAKES: u8 = 0;
+pub const REDIRECTS: u8 = 1;
 const ANSWERS_MEGABYTES: u8 = 2;
 const HANGS_UP: u8 = 3;
 const FAILS: u8 = 4;
+/// Takes the request and says nothing.
+const HANGS: u8 = 5;
+/// Answers a byte now and then.
+const DRIPS: u8 = 6;
+/// Answers headers without end.
+const NEVER_ENDS: u8 = 7;
+pub const SAYS_MORE: u8 = 8;
+pub const UNAUTHORIZED: u8 = 9;
+pub const FORBIDDEN: u8 = 10;
 
 /// The notification endpoint of a client.
-struct Endpoint {
+pub struct Endpoint {
     uri: String,
     mood: Arc<AtomicU8>,
     /// What came, head and body.
     got: Arc<Mutex<Vec<String>>>,
+}
+
+/// Keeps a caller waiting for as long as it waits.
+async fn answer_slowly(mut stream: TcpStream, mood: u8) {
+    let (part, pause) = match mood {
+        DRIPS => ("H", Duration::from_millis(200)),
+        NEVER_ENDS => ("X-More: and more\r\n", Duration::ZERO),
+        _ => ("", Duration::from_millis(200)),
+    };
+    if mood == NEVER_ENDS {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;
+    }
+    while stream.write_all(part.as_bytes()).await.is_ok() {
+        tokio::time::sleep(pause).await;
+    }
 }
 
 impl Endpoint {
@@ -40,6 +65,7 @@ impl Endpoint {
         let (mood, got) = (Arc::new(AtomicU8::new(mood)), Arc::<Mutex<Vec<_>>>::default());
         let (answers, keeps, own) = (mood.clone(), got.clone(), uri.clone());
         tokio::spawn(async move {
+            let mut slow = JoinSet::new();
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut came = Vec::new();
                 let mut part = [0; 4096];
@@ -63,6 +89,13 @@ impl Endpoint {
                         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
                     }
                     FAILS => "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n".to_owned(),
+                    SAYS_MORE => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_owned(),
+                    UNAUTHORIZED => "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n".to_owned(),
+                    FORBIDDEN => "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n".to_owned(),
+                    mood @ (HANGS | DRIPS | NEVER_ENDS) => {
+                        slow.spawn(answer_slowly(stream, mood));
+                        continue;
+                    }
                     _ => continue,
                 };
                 let _ = stream.write_all(answer.as_bytes()).await;
@@ -71,15 +104,19 @@ impl Endpoint {
         Self { uri, mood, got }
     }
 
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.got.lock().unwrap().len()
     }
 
     /// Makes the client one that is pinged here.
     async fn register(&self, server: &TestServer) {
+        self.register_for(server, "agent").await;
+    }
+
+    async fn register_for(&self, server: &TestServer, client: &str) {
         server
             .apply(&format!(
-                "[[client]]\nclient_id = \"agent\"\nbackchannel_token_delivery_mode = \"ping\"\n\
+                "[[client]]\nclient_id = \"{client}\"\nbackchannel_token_delivery_mode = \"ping\"\n\
                  backchannel_client_notification_endpoint = \"{}\"\n",
                 self.uri
             ))
@@ -87,14 +124,14 @@ impl Endpoint {
     }
 }
 
-async fn scene(mood: u8) -> (TestServer, Endpoint) {
+pub async fn scene(mood: u8) -> (TestServer, Endpoint) {
     let options = TestOptions { private_networks: true, ..TestOptions::default() };
     let (server, endpoint) = (open_in(options).await, Endpoint::open(mood).await);
     endpoint.register(&server).await;
     (server, endpoint)
 }
 
-async fn outcome(server: &TestServer, outcome: &str) -> bool {
+pub async fn outcome(server: &TestServer, outcome: &str) -> bool {
     outcomes(server, outcome, 1).await
 }
 
@@ -104,7 +141,7 @@ async fn outcomes(server: &TestServer, outcome: &str, number: u32) -> bool {
     get(server.operator, "/metrics").await.text().lines().any(|one| one == line)
 }
 
-const TOKEN: [(&str, &str); 1] = [("client_notification_token", "abc.DEF-123==")];
+pub const TOKEN: [(&str, &str); 1] = [("client_notification_token", "abc.DEF-123==")];
 
 #[tokio::test]
 async fn a_client_is_pinged_once_by_its_own_token_and_then_gets_its_tokens() {
@@ -135,7 +172,7 @@ async fn a_client_is_pinged_once_by_its_own_token_and_then_gets_its_tokens() {
 
 #[tokio::test]
 async fn an_answer_of_any_sort_is_the_end_of_it() {
-    for mood in [REDIRECTS, ANSWERS_MEGABYTES, FAILS] {
+    for mood in [REDIRECTS, ANSWERS_MEGABYTES, FAILS, SAYS_MORE, UNAUTHORIZED, FORBIDDEN] {
         let (server, endpoint) = scene(mood).await;
         let session = server.sign_in(ANA).await;
         let id = start(*server, "agent", ANA, &TOKEN).await;
@@ -147,6 +184,34 @@ async fn an_answer_of_any_sort_is_the_end_of_it() {
         poll(*server, "agent", &id).await.refused(400, "access_denied");
         server.stop().await;
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_hangs_or_never_comes_to_an_end_holds_nothing_up() {
+    let hangs = async |mood: u8| {
+        let (server, endpoint) = scene(mood).await;
+        let prompt = Endpoint::open(TAKES).await;
+        prompt.register_for(&server, "rival").await;
+        let session = server.sign_in(ANA).await;
+        let id = start(*server, "agent", ANA, &TOKEN).await;
+        say(&server, &session, "approve").await;
+        eventually("the ping", async || endpoint.count() == 1).await;
+        // Another client is pinged meanwhile, and the one that hangs may poll.
+        start(*server, "rival", ANA, &TOKEN).await;
+        say(&server, &session, "approve").await;
+        eventually("the other's ping", async || outcome(&server, "delivered").await).await;
+        // Headers without end are too many before the time is over.
+        let waits = mood == NEVER_ENDS || !outcome(&server, "deferred").await;
+        assert!(waits, "{mood}: it was not waited for");
+        assert_eq!(prompt.count(), 1);
+        assert_eq!(poll(*server, "agent", &id).await.status, 200);
+        eventually("the end of patience", async || outcome(&server, "deferred").await).await;
+        endpoint.mood.store(TAKES, SeqCst);
+        server.clock.advance(Duration::from_mins(1));
+        eventually("a second try", async || endpoint.count() == 2).await;
+        server.stop().await;
+    };
+    tokio::join!(hangs(HANGS), hangs(DRIPS), hangs(NEVER_ENDS));
 }
 
 #[tokio::test]

@@ -3,13 +3,15 @@
 
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
+    ciba,
     me::{delete_in, get_in, records},
     me_account::{ANA, open},
     person::{PASSWORD, parameter, redirect, text},
-    support::TestServer,
+    support::{TestOptions, TestServer},
 };
 use hyper::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::task::JoinSet;
 
 const SCOPE: &str = "openid offline_access invoices:read";
@@ -254,6 +256,53 @@ async fn an_export_has_everything_that_is_held_of_a_person_and_no_secret() {
     for secret in ["argon2", &session, "fingerprint", "verifier", "bruno"] {
         assert!(!whole.contains(secret), "{secret}: {whole}");
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_export_has_what_clients_asked_for_and_what_was_decided() {
+    let server = ciba::open_in(TestOptions::default()).await;
+    let session = server.sign_in(ANA).await;
+    let scope = [("scope", "openid invoices:read"), ("authorization_details", ciba::TRANSFER)];
+    ciba::start(*server, "agent", ANA, &scope).await;
+    ciba::say(&server, &session, "deny").await;
+    server.clock.advance(Duration::from_secs(1));
+    ciba::start(*server, "agent", ANA, &[]).await;
+    ciba::say(&server, &session, "approve").await;
+    server.clock.advance(Duration::from_secs(1));
+    ciba::start(*server, "rival", ANA, &[("binding_message", "7")]).await;
+    ciba::start(*server, "agent", "clara@nowhere.test", &[]).await;
+    let export = get_in(&server, &session, "/me/export").await.json();
+    let [waiting, approved, denied] = &export["approvals"].as_array().unwrap()[..] else {
+        panic!("{export}")
+    };
+    assert_eq!((&waiting["client_id"], waiting.get("decision")), (&json!("rival"), None));
+    assert_eq!(
+        (&approved["client_id"], &approved["decision"]),
+        (&json!("agent"), &json!("approved"))
+    );
+    assert_eq!((text(&approved["shown"]).len(), &approved["scope"]), (43, &json!("openid")));
+    assert_eq!((&denied["decision"], &denied["organization"]), (&json!("denied"), &json!("acme")));
+    assert_eq!(denied["scope"], "openid invoices:read");
+    assert_eq!(denied["authorization_details"], json!(["transfer"]));
+    for one in [approved, denied] {
+        assert!(text(&one["asked_at"]) <= text(&one["decided_at"]), "{one}");
+    }
+    let [one] = &export["approvals_waiting"].as_array().unwrap()[..] else { panic!("{export}") };
+    assert_eq!((&one["binding_message"], &one["id"]), (&json!("7"), &waiting["id"]));
+    assert_eq!(export["blocked_clients"], json!([]));
+    // The requests themselves are forgotten, and what was decided is not.
+    server.clock.advance(Duration::from_mins(10));
+    let block = json!({ "decision": "deny", "block": true });
+    ciba::start(*server, "rival", ANA, &[]).await;
+    let items = items(&server, &session, "/me/approvals").await;
+    let said = ciba::decide(*server, &session, text(&items[0]["id"]), block).await;
+    assert_eq!(said.status, 204, "{said:?}");
+    let export = get_in(&server, &session, "/me/export").await.json();
+    assert_eq!(export["approvals"].as_array().unwrap().len(), 4, "{export}");
+    assert_eq!(export["approvals_waiting"], json!([]));
+    assert_eq!(export["blocked_clients"][0]["client"]["client_id"], "rival");
+    assert!(!export.to_string().contains("pbr_"), "{export}");
     server.stop().await;
 }
 

@@ -200,6 +200,9 @@ async fn a_hostile_mail_stays_in_its_frame() {
     server.stop().await;
 }
 
+/// The button by which a person allows.
+const ALLOW: &str = "button[name=decision][value=allow]";
+
 /// A person at a browser.
 struct Person(Chromium);
 
@@ -224,6 +227,23 @@ impl Person {
         let found = format!("document.querySelector('{selector}')");
         self.sees("a button", &format!("{found} && !{found}.disabled")).await;
         self.0.try_evaluate(&format!("{found}.click()")).await;
+    }
+
+    /// Decides in a new tab, where the playground leads to, and comes back; returns what was read there.
+    async fn decides(&self, name: &str, buttons: &[&str]) -> String {
+        let link = format!("document.querySelector('[data-wait={name}] [data-link]').href");
+        let open = format!("!document.querySelector('[data-wait={name}]').hidden && {link}");
+        self.sees("the link", &open).await;
+        let link = self.reads(&link).await;
+        let (playground, _) = self.0.new_tab().await;
+        self.0.open(link.as_str().unwrap()).await;
+        let read = self.reads("document.body.innerText").await.as_str().unwrap().to_owned();
+        for button in buttons {
+            self.presses(button).await;
+        }
+        self.sees("the end", "!document.querySelector('[name=decision]')").await;
+        self.0.switch_to(&playground).await;
+        read.replace(['\u{2068}', '\u{2069}'], "")
     }
 
     /// Waits until a step of the playground has been taken, and insists that all in it is well.
@@ -271,7 +291,7 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     person.0.open(&format!("{issuer}/")).await;
     person.sees("the playground", "document.querySelector('[data-act=begin]')").await;
     person.presses("[data-act=begin]").await;
-    person.presses("button[name=decision][value=allow]").await;
+    person.presses(ALLOW).await;
     person.sees("the tokens", "location.pathname === '/playground'").await;
     for step in ["ask", "back", "trade", "id", "access", "userinfo"] {
         person.finishes(step).await;
@@ -290,17 +310,24 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     person.finishes("reuse").await;
 
     person.presses("[data-act=device]").await;
-    person.sees("the code", "document.querySelector('[data-device-link]').href").await;
-    let link = person.reads("document.querySelector('[data-device-link]').href").await;
-    let (playground, tab) = person.0.new_tab().await;
-    person.0.open(link.as_str().unwrap()).await;
     // The code is in the link, and compared with the one that the device shows.
-    person.presses("form button.primary").await;
-    person.presses("button[name=decision][value=allow]").await;
-    person.sees("the end", "!document.querySelector('[name=decision]')").await;
-    person.0.switch_to(&playground).await;
+    person.decides("device", &["form button.primary", ALLOW]).await;
     person.finishes("connected").await;
-    assert_ne!(playground, tab);
+
+    // An agent registers itself, is let in, and asks before it pays.
+    person.presses("[data-act=agent]").await;
+    person.finishes("agent").await;
+    person.decides("let", &["form button.primary", ALLOW]).await;
+    person.finishes("let").await;
+    person.presses("[data-act=pay]").await;
+    person.finishes("pay").await;
+    let shown = person.decides("pay", &[ALLOW]).await;
+    for said in ["Playground agent asks", "Pay 40 EUR to Padaria Central", "Invoice 17"] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    person.finishes("paid").await;
+    let checked = "document.querySelectorAll('#step-paid [data-check][data-state=ok]').length";
+    assert_eq!(person.reads(checked).await, 4, "of the token for the payment");
 
     person.presses("[data-act=out]").await;
     person.finishes("out").await;

@@ -56,6 +56,35 @@ impl ClientKey {
     }
 }
 
+/// A key for RS256 and PS256.
+pub struct RsaClientKey {
+    pub jwk: Value,
+    key: EncodingKey,
+}
+
+impl RsaClientKey {
+    pub fn new(kid: &str) -> Self {
+        let size = rcgen::RsaKeySize::_2048;
+        let pair = rcgen::KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size).unwrap();
+        // RFC 8017 §A.1.1: two numbers, of which the first has 256 bytes after a zero.
+        let modulus = &pair.public_key_raw()[9..][..256];
+        let jwk = json!({
+            "kty": "RSA", "kid": kid, "use": "sig", "e": "AQAB",
+            "n": URL_SAFE_NO_PAD.encode(modulus),
+        });
+        // RFC 5208 §5: what stands before the key itself is as long for every key of this size.
+        let key = EncodingKey::from_rsa_der(&pair.serialized_der()[26..]);
+        Self { jwk, key }
+    }
+
+    pub fn sign(&self, algorithm: Algorithm, claims: &Value) -> String {
+        let header = json!({ "alg": format!("{algorithm:?}"), "kid": self.jwk["kid"] });
+        let message = message(&header, claims);
+        let signature = crypto::sign(message.as_bytes(), &self.key, algorithm).unwrap();
+        format!("{message}.{signature}")
+    }
+}
+
 /// Header and payload, to be signed.
 pub fn message(header: &Value, claims: &Value) -> String {
     [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".")

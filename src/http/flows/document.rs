@@ -70,6 +70,9 @@ pub struct Document {
     /// It failed because another person signed in than the one it is for. For pages alone.
     #[serde(skip)]
     pub is_for_another: bool,
+    /// It failed because the account cannot prove as much as it needs. For pages alone.
+    #[serde(skip)]
+    pub lacks_factor: bool,
     /// What a person who makes an account has said of themselves. For pages alone.
     #[serde(skip)]
     pub applicant: Option<Box<Applicant>>,
@@ -303,7 +306,8 @@ impl Document {
             belongs_to,
             back: seed.back.clone(),
             identifier: identifier(app, seed, flow, shows_codes).await,
-            is_for_another: matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)),
+            is_for_another: is_over_by(flow, &Denial::OtherPerson),
+            lacks_factor: is_over_by(flow, &Denial::NotSureEnough),
             applicant: match flow {
                 Flow::Open(open) => open.applicant.clone(),
                 Flow::Over(_) | Flow::Unborn => None,
@@ -353,6 +357,7 @@ impl Document {
             back: None,
             identifier: None,
             is_for_another: false,
+            lacks_factor: false,
             applicant: None,
             login_hint: None,
             ui_locales: None,
@@ -440,6 +445,11 @@ fn asked(open: &Open) -> Option<ConsentQuestion> {
         _ if open.approval.is_some() => question,
         _ => None,
     }
+}
+
+/// Tells whether a flow has failed for this reason.
+fn is_over_by(flow: &Flow, why: &Denial) -> bool {
+    matches!(flow, Flow::Over(over) if over.denial.as_ref() == Some(why))
 }
 
 fn scopes(wanted: &RequestedGrant) -> Vec<String> {

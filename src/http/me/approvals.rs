@@ -93,18 +93,22 @@ impl Waiting {
     }
 }
 
-/// Lists what waits, what ends first first; what the person could not grant any more is left out.
 pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Waiting>, Problem> {
+    Ok(Items { items: of_account(&app, caller.account()).await? })
+}
+
+/// Lists what waits, what ends first first; what the person could not grant any more is left out.
+pub async fn of_account(app: &App, account: &str) -> Result<Vec<Waiting>, Problem> {
     let mut items = Vec::new();
-    for asked in approval::list(&app, caller.account()).await? {
-        let Ok(facts) = approval::facts(&app, &asked, false).await else { continue };
+    for asked in approval::list(app, account).await? {
+        let Ok(facts) = approval::facts(app, &asked, false).await else { continue };
         let Ok(question) = asked.request.wanted.question(&facts) else { continue };
-        items.push(Waiting::of(&app, asked, question).await);
+        items.push(Waiting::of(app, asked, question).await);
     }
-    Ok(Items { items })
+    Ok(items)
 }
 
 #[derive(Deserialize)]
@@ -304,16 +308,21 @@ pub async fn blocked(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Blocked>, Problem> {
+    Ok(Items { items: blocked_by(&app, caller.account()).await? })
+}
+
+/// Lists the clients that a person has blocked.
+pub async fn blocked_by(app: &App, account: &str) -> Result<Vec<Blocked>, Problem> {
     let mut items = Vec::new();
-    for entry in app.approval_blocks.first_page(BLOCKED_CLIENTS, caller.account()).await? {
+    for entry in app.approval_blocks.first_page(BLOCKED_CLIENTS, account).await? {
         let Some((sides, at)) = entry.machine.blocked() else { continue };
         items.push(Blocked {
             id: URL_SAFE_NO_PAD.encode(&sides.client_id),
-            client: client_told(&app, &sides.client_id).await,
+            client: client_told(app, &sides.client_id).await,
             created_at: rfc3339(at),
         });
     }
-    Ok(Items { items })
+    Ok(items)
 }
 
 /// Lets a client ask the person again.

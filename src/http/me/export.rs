@@ -3,8 +3,8 @@
 //! Other people would like it too: it needs a fresh proof.
 
 use super::{
-    caller::SignedIn, consents, history, organizations, overview::Overview, passkeys, sessions,
-    step_up,
+    approval_history, approvals, caller::SignedIn, consents, history, organizations,
+    overview::Overview, passkeys, sessions, step_up,
 };
 use crate::http::{
     answer::{error::Problem, private_json},
@@ -30,6 +30,7 @@ pub async fn get(
         return Ok(refused);
     }
     let held = &known.credentials;
+    let happened = history::newest(&app, &known.id, MOST).await?;
     let document = json!({
         "exported_at": rfc3339(app.clock.now()),
         "updated_at": rfc3339(known.updated_at),
@@ -42,7 +43,10 @@ pub async fn get(
         "sessions": sessions::of_account(&app, &caller).await?,
         "consents": consents::of_account(&app, &known).await?,
         "organizations": organizations::of_account(&app, &known).await?,
-        "history": history::newest(&app, &known.id, MOST).await?,
+        "approvals": approval_history::of_log(&happened),
+        "approvals_waiting": approvals::of_account(&app, &known.id).await?,
+        "blocked_clients": approvals::blocked_by(&app, &known.id).await?,
+        "history": history::told(happened, &known.id),
         "account": Overview::of(&app, &caller, known),
     });
     let mut response = private_json(&document);

@@ -80,7 +80,7 @@ pub async fn list(
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next = rows.last().filter(|_| more).map(|last| cursor(&last.place));
-    let items: Vec<Happened> = rows.into_iter().map(|row| Happened::of(row, account)).collect();
+    let items = told(rows, account);
     Ok(private_json(&match next {
         Some(next) => json!({ "items": items, "next_cursor": next }),
         None => json!({ "items": items }),
@@ -88,9 +88,13 @@ pub async fn list(
 }
 
 /// Reads the newest part of the history of an account.
-pub async fn newest(app: &App, account: &str, most: u32) -> Result<Vec<Happened>, Problem> {
-    let rows = app.store.history(account, &LogPlace::end(), most).await?;
-    Ok(rows.into_iter().map(|row| Happened::of(row, account)).collect())
+pub async fn newest(app: &App, account: &str, most: u32) -> Result<Vec<LogEntry>, Problem> {
+    Ok(app.store.history(account, &LogPlace::end(), most).await?)
+}
+
+/// Says what happened, as the person reads it.
+pub fn told(rows: Vec<LogEntry>, account: &str) -> Vec<Happened> {
+    rows.into_iter().map(|row| Happened::of(row, account)).collect()
 }
 
 impl Asked {

@@ -20,6 +20,7 @@
 //! what does not exist. A change of credentials or addresses, an export and a deletion need a fresh proof ([`step_up`]).
 
 mod addresses;
+mod approval_history;
 mod approvals;
 mod caller;
 mod change;

@@ -66,3 +66,18 @@ export async function decideForDevice(issuer, user_code, person, decision) {
   const begun = await browser.post(new URL('/flows', issuer), { kind: 'device', user_code });
   return browser.finish(begun, issuer, { ...answers(person), confirm: { decision } });
 }
+
+/** Decides on what a client asks for; returns the last document and the steps taken. */
+export async function decideOnApproval(issuer, approval, person, decision) {
+  const browser = new Browser();
+  const begun = await browser.post(new URL('/flows', issuer), { kind: 'approval', approval });
+  return browser.finish(begun, issuer, { ...answers(person), confirm: { decision } });
+}
+
+/** Returns the browser of a person who is signed in. */
+export async function signedIn(issuer, person) {
+  const browser = new Browser();
+  const begun = await browser.post(new URL('/flows', issuer), { kind: 'sign_in' });
+  await browser.finish(begun, issuer, answers(person));
+  return browser;
+}

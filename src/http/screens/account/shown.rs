@@ -24,7 +24,7 @@ pub enum Shown {
     Profile { fields: Vec<FieldShown>, channels: Channels },
     Security { passkeys: Vec<Passkey>, channels: Channels, codes_left: u32 },
     Sessions(Vec<Session>),
-    Applications(Vec<Application>),
+    Applications { items: Vec<Application>, waiting: Vec<Waiting>, blocked: Vec<Blocked> },
     Organizations(Vec<Organization>),
     History { items: Vec<Happened>, next: Option<String> },
     Data,
@@ -97,10 +97,48 @@ pub struct Application {
     pub name: String,
 }
 
+/// What an application asks the person to approve.
+#[derive(Deserialize)]
+pub struct Waiting {
+    pub id: String,
+    client: Client,
+    binding_message: Option<String>,
+    pub expires_at: String,
+    #[serde(skip)]
+    pub message: String,
+    #[serde(skip)]
+    pub name: String,
+}
+
+impl Waiting {
+    /// Where the person decides.
+    pub fn href(&self) -> String {
+        format!("{}?approval={}", routes::APPROVE, self.id)
+    }
+}
+
+/// An application that may not ask the person for approvals.
+#[derive(Deserialize)]
+pub struct Blocked {
+    pub id: String,
+    client: Client,
+    pub created_at: String,
+    #[serde(skip)]
+    pub name: String,
+}
+
 #[derive(Deserialize)]
 struct Client {
     client_id: String,
     client_name: Option<String>,
+}
+
+impl Client {
+    /// What people read of it.
+    fn name(&self) -> String {
+        let name = self.client_name.as_deref().map(quotable).filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| self.client_id.clone())
+    }
 }
 
 #[derive(Deserialize)]
@@ -165,7 +203,11 @@ impl Asking<'_> {
                 Shown::Security { passkeys: self.passkeys().await?, channels, codes_left }
             }
             Section::Sessions => Shown::Sessions(self.sessions().await?),
-            Section::Applications => Shown::Applications(self.applications().await?),
+            Section::Applications => Shown::Applications {
+                items: self.applications().await?,
+                waiting: self.waiting().await?,
+                blocked: self.blocked().await?,
+            },
             Section::Organizations => Shown::Organizations(self.organizations().await?),
             Section::History => self.history().await?,
             Section::Data => Shown::Data,
@@ -204,11 +246,30 @@ impl Asking<'_> {
             self.operations.read(routes::MY_CONSENTS, String::new()).await?;
         let mut items = list.items;
         for one in &mut items {
-            let name = one.client.client_name.as_deref().map(quotable);
-            let name = name.filter(|name| !name.is_empty());
-            one.name = name.unwrap_or_else(|| one.client.client_id.clone());
+            one.name = one.client.name();
             let words = one.scopes.iter().filter_map(|scope| scope_words(self.page, scope));
             one.may = words.collect::<Vec<_>>().join(" · ");
+        }
+        Ok(items)
+    }
+
+    async fn waiting(&self) -> Result<Vec<Waiting>, Problem> {
+        let list: Items<Waiting> =
+            self.operations.read(routes::MY_APPROVALS, String::new()).await?;
+        let mut items = list.items;
+        for one in &mut items {
+            one.name = one.client.name();
+            one.message = one.binding_message.as_deref().map(quotable).unwrap_or_default();
+        }
+        Ok(items)
+    }
+
+    async fn blocked(&self) -> Result<Vec<Blocked>, Problem> {
+        let list: Items<Blocked> =
+            self.operations.read(routes::MY_BLOCKED_CLIENTS, String::new()).await?;
+        let mut items = list.items;
+        for one in &mut items {
+            one.name = one.client.name();
         }
         Ok(items)
     }

@@ -49,7 +49,10 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         let sent = flow.offers(&format!("{way}/send"));
         flow.offers(way) && !sent && *way != "passkey" && !saved(way)
     };
-    let way = named.or_else(|| WAYS.into_iter().find(ready)).unwrap_or_default();
+    // What cannot be taken back is signed by a passkey: a password alone leads back here.
+    let signs = flow.approves() && flow.offers("passkey");
+    let usual = if signs { None } else { WAYS.into_iter().find(ready) };
+    let way = named.or(usual).unwrap_or_default();
     let ways = others(page, flow, way);
     match way {
         "password" => page.respond(StatusCode::OK, &PasswordPage { page, flow, ways }),

@@ -145,6 +145,21 @@ impl<'a> FlowPage<'a> {
         back(self.document)
     }
 
+    /// Tells whether the person proves enough for a request that they have said yes to.
+    pub fn approves(&self) -> bool {
+        self.document.approval.is_some() && self.document.state != "confirm"
+    }
+
+    /// What comes next on the way to a decision.
+    pub fn next_of_approval(&self) -> &'static str {
+        if self.approves() { "approve-proved-next" } else { "approve-next" }
+    }
+
+    /// What they have said yes to, while they prove enough for it.
+    pub fn approved(&self, page: &Shell<'_>) -> Option<consent::Asked> {
+        self.approves().then(|| consent::Asked::of(page, self.document))
+    }
+
     /// Who the person says they are.
     pub fn identifier(&self) -> &str {
         let hint = self.document.login_hint.as_deref();
@@ -173,6 +188,9 @@ pub async fn draw(
     beside: &Beside,
 ) -> Response {
     let flow = FlowPage::new(page, document, query, beside);
+    if approval::is_void(&flow, query) {
+        return approval::void(page);
+    }
     let enrols = ["new_password", "passkey/create", "totp/options", "skip"];
     if flow.token.is_some() && flow.offers("magic_link") {
         return link::draw(page, &flow);

@@ -65,6 +65,9 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         ("approval", true) => {
             ("approve-done-title", "approve-done-text", "to-account", routes::ACCOUNT)
         }
+        ("approval", false) if document.lacks_factor => {
+            ("approve-factor-title", "approve-factor-text", "to-security", routes::ACCOUNT_SECURITY)
+        }
         ("approval", false) => {
             ("approve-denied-title", "approve-denied-text", "to-account", routes::ACCOUNT)
         }
