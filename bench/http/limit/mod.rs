@@ -13,7 +13,7 @@ mod person;
 use crate::{
     Outcome,
     scene::Placed,
-    servers::{AUTHORIZE, DEVICE, DISCOVERY, JWKS, PAR, SIGN_IN, TOKEN, loopback},
+    servers::{AUTHORIZE, CIBA, DEVICE, DISCOVERY, JWKS, PAR, SIGN_IN, TOKEN, loopback},
 };
 use axum::{
     Json, Router,
@@ -105,7 +105,7 @@ struct Issued {
 async fn token(State(limit): State<Arc<Limit>>, body: Bytes) -> Response {
     let form = std::str::from_utf8(&body).unwrap_or_default();
     let has = |name| form.split('&').any(|pair| pair.starts_with(name));
-    if has("device_code=") {
+    if has("device_code=") || has("auth_req_id=") {
         return person::pending();
     }
     if has("client_assertion=") || has("subject_token=") {
@@ -166,6 +166,7 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         .route(TOKEN, post(token))
         .route(PAR, post(person::push))
         .route(DEVICE, post(person::device))
+        .route(CIBA, post(person::ask))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
         .route(SIGN_IN, served("text/html; charset=utf-8", documents.page))

@@ -3,6 +3,7 @@
 //! A scenario of load says how its requests are rendered and what its answers must hold; the rest is
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
+mod ciba;
 mod client_credentials;
 mod code;
 mod device;
@@ -15,9 +16,11 @@ mod jwks;
 pub mod live;
 pub mod memory;
 pub mod passwords;
+pub mod pending;
 mod private_key_jwt;
 mod pushed;
 mod refresh;
+pub mod revoked;
 pub mod screens;
 pub mod start;
 pub mod storm;
@@ -34,7 +37,7 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 11] = [
+pub const LOADS: [&dyn Load; 12] = [
     &ClientCredentials,
     &private_key_jwt::PrivateKeyJwt,
     &code::Code,
@@ -43,6 +46,7 @@ pub const LOADS: [&dyn Load; 11] = [
     &refresh::Refresh,
     &device::Device,
     &exchange::TokenExchange,
+    &ciba::Ciba,
     &discovery::Discovery,
     &jwks::Jwks,
     &screens::Screens,

@@ -18,6 +18,7 @@ pub const AUTHORIZE: &str = "/connect/authorize";
 pub const TOKEN: &str = "/connect/token";
 pub const PAR: &str = "/connect/par";
 pub const DEVICE: &str = "/connect/device";
+pub const CIBA: &str = "/connect/ciba";
 pub const SIGN_IN: &str = "/sign-in";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
