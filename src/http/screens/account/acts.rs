@@ -147,7 +147,7 @@ impl Act {
 }
 
 /// Every act.
-pub static ACTS: [Act; 17] = [
+pub static ACTS: [Act; 18] = [
     act("describe", Section::Profile, (Method::PATCH, routes::ME), &PROFILE),
     act(
         "new_email",
@@ -209,6 +209,7 @@ pub static ACTS: [Act; 17] = [
     act("end_sessions", Section::Sessions, (Method::DELETE, routes::MY_SESSIONS), &[])
         .after(warns("end-sessions", "end-sessions-text", "end-sessions-button")),
     act("withdraw", Section::Applications, (Method::DELETE, routes::MY_CONSENT), &[]),
+    act("end_delegation", Section::Applications, (Method::DELETE, routes::MY_DELEGATION), &[]),
     act("leave", Section::Organizations, (Method::DELETE, routes::MY_ORGANIZATION), &[])
         .after(warns("leave-title", "leave-text", "leave")),
     act("delete", Section::Data, (Method::DELETE, routes::ME), &[]).fresh().after(warns(

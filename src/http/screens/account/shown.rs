@@ -1,7 +1,11 @@
 //! What the pages show, read from what operations under `/me` answer.
 
 use super::{
-    super::{pages::scope_words, shell::Shell},
+    super::{
+        delegation_rows::{self, Branch, Row},
+        pages::scope_words,
+        shell::Shell,
+    },
     acts::{Act, Field, PROFILE},
     ask::Operations,
     device,
@@ -24,7 +28,7 @@ pub enum Shown {
     Profile { fields: Vec<FieldShown>, channels: Channels },
     Security { passkeys: Vec<Passkey>, channels: Channels, codes_left: u32 },
     Sessions(Vec<Session>),
-    Applications(Vec<Application>),
+    Applications { items: Vec<Application>, rows: Vec<Row> },
     Organizations(Vec<Organization>),
     History { items: Vec<Happened>, next: Option<String> },
     Data,
@@ -165,7 +169,12 @@ impl Asking<'_> {
                 Shown::Security { passkeys: self.passkeys().await?, channels, codes_left }
             }
             Section::Sessions => Shown::Sessions(self.sessions().await?),
-            Section::Applications => Shown::Applications(self.applications().await?),
+            Section::Applications => {
+                let held: Items<Branch> =
+                    self.operations.read(routes::MY_DELEGATIONS, String::new()).await?;
+                let rows = delegation_rows::rows(self.page, &held.items);
+                Shown::Applications { items: self.applications().await?, rows }
+            }
             Section::Organizations => Shown::Organizations(self.organizations().await?),
             Section::History => self.history().await?,
             Section::Data => Shown::Data,
