@@ -46,6 +46,15 @@ fn only(branch: &Value) -> &Value {
     one
 }
 
+/// The id of what a client holds, wherever it is below these.
+fn held_by(branches: &[Value], client: &str) -> Option<String> {
+    branches.iter().find_map(|branch| {
+        let is_it = branch["client_id"] == client;
+        let below = || held_by(branch["holds"].as_array().unwrap(), client);
+        is_it.then(|| text(&branch["id"]).to_owned()).or_else(below)
+    })
+}
+
 #[tokio::test]
 async fn an_administrator_sees_from_the_session_down_who_holds_what_through_whom() {
     let server = agents().await;
@@ -230,7 +239,7 @@ async fn the_pages_show_the_tree_and_end_a_link_in_both_languages() {
     server.apply(DIRECTORY).await;
     server.apply(AGENTS).await;
     for language in LANGUAGES {
-        let Chain { below, last, tokens, .. } = chain(&server).await;
+        let Chain { session, below, last, tokens } = chain(&server).await;
         let at = "/organization?organization=acme&section=clients&id=agent";
         let mut rita = Visitor::signed_in(&server, language, RITA, ("/organization", at)).await;
         rita.go(at).await;
@@ -255,13 +264,13 @@ async fn the_pages_show_the_tree_and_end_a_link_in_both_languages() {
         let mut ana = Visitor::signed_in(&server, language, ANA, ("/account", page)).await;
         ana.go(page).await;
         assert!(ana.says(title), "{}", ana.html());
+        let tree = items(&get_in(&server, &session, "/me/delegations").await);
+        let link = held_by(&tree, "agent").unwrap();
+        let of_link = |form: &&crate::page_forms::PageForm| {
+            form.field("step") == Some("end_delegation") && form.field("id") == Some(&*link)
+        };
         let forms = ana.forms();
-        let agent = format!("value=\"{}\"", "end_delegation");
-        assert!(ana.html().contains(&agent), "{}", ana.html());
-        let of_step =
-            |form: &&crate::page_forms::PageForm| form.field("step") == Some("end_delegation");
-        // The last of them is the deepest.
-        let form = forms.iter().filter(of_step).next_back().unwrap().clone();
+        let form = forms.iter().find(of_link).unwrap_or_else(|| panic!("{}", ana.html())).clone();
         let fields: Vec<(&str, &str)> =
             form.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         ana.submit(&form.action, &fields).await;

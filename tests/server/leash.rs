@@ -118,7 +118,7 @@ async fn what_is_no_leash_is_refused_by_its_member() {
         (with("purpose", json!(7)), "#/agent/purpose"),
         (with("purpose", json!(long)), "#/agent/purpose"),
         (with("purpose", json!("Pays\u{202e}1")), "#/agent/purpose"),
-        (with("owner", json!("\u{0}")), "#/agent/owner"),
+        (with("owner", json!("a\u{200b}b")), "#/agent/owner"),
         (with("expires_at", json!("tomorrow")), "#/agent/expires_at"),
         (with("expires_at", json!(4_102_444_800_i64)), "#/agent/expires_at"),
         (with("limits", json!({})), "#/agent/limits"),

@@ -2,7 +2,7 @@
 //! way: a request that waits comes to nothing, and what was exchanged is void at once.
 
 use crate::{
-    api_caller::directory,
+    api_caller::{Api, EVERYTHING, directory},
     ciba::{self, poll},
     exchange::{AGENTS, token_of},
     me::get_in,
@@ -10,6 +10,7 @@ use crate::{
     shared::eventually,
     support::TestServer,
 };
+use hyper::Method;
 use porteiro::{
     crypto::{
         SystemDice,
@@ -74,9 +75,11 @@ async fn end(server: &TestServer, end: End) {
             server.apply(file).await;
         }
         End::MembershipEnded => {
-            let file = "[[account]]\nemail = \"ana@acme.test\"\n\
-                        memberships = [{ organization = \"acme\", enabled = false }]\n";
-            server.apply(file).await;
+            let api = Api::of(server, "rita@acme.test", EVERYTHING).await;
+            let found = api.get("/api/organizations/acme/members?email=ana@acme.test").await.json();
+            let ana = format!("/api/organizations/acme/members/{}", text(&found["items"][0]["id"]));
+            let ended = json!({ "enabled": false });
+            assert_eq!(api.change(Method::PATCH, &ana, Some(&ended)).await.status, 200);
         }
         End::OrganizationSuspended => {
             server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;

@@ -9,7 +9,10 @@
 //! What is shown is good at this moment: everything that a link rests on is read in one query, and its
 //! scopes are narrowed once more over what limits it.
 
-use super::{limits, reading::Reading};
+use super::{
+    limits,
+    reading::{self, Reading},
+};
 use crate::{
     domain::{
         Machine as _,
@@ -19,14 +22,16 @@ use crate::{
         authority::Scopes,
         authorization_details::Details,
         client::Client,
+        consent::Consent,
         delegation::{Administrator, Root},
         grant::{Grant, Limits, Wish},
         membership::Membership,
         organization::Organization,
+        resource::Resource,
         session::Session,
         token_family::TokenFamily,
     },
-    http::{answer::error::Problem, app::App, facts::reading::Standing, time::rfc3339},
+    http::{answer::error::Problem, app::App, time::rfc3339},
 };
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -122,18 +127,12 @@ impl DelegationTree {
         let (Some(grant), Some(born_at)) = (family.grant(), family.born_at()) else {
             return Ok(false);
         };
-        let client = app.clients.look(&grant.client_id).await?;
-        let Some(client) = client.machine.known().filter(|_| family.live_until() > app.clock.now())
-        else {
+        if family.live_until() <= app.clock.now() {
+            return Ok(false);
+        }
+        let Some(Standing { limits, client_name }) = Standing::of(app, id, grant).await? else {
             return Ok(false);
         };
-        if !stands(app, id, grant).await? {
-            return Ok(false);
-        }
-        let limits = limits::gather(app, client, grant, Reading::Recent).await?.limits;
-        if limits.over {
-            return Ok(false);
-        }
         let delegation = grant.delegation.as_deref();
         let act = delegation.iter().flat_map(|one| one.act.parties()).map(str::to_owned);
         let kind = if delegation.is_some() { Kind::Delegation } else { Kind::Grant };
@@ -141,7 +140,7 @@ impl DelegationTree {
             kind,
             id: id.to_owned(),
             client_id: Some(grant.client_id.clone()),
-            client_name: client.metadata.client_name.clone(),
+            client_name,
             account: grant.account.clone(),
             act: act.collect(),
             organization: grant.organization().map(str::to_owned),
@@ -250,33 +249,56 @@ fn origin(grant: &Grant) -> Option<Origin> {
     }
 }
 
-/// Tells whether everything is live that a grant rests on, in one query.
-async fn stands(app: &App, id: &str, grant: &Grant) -> Result<bool, Problem> {
-    let delegation = grant.delegation.as_deref();
-    let mut asked: Vec<(&str, &str)> = Vec::new();
-    if let Some(Root::Token(root)) = delegation.map(|one| &one.root) {
-        asked.push((AccessToken::KIND, root));
+/// A grant that is good now.
+struct Standing {
+    limits: Limits,
+    /// Of the client that holds it.
+    client_name: Option<String>,
+}
+
+impl Standing {
+    /// Reads whether everything is live that a grant rests on, in one query, and what limits it.
+    async fn of(app: &App, id: &str, grant: &Grant) -> Result<Option<Self>, Problem> {
+        let delegation = grant.delegation.as_deref();
+        let consents: Vec<String> = limits::consents(grant).collect();
+        let mut asked: Vec<(&str, &str)> = Vec::new();
+        if let Some(Root::Token(root)) = delegation.map(|one| &one.root) {
+            asked.push((AccessToken::KIND, root));
+        }
+        let tokens = asked.len();
+        asked.extend(consents.iter().map(|id| (Consent::KIND, id.as_str())));
+        let optional = asked.len();
+        asked.extend(grant.clients().map(|id| (Client::KIND, id)));
+        asked.extend(grant.organization().map(|slug| (Organization::KIND, slug)));
+        let audience = grant.audience.claim(&app.issuer);
+        let is_api = audience != app.issuer && !app.is_own_api(audience);
+        asked.extend(is_api.then_some((Resource::KIND, audience)));
+        let families = grant.parents.iter().map(String::as_str).chain([id]);
+        asked.extend(families.map(|id| (TokenFamily::KIND, id)));
+        asked.extend(grant.bound_session().map(|id| (Session::KIND, id)));
+        asked.extend(grant.account.as_deref().map(|id| (Account::KIND, id)));
+        let membership = grant.membership.as_ref().and_then(|one| one.id.as_deref());
+        asked.extend(membership.map(|id| (Membership::KIND, id)));
+        if let Some(Administrator { account, membership, .. }) =
+            delegation.and_then(|one| one.administrator.as_ref())
+        {
+            asked.extend([(Account::KIND, account.as_str()), (Membership::KIND, membership)]);
+        }
+        if let Some(Root::ApiKey { id, parents }) = delegation.map(|one| &one.root) {
+            asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
+        }
+        let found = app.store.liveness(&asked).await?;
+        let standing = reading::Standing { asked: &asked, found: &found };
+        if !standing.holds(tokens, optional, app.clock.now()) {
+            return Ok(None);
+        }
+        let reading = Reading::At(&standing);
+        let client = reading.see(&app.clients, &grant.client_id).await?;
+        let Some(client) = client.machine.known() else { return Ok(None) };
+        let limits = limits::gather(app, client, grant, reading).await?.limits;
+        let client_name = client.metadata.client_name.clone();
+        Ok((!limits.over).then_some(Self { limits, client_name }))
     }
-    let tokens = asked.len();
-    asked.extend(grant.clients().map(|id| (Client::KIND, id)));
-    asked.extend(grant.organization().map(|slug| (Organization::KIND, slug)));
-    let families = grant.parents.iter().map(String::as_str).chain([id]);
-    asked.extend(families.map(|id| (TokenFamily::KIND, id)));
-    asked.extend(grant.bound_session().map(|id| (Session::KIND, id)));
-    asked.extend(grant.account.as_deref().map(|id| (Account::KIND, id)));
-    let membership = grant.membership.as_ref().and_then(|one| one.id.as_deref());
-    asked.extend(membership.map(|id| (Membership::KIND, id)));
-    if let Some(Administrator { account, membership, .. }) =
-        delegation.and_then(|one| one.administrator.as_ref())
-    {
-        asked.extend([(Account::KIND, account.as_str()), (Membership::KIND, membership)]);
-    }
-    if let Some(Root::ApiKey { id, parents }) = delegation.map(|one| &one.root) {
-        asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
-    }
-    let found = app.store.liveness(&asked).await?;
-    let standing = Standing { asked: &asked, found: &found };
-    Ok(standing.holds(tokens, tokens, app.clock.now()))
 }
 
 /// Returns those of the scopes that nothing has taken away.
