@@ -3,6 +3,7 @@
 //! No rule is here: each section is an operation of the management API, which the person calls as a
 //! member in a session (adr/0082). What the operation answers is drawn, and what it refuses is said.
 
+mod client;
 mod forms;
 mod said;
 mod shown;
