@@ -143,6 +143,10 @@ impl Head {
                 return Ok(Self { status, length, extent: Extent::Chunks });
             }
         }
+        // RFC 9110 §15.3.5: it has no content.
+        if status == 204 {
+            return Ok(Self { status, length, extent: Extent::Bytes(0) });
+        }
         Err("the answer does not say where it ends".into())
     }
 }

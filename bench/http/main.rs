@@ -36,7 +36,8 @@ use options::Options;
 use report::Circumstances;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, directory, growth, identifiers, live, memory, passwords, screens, start, storm,
+    LOADS, directory, growth, identifiers, live, memory, passwords, pending, revoked, screens,
+    start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -139,6 +140,12 @@ async fn measure(options: Options) -> Outcome<()> {
     }
     if options.asks_for(directory::NAME) {
         sections.extend(directory::measure(&stage, options.plan, options.share).await?);
+    }
+    if options.asks_for(pending::NAME) {
+        sections.push(pending::measure(&stage, options.plan, options.share).await?);
+    }
+    if options.asks_for(revoked::NAME) {
+        sections.push(revoked::measure(&stage, options.share).await?);
     }
     let body = report::body(&sections);
     let Some(into) = &options.into else {

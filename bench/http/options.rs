@@ -4,7 +4,8 @@ use crate::{
     Outcome,
     load::Plan,
     scenarios::{
-        LOADS, Load, directory, growth, identifiers, live, memory, passwords, start, storm,
+        LOADS, Load, directory, growth, identifiers, live, memory, passwords, pending, revoked,
+        start, storm,
     },
     servers::Who,
 };
@@ -105,6 +106,8 @@ fn names() -> impl Iterator<Item = &'static str> {
         start::NAME,
         growth::NAME,
         directory::NAME,
+        pending::NAME,
+        revoked::NAME,
     ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

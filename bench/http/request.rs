@@ -30,6 +30,11 @@ pub fn post_json(
     render("POST", address, path, &[&[kind, JSON], fields].concat(), &document.to_string())
 }
 
+/// Renders a request that something be ended.
+pub fn delete(address: SocketAddr, path: &str, fields: &[Field<'_>]) -> Vec<u8> {
+    render("DELETE", address, path, fields, "")
+}
+
 /// Writes parameters as a query or a form has them.
 pub fn parameters(pairs: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()

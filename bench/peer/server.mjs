@@ -58,6 +58,14 @@ const provider = new Provider(scene.issuer, {
     grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
     response_types: [],
     redirect_uris: [],
+  }, {
+    client_id: scene.agent,
+    client_secret: scene.client_secret,
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['urn:openid:params:grant-type:ciba'],
+    response_types: [],
+    redirect_uris: [],
+    backchannel_token_delivery_mode: 'poll',
   }],
   clientAuthMethods: ['client_secret_basic', 'private_key_jwt', 'none'],
   jwks: {
@@ -97,6 +105,16 @@ const provider = new Provider(scene.issuer, {
     registration: { enabled: true },
     pushedAuthorizationRequests: { enabled: true },
     deviceFlow: { enabled: true },
+    ciba: {
+      enabled: true,
+      deliveryModes: ['poll'],
+      processLoginHint: (_, hint) => hint,
+      verifyUserCode: () => {},
+      validateBindingMessage: () => {},
+      validateRequestContext: () => {},
+      // Porteiro is set up without mail: no person is written to.
+      triggerAuthenticationDevice: () => {},
+    },
     resourceIndicators: {
       enabled: true,
       // Porteiro finds the audience by the scopes; here it is said once.
@@ -121,6 +139,7 @@ const provider = new Provider(scene.issuer, {
     revocation: '/connect/revoke',
     registration: '/connect/register',
     userinfo: '/connect/userinfo',
+    backchannel_authentication: '/connect/ciba',
     jwks: '/connect/jwks',
   },
   // Porteiro's, in seconds.
@@ -130,6 +149,7 @@ const provider = new Provider(scene.issuer, {
     AuthorizationCode: 60,
     IdToken: 300,
     Interaction: 900,
+    BackchannelAuthenticationRequest: 300,
     RefreshToken: 14 * 24 * 3600,
     Grant: 30 * 24 * 3600,
     Session: 7 * 24 * 3600,

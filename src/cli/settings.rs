@@ -15,7 +15,10 @@ use crate::{
     domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
     http::{
         self, PasswordOptions,
-        limits::{pace::Rates, purpose::Purpose},
+        limits::{
+            pace::{ApprovalLimits, Rates},
+            purpose::Purpose,
+        },
     },
     outbound::{Outbound, Policy as OutboundPolicy, SystemResolver},
     server::RuntimeOptions,
@@ -326,6 +329,8 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
     rates[Purpose::Credential] = rate(given.credential);
     rates[Purpose::Message] = rate(given.message);
     rates[Purpose::Registration] = rate(given.registration);
+    rates.approvals =
+        ApprovalLimits { pending: given.approvals_pending, rate: rate(given.approval) };
     given.enabled.then_some(rates)
 }
 

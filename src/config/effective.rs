@@ -200,6 +200,10 @@ pub struct Limits {
     pub credential: PerAddress,
     pub message: PerAddress,
     pub registration: PerAddress,
+    /// How often one client asks one person for an approval.
+    pub approval: PerAddress,
+    /// How many of those wait at the same time.
+    pub approvals_pending: u32,
     /// When people are not written to about approvals.
     pub quiet_hours: Option<QuietHours>,
 }

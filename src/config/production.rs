@@ -3,6 +3,9 @@
 use super::{BreachCheck, Config, MailTransport, Refusal, Setting, SmsTransport, form, issuer};
 use std::{net::SocketAddr, time::Duration};
 
+/// A person cannot look at more requests for approvals of one client.
+const MOST_PENDING: u32 = 100;
+
 /// Fixed: a session that is not used ends after a week, any session after thirty days.
 const SESSION_IDLE: u64 = 604_800;
 const SESSION_CEILING: u64 = 2_592_000;
@@ -124,7 +127,12 @@ impl Config {
             ("limits.credential_burst", "limits.credential_per_minute", it.credential),
             ("limits.message_burst", "limits.message_per_minute", it.message),
             ("limits.registration_burst", "limits.registration_per_minute", it.registration),
+            ("limits.approval_burst", "limits.approval_per_minute", it.approval),
         ];
+        if it.approvals_pending == 0 || it.approvals_pending > MOST_PENDING {
+            let text = format!("must be 1 to {MOST_PENDING}: for none, limits.enabled");
+            refusals.push(Refusal::of("limits.approvals_pending", text));
+        }
         for (burst, per_minute, rate) in rates {
             for (setting, number) in [(burst, rate.burst), (per_minute, rate.per_minute)] {
                 if number == 0 || number > HIGHEST_RATE {

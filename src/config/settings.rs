@@ -309,6 +309,12 @@ pub const SETTINGS: &[Setting] = &[
         "clients or accounts that one address registers at once"),
     row("limits.registration_per_minute", Count(|c| &mut c.limits.registration.per_minute), "6",
         "clients or accounts that one address registers after that"),
+    row("limits.approval_burst", Count(|c| &mut c.limits.approval.burst), "30",
+        "approvals that one client asks of one person at once"),
+    row("limits.approval_per_minute", Count(|c| &mut c.limits.approval.per_minute), "1",
+        "approvals that one client asks of one person after that"),
+    row("limits.approvals_pending", Count(|c| &mut c.limits.approvals_pending), "10",
+        "approvals of one client that wait for one person, 100 at most"),
     unset("limits.quiet_hours", Text(|c, text| {
             let wrong = || "is not hours of a day such as 22-7".to_owned();
             c.limits.quiet_hours = Some(QuietHours::parse(&text).ok_or_else(wrong)?);

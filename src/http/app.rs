@@ -295,7 +295,9 @@ impl App {
             mailbox: options.mailbox,
             request_permits: RequestPermits::new(&options.limits, options.addresses.clone()),
             pace: Pace::new(options.rates, options.addresses, vitals.clone()),
-            attempts: Attempts::new(system, vitals.clone(), options.rates.is_some()).await?,
+            attempts: Attempts::new(system, vitals.clone(), options.rates.is_some())
+                .await?
+                .limiting_approvals(options.rates.map(|rates| rates.approvals)),
             client_failures: ClientFailures::new(options.rates.is_some(), vitals.clone()),
             registrations: Registrations::new(
                 options.rates.is_some(),

@@ -48,7 +48,7 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 45] = {
+const ROUTES: [Route; 47] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
     [
@@ -122,6 +122,8 @@ const ROUTES: [Route; 45] = {
         ),
         route(routes::MY_CONSENTS, || me::methods(routes::MY_CONSENTS), OurPages, Problem),
         route(routes::MY_CONSENT, || me::methods(routes::MY_CONSENT), OurPages, Problem),
+        route(routes::MY_DELEGATIONS, || me::methods(routes::MY_DELEGATIONS), OurPages, Problem),
+        route(routes::MY_DELEGATION, || me::methods(routes::MY_DELEGATION), OurPages, Problem),
         route(
             routes::MY_ORGANIZATIONS,
             || me::methods(routes::MY_ORGANIZATIONS),
@@ -136,7 +138,7 @@ const ROUTES: [Route; 45] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 26] = {
+const API: [Route; 28] = {
     [
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
@@ -153,6 +155,8 @@ const API: [Route; 26] = {
         operations(routes::API_CLIENT_SECRET, || api::methods(routes::API_CLIENT_SECRET)),
         operations(routes::API_DELEGATIONS, || api::methods(routes::API_DELEGATIONS)),
         operations(routes::API_DELEGATION, || api::methods(routes::API_DELEGATION)),
+        operations(routes::API_DELEGATION_TREE, || api::methods(routes::API_DELEGATION_TREE)),
+        operations(routes::API_CLIENT_ACTIVITY, || api::methods(routes::API_CLIENT_ACTIVITY)),
         operations(routes::API_ACCOUNTS, || api::methods(routes::API_ACCOUNTS)),
         operations(routes::API_ACCOUNT, || api::methods(routes::API_ACCOUNT)),
         operations(routes::API_KEYS, || api::methods(routes::API_KEYS)),

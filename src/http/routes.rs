@@ -90,6 +90,9 @@ pub const API_DELEGATIONS: &str =
     "/api/organizations/{organization}/clients/{client_id}/delegations";
 pub const API_DELEGATION: &str =
     "/api/organizations/{organization}/clients/{client_id}/delegations/{delegation}";
+pub const API_DELEGATION_TREE: &str = "/api/organizations/{organization}/clients/{client_id}/tree";
+pub const API_CLIENT_ACTIVITY: &str =
+    "/api/organizations/{organization}/clients/{client_id}/activity";
 pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
 pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
 pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
@@ -108,6 +111,8 @@ pub const MY_PHONE: &str = "/me/phone";
 pub const MY_PHONE_CONFIRMED: &str = "/me/phone/confirm";
 pub const MY_CONSENTS: &str = "/me/consents";
 pub const MY_CONSENT: &str = "/me/consents/{id}";
+pub const MY_DELEGATIONS: &str = "/me/delegations";
+pub const MY_DELEGATION: &str = "/me/delegations/{id}";
 pub const MY_ORGANIZATIONS: &str = "/me/organizations";
 pub const MY_ORGANIZATION: &str = "/me/organizations/{id}";
 pub const MY_HISTORY: &str = "/me/history";

@@ -12,7 +12,10 @@ use crate::{
     support::{INVOICES, TestOptions, TestServer},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro::{domain::Clock as _, http::Links};
+use porteiro::{
+    domain::Clock as _,
+    http::{Links, limits::pace::Rates},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -497,6 +500,22 @@ async fn a_client_asks_one_person_only_so_often() {
     server.clock.advance(Duration::from_mins(6));
     start(*server, "agent", ANA, &[]).await;
     server.stop().await;
+    let mut rates = Rates::default();
+    rates.approvals.pending = 2;
+    let few = open_in(TestOptions { rates: Some(rates), ..TestOptions::default() }).await;
+    for status in [200, 200, 429] {
+        assert_eq!(ask(*few, "agent", ANA, &[]).await.status, status, "as the operator says");
+    }
+    few.stop().await;
+    let mut rates = Rates::default();
+    rates.approvals.rate.burst = 1;
+    let slow = open_in(TestOptions { rates: Some(rates), ..TestOptions::default() }).await;
+    for status in [200, 429] {
+        assert_eq!(ask(*slow, "agent", ANA, &[]).await.status, status, "as the operator says");
+    }
+    slow.clock.advance(Duration::from_mins(1));
+    start(*slow, "agent", ANA, &[]).await;
+    slow.stop().await;
     let unlimited = open_in(TestOptions { rates: None, ..TestOptions::default() }).await;
     for _ in 0..12 {
         start(*unlimited, "agent", ANA, &[]).await;

@@ -15,7 +15,7 @@ const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// Two agents of no organization, one of another, and one that may ask for little.
-const AGENTS: &str = r#"
+pub const AGENTS: &str = r#"
 [[client]]
 client_id = "agent"
 client_secret = "a-secret-of-more-than-thirty-two-characters"
@@ -64,18 +64,18 @@ impl TestServer {
         text(&answer.json()["access_token"]).to_owned()
     }
 
-    async fn is_active(&self, token: &str) -> bool {
+    pub async fn is_active(&self, token: &str) -> bool {
         self.introspect("invoices-api", token).await["active"] == true
     }
 }
 
-async fn agents() -> TestServer {
+pub async fn agents() -> TestServer {
     let server = directory().await;
     server.apply(AGENTS).await;
     server
 }
 
-async fn token_of(server: &TestServer, email: &str, scope: &str) -> String {
+pub async fn token_of(server: &TestServer, email: &str, scope: &str) -> String {
     text(&server.tokens(email, "web", scope).await["access_token"]).to_owned()
 }
 
@@ -544,7 +544,7 @@ async fn an_administrator_sees_what_an_agent_holds_and_ends_it_with_all_below() 
     server.stop().await;
 }
 
-const LEASHED: &str = r#"
+pub const LEASHED: &str = r#"
 [[resource]]
 identifier = "https://api.example.com/invoices"
 scopes = ["invoices:read", "invoices:write", "invoices:approve"]

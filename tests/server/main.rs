@@ -47,6 +47,7 @@ mod consents;
 mod contexts;
 #[path = "../shared/database.rs"]
 mod database;
+mod delegation_tree;
 mod dev;
 mod device;
 mod directory_commands;
@@ -69,6 +70,8 @@ mod introspection;
 mod invitations;
 mod key_rotation;
 mod keys;
+mod leash;
+mod leash_in_flight;
 mod links;
 mod logout;
 mod logout_attacks;

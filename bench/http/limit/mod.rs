@@ -14,8 +14,8 @@ use crate::{
     Outcome,
     scene::Placed,
     servers::{
-        AUTHORIZE, DEVICE, DISCOVERY, INTROSPECT, JWKS, PAR, REGISTER, REVOKE, SIGN_IN, TOKEN,
-        USERINFO, loopback,
+        AUTHORIZE, CIBA, DEVICE, DISCOVERY, INTROSPECT, JWKS, PAR, REGISTER, REVOKE, SIGN_IN,
+        TOKEN, USERINFO, loopback,
     },
 };
 use axum::{
@@ -108,7 +108,7 @@ struct Issued {
 async fn token(State(limit): State<Arc<Limit>>, headers: HeaderMap, body: Bytes) -> Response {
     let form = std::str::from_utf8(&body).unwrap_or_default();
     let has = |name| form.split('&').any(|pair| pair.starts_with(name));
-    if has("device_code=") {
+    if has("device_code=") || has("auth_req_id=") {
         return person::pending();
     }
     if has("client_assertion=") || has("subject_token=") {
@@ -197,6 +197,7 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         .route(REGISTER, post(person::register))
         .route(INTROSPECT, post(introspect))
         .route(USERINFO, get(userinfo))
+        .route(CIBA, post(person::ask))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
         .route(SIGN_IN, served("text/html; charset=utf-8", documents.page))

@@ -177,7 +177,14 @@ pub async fn device(State(limit): State<Arc<super::Limit>>) -> Response {
     .into_response()
 }
 
-/// Tells a device that the person has not decided.
+/// Commits once and tells a client how to ask what the person has decided.
+pub async fn ask(State(limit): State<Arc<super::Limit>>, _body: Bytes) -> Response {
+    let written = limit.person.families.begin().await.unwrap();
+    let said = json!({ "auth_req_id": written.text(), "expires_in": 300, "interval": 5 });
+    ([(header::CACHE_CONTROL, "no-store")], Json(said)).into_response()
+}
+
+/// Tells a device or a client that the person has not decided.
 pub fn pending() -> Response {
     (StatusCode::BAD_REQUEST, Json(json!({ "error": "authorization_pending" }))).into_response()
 }

@@ -4,6 +4,7 @@
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
 mod asking;
+mod ciba;
 mod client_credentials;
 mod code;
 mod device;
@@ -17,11 +18,13 @@ pub mod live;
 pub mod memory;
 mod mixed;
 pub mod passwords;
+pub mod pending;
 mod private_key_jwt;
 mod pushed;
 mod refresh;
 mod registration;
 mod revocation;
+pub mod revoked;
 pub mod screens;
 pub mod start;
 pub mod storm;
@@ -39,7 +42,7 @@ use std::pin::Pin;
 pub use client_credentials::ClientCredentials;
 
 /// Every scenario of load, in the order of the report.
-pub const LOADS: [&dyn Load; 20] = [
+pub const LOADS: [&dyn Load; 21] = [
     &ClientCredentials,
     &private_key_jwt::PrivateKeyJwt,
     &code::Code(Identity::Rs256),
@@ -57,6 +60,7 @@ pub const LOADS: [&dyn Load; 20] = [
     &mixed::Mixed,
     &registration::Registration,
     &revocation::Revocation,
+    &ciba::Ciba,
     &discovery::Discovery,
     &jwks::Jwks,
     &screens::Screens,

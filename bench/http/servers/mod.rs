@@ -22,6 +22,7 @@ pub const USERINFO: &str = "/connect/userinfo";
 pub const REVOKE: &str = "/connect/revoke";
 pub const REGISTER: &str = "/connect/register";
 pub const DEVICE: &str = "/connect/device";
+pub const CIBA: &str = "/connect/ciba";
 pub const SIGN_IN: &str = "/sign-in";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

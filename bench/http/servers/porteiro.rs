@@ -6,6 +6,8 @@ use crate::{
     connection::fetch,
     process::{Process, free_port, run},
 };
+use porteiro::crypto::{SystemDice, draw_text};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
     fmt::Write as _,
     fs,
@@ -19,6 +21,9 @@ pub struct Installation<'a> {
     folder: PathBuf,
     pub port: u16,
     pub operator: u16,
+    issuer: String,
+    /// The address of its rows.
+    store: String,
 }
 
 impl<'a> Installation<'a> {
@@ -29,13 +34,45 @@ impl<'a> Installation<'a> {
 
     /// The same, with these lifetimes beside the usual ones.
     fn prepare_with(stage: &'a Stage, name: &str, lifetimes: &str) -> Outcome<Self> {
-        let folder = stage.file(name);
-        fs::create_dir(&folder)?;
-        make_keys(stage)?;
-        let (port, operator) = (free_port()?, free_port()?);
-        let installation = Self { stage, folder, port, operator };
-        fs::write(installation.file("porteiro.toml"), installation.configuration(lifetimes))?;
+        let store = format!("sqlite://{}", stage.file(name).join("porteiro.db").display());
+        let port = free_port()?;
+        let issuer = format!("http://127.0.0.1:{port}");
+        let installation =
+            Self { stage, folder: stage.file(name), port, operator: free_port()?, issuer, store };
+        installation.make(lifetimes)?;
         Ok(installation)
+    }
+
+    /// The same with its rows at this address.
+    pub fn prepare_at(stage: &'a Stage, name: &str, store: &str) -> Outcome<Self> {
+        let installation = Self::prepare(stage, name)?;
+        let installation = Self { store: store.to_owned(), ..installation };
+        installation.configure("")?;
+        Ok(installation)
+    }
+
+    /// Another node of the same installation, in a folder of its own.
+    pub fn join(&self, name: &str) -> Outcome<Self> {
+        let node = Self {
+            stage: self.stage,
+            folder: self.stage.file(name),
+            port: free_port()?,
+            operator: free_port()?,
+            issuer: self.issuer.clone(),
+            store: self.store.clone(),
+        };
+        node.make("")?;
+        Ok(node)
+    }
+
+    fn make(&self, lifetimes: &str) -> Outcome<()> {
+        fs::create_dir(&self.folder)?;
+        make_keys(self.stage)?;
+        self.configure(lifetimes)
+    }
+
+    fn configure(&self, lifetimes: &str) -> Outcome<()> {
+        Ok(fs::write(self.file("porteiro.toml"), self.configuration(lifetimes))?)
     }
 
     /// Applies the scene to the database.
@@ -104,13 +141,13 @@ impl<'a> Installation<'a> {
 
     fn configuration(&self, lifetimes: &str) -> String {
         let (port, operator, lifetime) = (self.port, self.operator, self.stage.scene.lifetime);
-        let (database, keys) = (self.file("porteiro.db"), self.stage.keys());
-        let (database, keys) = (database.display(), keys.display());
+        let (issuer, store, keys) = (&self.issuer, &self.store, self.stage.keys());
+        let keys = keys.display();
         format!(
-            r#"issuer = "http://127.0.0.1:{port}"
+            r#"issuer = "{issuer}"
 listen = "127.0.0.1:{port}"
 [store]
-url = "sqlite://{database}"
+url = "{store}"
 [keys]
 dir = "{keys}"
 [operator]
@@ -184,7 +221,7 @@ token_endpoint_auth_method = "none"
 [[client]]
 client_id = "{agent}"
 client_secret = "{client_secret}"
-grant_types = ["token-exchange"]
+grant_types = ["token-exchange", "urn:openid:params:grant-type:ciba"]
 "#,
             resource = scene.resource,
             organization = scene.organization,
@@ -226,6 +263,16 @@ pub fn make_keys(stage: &Stage) -> Outcome<()> {
         run(command.args(["keys", "generate", "--keys"]).arg(stage.keys()))?;
     }
     Ok(())
+}
+
+/// Makes a schema on a PostgreSQL server, and returns its address.
+pub async fn new_schema(server: &str) -> Outcome<String> {
+    let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
+    let mut connection = PgConnection::connect(server).await?;
+    let create = AssertSqlSafe(format!("CREATE SCHEMA b{name}"));
+    sqlx::query(create).execute(&mut connection).await?;
+    connection.close().await?;
+    Ok(format!("{server}?options=-csearch_path%3Db{name}"))
 }
 
 /// `porteiro dev` in a folder that is empty.

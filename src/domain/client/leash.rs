@@ -73,6 +73,33 @@ impl Leash {
     }
 }
 
+impl Leash {
+    /// Tells whether an agent may do no more by this than by another: it ends no later, no limit of the other
+    /// is gone or higher, and no limit is added to a type that was closed beside its own.
+    pub fn narrows(&self, other: &Self) -> bool {
+        let ends = match (self.expires_at, other.expires_at) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(own), Some(others)) => own <= others,
+        };
+        let same = |name: &str| self.limits.iter().find(|one| one.name() == name);
+        let kept = |limit: &DailyLimit| {
+            same(&limit.name()).is_some_and(|own| own.per_day <= limit.per_day)
+        };
+        let opens = |limit: &DailyLimit| {
+            let mut of_type = other.limits.iter().filter(|one| one.kind == limit.kind).peekable();
+            of_type.peek().is_some() && !of_type.any(|one| one.name() == limit.name())
+        };
+        ends && other.limits.iter().all(kept) && !self.limits.iter().any(opens)
+    }
+
+    /// Tells whether two limits measure the same amount.
+    pub fn names_twice(&self) -> bool {
+        let names = self.limits.iter().map(DailyLimit::name);
+        names.collect::<std::collections::BTreeSet<String>>().len() < self.limits.len()
+    }
+}
+
 impl DailyLimit {
     /// Names it among the limits of one agent, whatever their order.
     pub fn name(&self) -> String {
@@ -96,4 +123,53 @@ fn find<'a>(detail: &'a Detail, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     let first = detail.members().get(names.next()?)?;
     names.try_fold(first, |value, name| value.get(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn limit(kind: &str, currency: &str, per_day: &str) -> DailyLimit {
+        DailyLimit {
+            kind: kind.to_owned(),
+            member: "amount.value".to_owned(),
+            unit: Some(Unit { member: "amount.currency".to_owned(), is: currency.to_owned() }),
+            per_day: Fixed::parse(per_day).unwrap(),
+        }
+    }
+
+    fn leash(expires_at: Option<Timestamp>, limits: &[DailyLimit]) -> Leash {
+        let purpose = "Pays invoices".to_owned();
+        Leash { purpose, owner: None, expires_at, limits: limits.to_vec() }
+    }
+
+    #[test]
+    fn a_leash_is_only_narrowed() {
+        let pay = |per_day| limit("payment", "EUR", per_day);
+        let held = leash(Some(NOW), &[pay("100")]);
+        for narrower in [
+            leash(Some(NOW), &[pay("100")]),
+            leash(Some(NOW), &[pay("99.99")]),
+            leash(Some(Timestamp::NEVER), &[pay("0")]),
+            // A type that had no limit is closed.
+            leash(Some(NOW), &[pay("100"), limit("refund", "EUR", "1")]),
+        ] {
+            assert!(narrower.narrows(&held), "{narrower:?}");
+        }
+        for wider in [
+            leash(None, &[pay("100")]),
+            leash(Some(NOW + std::time::Duration::from_millis(1)), &[pay("100")]),
+            leash(Some(NOW), &[pay("100.000001")]),
+            leash(Some(NOW), &[]),
+            leash(Some(NOW), &[limit("refund", "EUR", "1")]),
+            // Another currency was refused.
+            leash(Some(NOW), &[pay("100"), limit("payment", "USD", "1")]),
+        ] {
+            assert!(!wider.narrows(&held), "{wider:?}");
+        }
+        assert!(held.narrows(&leash(None, &[])), "any is narrower than none");
+        assert!(leash(None, &[pay("1"), pay("2")]).names_twice() && !held.names_twice());
+    }
 }

@@ -72,12 +72,12 @@ impl Filter {
 }
 
 /// Writes a place as the parts of a cursor.
-fn parts(place: &LogPlace) -> Vec<String> {
+pub fn parts(place: &LogPlace) -> Vec<String> {
     vec![place.at.millis().to_string(), place.lane.clone(), place.seq.to_string()]
 }
 
 /// Reads the place of a cursor; of none, the end.
-fn place(parts: &[String]) -> Option<LogPlace> {
+pub fn place(parts: &[String]) -> Option<LogPlace> {
     match parts {
         [] => Some(LogPlace::end()),
         [at, lane, seq] => {
@@ -98,7 +98,7 @@ pub async fn list(call: Call) -> Answer {
     Ok(asked.answer(page.iter().map(shown).collect(), last))
 }
 
-fn other_cursor() -> Problem {
+pub fn other_cursor() -> Problem {
     wrong_parameter("cursor", "is not one of this list")
 }
 

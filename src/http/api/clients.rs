@@ -5,6 +5,7 @@
 //! serve other organizations as well.
 
 use super::{
+    agent::{self, Agent},
     call::{Answer, Call, gone, shown},
     caller::SUSPENDED,
     change::Change,
@@ -45,6 +46,10 @@ pub struct Client {
     provisioned: bool,
     /// The operator has suspended it: it gets nothing.
     suspended: bool,
+    /// What it is held to where it acts for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    agent: Option<Agent>,
     /// Client metadata by the standard names (RFC 7591 §2).
     #[serde(flatten)]
     metadata: Map<String, Value>,
@@ -67,6 +72,8 @@ pub struct NewClient {
     /// The roles that it is to hold in its own name.
     #[schema(nullable = false)]
     roles: Option<Vec<String>>,
+    /// What it is held to where it acts for others.
+    agent: Option<Agent>,
 }
 
 /// What is to change of a client: client metadata by the standard names, and its roles; null removes a
@@ -80,6 +87,23 @@ pub struct ClientChange {
     /// Replaces the roles that it holds in its own name.
     #[schema(nullable = false)]
     roles: Option<Vec<String>>,
+    /// What it is held to where it acts for others: members that are given replace those held, and only
+    /// narrow.
+    #[schema(nullable = false)]
+    agent: Option<AgentChange>,
+}
+
+/// What is to change of what a client is held to; a member that is not given stays.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "read member by member: it stands for the document alone")]
+pub struct AgentChange {
+    #[schema(nullable = false)]
+    purpose: Option<String>,
+    owner: Option<String>,
+    #[schema(nullable = false)]
+    expires_at: Option<String>,
+    #[schema(nullable = false)]
+    limits: Option<Vec<agent::Limit>>,
 }
 
 const OF_OPERATOR: Problem = Problem::new(
@@ -102,6 +126,7 @@ impl Client {
             roles: known.roles.clone(),
             provisioned: !known.members_only,
             suspended: known.suspended,
+            agent: known.leash.as_ref().map(Agent::of),
             metadata: known.metadata.members(),
         }
     }
@@ -124,7 +149,8 @@ pub async fn show(call: Call) -> Answer {
 }
 
 pub async fn create(mut call: Call) -> Answer {
-    let (members, roles) = split(call.members())?;
+    let (mut members, roles) = split(call.members())?;
+    let leash = agent::take(&mut members, None)?;
     let roles = roles.unwrap_or_default();
     let metadata = ClientMetadata::default().patch(&members).map_err(|faults| wrong(&faults))?;
     check_metadata(&call.app, &metadata, &members).await?;
@@ -139,6 +165,7 @@ pub async fn create(mut call: Call) -> Answer {
         organization: Some(call.caller.organization.clone()),
         roles: Some(roles),
         members_only: Some(true),
+        leash,
         ..Draft::default()
     };
     provision(&mut change, draft).await?;
@@ -147,10 +174,11 @@ pub async fn create(mut call: Call) -> Answer {
 }
 
 pub async fn change(mut call: Call) -> Answer {
-    let (members, roles) = split(call.members())?;
+    let (mut members, roles) = split(call.members())?;
     let client_id = call.param("client_id").to_owned();
     let mut change = call.begin().await?;
     let known = own(&call, &mut change, &client_id).await?;
+    let leash = agent::take(&mut members, known.leash.as_ref())?;
     let metadata = known.metadata.patch(&members).map_err(|faults| wrong(&faults))?;
     check_metadata(&call.app, &metadata, &members).await?;
     if let Some(roles) = &roles {
@@ -166,6 +194,7 @@ pub async fn change(mut call: Call) -> Answer {
         metadata: members,
         secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
         roles,
+        leash,
         ..Draft::default()
     };
     provision(&mut change, draft).await?;

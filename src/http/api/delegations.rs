@@ -1,4 +1,5 @@
-//! `…/clients/{client_id}/delegations`: what a client holds for others now, and how it is ended (adr/0088).
+//! `…/clients/{client_id}/delegations` and `…/tree`: what a client holds for others now, what stands above
+//! and below it, and how it is ended (adr/0088, adr/0098).
 
 use super::{
     call::{Answer, Call, gone},
@@ -8,11 +9,12 @@ use crate::{
     actors::Entry,
     domain::{
         Machine as _,
-        token_family::{Command, HELD_FOR_OTHERS, TokenFamily},
+        token_family::{Command, HELD_BY_OTHERS, HELD_FOR_OTHERS, TokenFamily},
     },
-    http::{answer::error::Problem, time::rfc3339},
+    http::{answer::error::Problem, facts::delegation_tree::DelegationTree, time::rfc3339},
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 use utoipa::ToSchema;
 
 /// A token that a client holds for another, and what stands above it.
@@ -71,6 +73,53 @@ pub async fn list(call: Call) -> Answer {
     let held =
         page.iter().filter_map(|(_, Entry { id, machine, .. })| Delegation::of(&call, id, machine));
     Ok(asked.answer(held.collect(), last))
+}
+
+/// As many grants of one person that others hold are looked at: they live for minutes.
+const MOST_BELOW: u32 = 1_000;
+
+/// Shows what a client holds with everything above it, and with what others hold through it.
+///
+/// What is held through it for no person is not found from here: it is in the trees of those who hold it.
+pub async fn trees(call: Call) -> Answer {
+    let asked = Asked::of(&call, "trees")?;
+    let (app, holder) = (&call.app, call.param("client_id"));
+    let after = asked.after_rank();
+    let page = app.family_views.page(HELD_FOR_OTHERS, holder, after, asked.limit).await?;
+    let last = asked.last(&page);
+    let mut tree = DelegationTree::default();
+    let mut people: BTreeSet<String> = BTreeSet::new();
+    for (_, Entry { id, machine, .. }) in &page {
+        let Some(grant) = machine.grant().filter(|_| is_here(&call, machine)) else { continue };
+        if !tree.add(app, id, machine).await? {
+            continue;
+        }
+        people.extend(grant.account.clone());
+        for above in &grant.parents {
+            let seen = app.family_views.look(above).await?;
+            if is_here(&call, &seen.machine) {
+                tree.add(app, above, &seen.machine).await?;
+            }
+        }
+    }
+    for account in &people {
+        let below = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), MOST_BELOW).await?;
+        for (_, Entry { id, machine, .. }) in &below {
+            let Some(grant) = machine.grant() else { continue };
+            // Those above come first in the order of birth.
+            let hangs = grant.parents.iter().any(|above| tree.holds_for(holder, above));
+            if hangs && is_here(&call, machine) {
+                tree.add(app, id, machine).await?;
+            }
+        }
+    }
+    Ok(asked.answer(tree.grown(), last))
+}
+
+/// Tells whether a family speaks for the caller's organization.
+fn is_here(call: &Call, family: &TokenFamily) -> bool {
+    let organization = family.grant().and_then(|grant| grant.organization());
+    organization == Some(&*call.caller.organization)
 }
 
 /// Ends one, and everything below it.

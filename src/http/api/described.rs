@@ -48,7 +48,7 @@ const fn mine_by(
     Other { takes: true, ..mine(method, path, name, summary, status) }
 }
 
-const OTHERS: [Other; 32] = [
+const OTHERS: [Other; 34] = [
     of_flows("post", routes::FLOWS, "beginFlow", "Begins a flow of a kind.", 201),
     of_flows(
         "post",
@@ -100,6 +100,20 @@ const OTHERS: [Other; 32] = [
     ),
     mine("get", routes::MY_CONSENTS, "listMyConsents", "Lists the connected applications.", 200),
     mine("delete", routes::MY_CONSENT, "withdrawMyConsent", "Disconnects an application.", 204),
+    mine(
+        "get",
+        routes::MY_DELEGATIONS,
+        "listMyDelegations",
+        "Shows what clients hold of the person now, as a tree.",
+        200,
+    ),
+    mine(
+        "delete",
+        routes::MY_DELEGATION,
+        "endMyDelegation",
+        "Ends what a client holds, and everything below it.",
+        204,
+    ),
     mine("get", routes::MY_APPROVALS, "listMyApprovals", "Lists what clients ask for.", 200),
     mine_by("post", routes::MY_APPROVAL, "decideMyApproval", "Approves or denies it.", 204),
     mine("get", routes::MY_BLOCKED_CLIENTS, "listMyBlockedClients", "Lists blocked clients.", 200),

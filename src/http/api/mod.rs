@@ -16,6 +16,8 @@
 //! | a change without `If-Match`, or at another version | 428 `precondition_required`, 412 `precondition_failed` |
 
 mod accounts;
+mod activity;
+mod agent;
 mod audit;
 mod call;
 mod caller;

@@ -1,13 +1,16 @@
 //! The table of operations.
 
 use super::{
-    accounts, audit,
+    accounts, activity, audit,
     call::{Answer, Call},
     clients, delegations, export, impersonation, invitations, keys, members, organizations,
     page::{PAGE_PARAMETERS, Page},
     roles, webhooks,
 };
-use crate::{domain::trail::Entry, http::routes};
+use crate::{
+    domain::trail::Entry,
+    http::{facts::delegation_tree::Branch, routes},
+};
 use axum::routing::MethodFilter;
 use std::{future::Future, pin::Pin};
 use utoipa::{
@@ -431,6 +434,22 @@ pub static OPERATIONS: &[Operation] = {
             handled!(delegations::end),
         )
         .gives_nothing(),
+        Operation::new(
+            (Get, routes::API_DELEGATION_TREE),
+            "listDelegationTrees",
+            "clients:read",
+            "Shows what a client holds for others in the organization now as trees: what it came from, and what others hold through it. A page is of what the client holds.",
+            handled!(delegations::trees),
+        )
+        .lists::<Branch>(&[]),
+        Operation::new(
+            (Get, routes::API_CLIENT_ACTIVITY),
+            "listClientActivity",
+            "audit:read",
+            "Lists what the trail says of a client and of what it did for others, the newest first. A page may be short, or empty, and still be followed by another.",
+            handled!(activity::list),
+        )
+        .lists::<Entry>(&audit::FILTERS),
         Operation::new(
             (Get, routes::API_KEYS),
             "listApiKeys",

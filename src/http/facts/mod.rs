@@ -8,6 +8,7 @@ pub mod authorization;
 pub mod belonging;
 pub mod client_keys;
 pub mod delegation;
+pub mod delegation_tree;
 pub mod family;
 pub mod limits;
 pub mod new_password;

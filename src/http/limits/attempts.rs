@@ -6,13 +6,14 @@ use crate::http::{
         error::{OAuthError, Problem},
         retry_after::RetryAfter,
     },
+    limits::pace::ApprovalLimits,
     vitals::Vitals,
 };
 use crate::{
     actors::{Entities, Failure, StartError},
     crypto::Pseudonyms,
     domain::{
-        Clock, Context, Machine as _,
+        Clock, Context, Machine as _, Rate,
         throttle::{Command, Pace, Refusal, Throttle},
     },
     system::System,
@@ -33,8 +34,8 @@ pub struct Attempts {
     messages: Pace,
     /// How often one account enters a wrong user code.
     user_codes: Pace,
-    /// How often one client asks one person for an approval; `None` where that is not limited.
-    approvals: Option<Pace>,
+    /// How much one client asks of one person; `None` where that is not limited.
+    approvals: Option<ApprovalLimits>,
 }
 
 /// How often one address is written to: at once, and then once a minute.
@@ -45,9 +46,6 @@ const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, ..MESSAGES };
 /// prove who one is, and close nothing for longer.
 const USER_CODES: Pace =
     Pace { burst: 10, refill: Duration::from_mins(6), most_failures: u32::MAX };
-/// How often one client asks one person for an approval: at once, and then once a minute.
-const APPROVALS: Pace = Pace { burst: 30, refill: Duration::from_mins(1), most_failures: u32::MAX };
-
 const UNLIMITED_USER_CODES: Pace = Pace { refill: Duration::ZERO, ..USER_CODES };
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged
@@ -84,8 +82,13 @@ impl Attempts {
             pace: if limits { Pace::default() } else { Pace::unhurried() },
             messages: if limits { MESSAGES } else { UNLIMITED_MESSAGES },
             user_codes: if limits { USER_CODES } else { UNLIMITED_USER_CODES },
-            approvals: limits.then_some(APPROVALS),
+            approvals: limits.then(ApprovalLimits::default),
         })
+    }
+
+    /// The same with other limits of approvals, where they are limited.
+    pub fn limiting_approvals(self, approvals: Option<ApprovalLimits>) -> Self {
+        Self { approvals, ..self }
     }
 
     /// Charges an attempt against `authenticator` (such as `password`) of a normalised identifier.
@@ -153,9 +156,9 @@ impl Attempts {
         self.charge_at(context, id, self.user_codes).await
     }
 
-    /// Tells whether clients are limited in how often they ask for approvals.
-    pub fn limits_approvals(&self) -> bool {
-        self.approvals.is_some()
+    /// Returns how many requests of one client wait for one person, where that is limited.
+    pub fn most_pending_approvals(&self) -> Option<u32> {
+        self.approvals.map(|limits| limits.pending)
     }
 
     /// Charges a request for an approval to the client and the person.
@@ -165,7 +168,9 @@ impl Attempts {
         client_id: &str,
         account: &str,
     ) -> Result<(), NotCharged> {
-        let Some(pace) = self.approvals else { return Ok(()) };
+        let Some(ApprovalLimits { rate, .. }) = self.approvals else { return Ok(()) };
+        let Rate { burst, refill } = rate;
+        let pace = Pace { burst, refill, most_failures: u32::MAX };
         let id = self.pseudonyms.name(Throttle::KIND, &["approval", client_id, account]);
         // It stays charged, and comes back with time.
         self.charge_at(context, id, pace).await?.failed();

@@ -21,15 +21,34 @@ use std::{
 /// How many networks are remembered for a purpose: a few megabytes at the very most.
 const MOST: usize = 65_536;
 
-/// How often one address may ask for each purpose.
+/// How often one address may ask for each purpose, and one client for approvals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rates([Rate; Purpose::ALL.len()]);
+pub struct Rates {
+    of_addresses: [Rate; Purpose::ALL.len()],
+    pub approvals: ApprovalLimits,
+}
+
+/// How much one client asks of one person (adr/0090).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApprovalLimits {
+    /// Requests that wait at the same time.
+    pub pending: u32,
+    pub rate: Rate,
+}
+
+impl Default for ApprovalLimits {
+    fn default() -> Self {
+        Self { pending: 10, rate: Rate { burst: 30, refill: Duration::from_mins(1) } }
+    }
+}
 
 /// Generous: the people of an office share an address.
 impl Default for Rates {
     fn default() -> Self {
         let rate = |burst, millis| Rate { burst, refill: Duration::from_millis(millis) };
-        Self([rate(300, 100), rate(120, 250), rate(30, 1_000), rate(20, 5_000), rate(20, 10_000)])
+        let of_addresses =
+            [rate(300, 100), rate(120, 250), rate(30, 1_000), rate(20, 5_000), rate(20, 10_000)];
+        Self { of_addresses, approvals: ApprovalLimits::default() }
     }
 }
 
@@ -37,13 +56,13 @@ impl Index<Purpose> for Rates {
     type Output = Rate;
 
     fn index(&self, purpose: Purpose) -> &Rate {
-        &self.0[purpose as usize]
+        &self.of_addresses[purpose as usize]
     }
 }
 
 impl IndexMut<Purpose> for Rates {
     fn index_mut(&mut self, purpose: Purpose) -> &mut Rate {
-        &mut self.0[purpose as usize]
+        &mut self.of_addresses[purpose as usize]
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `GET /me/passkeys` · `PATCH`, `DELETE /me/passkeys/{id}` | passkeys; names or removes one |
 //! | `POST /me/recovery-codes` · `DELETE /me/totp` | a new set of codes; no authenticator application any more |
 //! | `GET /me/consents` · `DELETE /me/consents/{id}` | clients that act for the person; ends one |
+//! | `GET /me/delegations` · `DELETE /me/delegations/{id}` | what clients hold now, as a tree; ends a link and all below it |
 //! | `GET /me/approvals` · `POST /me/approvals/{id}` | what clients ask of the person by a back channel; approves or denies it |
 //! | `GET /me/blocked-clients` · `DELETE /me/blocked-clients/{id}` | clients that may ask no more; lifts it |
 //! | `GET /me/organizations` · `DELETE /me/organizations/{slug}` | where the person is a member; leaves one |
@@ -25,6 +26,7 @@ mod approvals;
 mod caller;
 mod change;
 mod consents;
+mod delegations;
 mod deletion;
 mod export;
 mod history;
@@ -44,6 +46,7 @@ pub use approvals::{
 };
 pub use caller::Caller;
 pub use consents::{delete as withdraw_consent, list as consents};
+pub use delegations::{delete as end_delegation, list as delegations};
 pub use deletion::delete as delete_account;
 pub use export::get as export;
 pub use history::list as history;
@@ -89,6 +92,8 @@ pub fn methods(path: &str) -> MethodRouter<App> {
         routes::MY_BLOCKED_CLIENT => delete(unblock_client),
         routes::MY_CONSENTS => get(consents),
         routes::MY_CONSENT => delete(withdraw_consent),
+        routes::MY_DELEGATIONS => get(delegations),
+        routes::MY_DELEGATION => delete(end_delegation),
         routes::MY_ORGANIZATIONS => get(organizations),
         routes::MY_ORGANIZATION => delete(leave_organization),
         routes::MY_HISTORY => get(history),

@@ -41,9 +41,6 @@ use parameters::Parameters;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-/// How many requests of one client wait for one person.
-const MOST_PENDING: usize = 10;
-
 /// CIBA Core §7.3.
 #[derive(Serialize)]
 struct Begun {
@@ -119,16 +116,14 @@ async fn check_pending(
     account: &str,
     now: Timestamp,
 ) -> Result<(), OAuthError> {
-    if !app.attempts.limits_approvals() {
-        return Ok(());
-    }
+    let Some(most) = app.attempts.most_pending_approvals() else { return Ok(()) };
     let listed = app.backchannel_views.first_page(APPROVALS, account).await?;
     let own = listed.iter().filter_map(|entry| entry.machine.pending(now));
     let own = own.filter(|one| one.request.wanted.client_id == client.client_id);
     let ends: Vec<Timestamp> = own.map(|one| one.request.expires_at).collect();
     match ends.first() {
         // Listed by when they end.
-        Some(first) if ends.len() >= MOST_PENDING => Err(RetryAfter::until(*first, now).into()),
+        Some(first) if ends.len() >= most as usize => Err(RetryAfter::until(*first, now).into()),
         _ => Ok(()),
     }
 }

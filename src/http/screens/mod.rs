@@ -28,6 +28,7 @@
 mod account;
 pub mod assets;
 pub mod brand;
+mod delegation_rows;
 mod dress;
 mod fields;
 mod leading;

@@ -147,7 +147,7 @@ impl Act {
 }
 
 /// Every act.
-pub static ACTS: [Act; 18] = [
+pub static ACTS: [Act; 19] = [
     act("describe", Section::Profile, (Method::PATCH, routes::ME), &PROFILE),
     act(
         "new_email",
@@ -210,6 +210,7 @@ pub static ACTS: [Act; 18] = [
         .after(warns("end-sessions", "end-sessions-text", "end-sessions-button")),
     act("withdraw", Section::Applications, (Method::DELETE, routes::MY_CONSENT), &[]),
     act("unblock", Section::Applications, (Method::DELETE, routes::MY_BLOCKED_CLIENT), &[]),
+    act("end_delegation", Section::Applications, (Method::DELETE, routes::MY_DELEGATION), &[]),
     act("leave", Section::Organizations, (Method::DELETE, routes::MY_ORGANIZATION), &[])
         .after(warns("leave-title", "leave-text", "leave")),
     act("delete", Section::Data, (Method::DELETE, routes::ME), &[]).fresh().after(warns(

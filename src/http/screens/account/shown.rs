@@ -1,7 +1,11 @@
 //! What the pages show, read from what operations under `/me` answer.
 
 use super::{
-    super::{pages::scope_words, shell::Shell},
+    super::{
+        delegation_rows::{self, Branch, Row},
+        pages::scope_words,
+        shell::Shell,
+    },
     acts::{Act, Field, PROFILE},
     ask::Operations,
     device,
@@ -21,12 +25,27 @@ use url::form_urlencoded;
 
 /// What is drawn of a section.
 pub enum Shown {
-    Profile { fields: Vec<FieldShown>, channels: Channels },
-    Security { passkeys: Vec<Passkey>, channels: Channels, codes_left: u32 },
+    Profile {
+        fields: Vec<FieldShown>,
+        channels: Channels,
+    },
+    Security {
+        passkeys: Vec<Passkey>,
+        channels: Channels,
+        codes_left: u32,
+    },
     Sessions(Vec<Session>),
-    Applications { items: Vec<Application>, waiting: Vec<Waiting>, blocked: Vec<Blocked> },
+    Applications {
+        items: Vec<Application>,
+        waiting: Vec<Waiting>,
+        blocked: Vec<Blocked>,
+        rows: Vec<Row>,
+    },
     Organizations(Vec<Organization>),
-    History { items: Vec<Happened>, next: Option<String> },
+    History {
+        items: Vec<Happened>,
+        next: Option<String>,
+    },
     Data,
 }
 
@@ -203,11 +222,16 @@ impl Asking<'_> {
                 Shown::Security { passkeys: self.passkeys().await?, channels, codes_left }
             }
             Section::Sessions => Shown::Sessions(self.sessions().await?),
-            Section::Applications => Shown::Applications {
-                items: self.applications().await?,
-                waiting: self.waiting().await?,
-                blocked: self.blocked().await?,
-            },
+            Section::Applications => {
+                let held: Items<Branch> =
+                    self.operations.read(routes::MY_DELEGATIONS, String::new()).await?;
+                Shown::Applications {
+                    items: self.applications().await?,
+                    waiting: self.waiting().await?,
+                    blocked: self.blocked().await?,
+                    rows: delegation_rows::rows(self.page, &held.items),
+                }
+            }
             Section::Organizations => Shown::Organizations(self.organizations().await?),
             Section::History => self.history().await?,
             Section::Data => Shown::Data,

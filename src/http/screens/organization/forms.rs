@@ -64,7 +64,8 @@ pub async fn take(
     let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);
     let mut back = vec![("organization", slug), ("section", section.name())];
     // The page that the form is on, where it is about one entry.
-    let is_one = ["changeMember", "putRole", "deleteRole", "prove"].contains(&step);
+    let is_one =
+        ["changeMember", "putRole", "deleteRole", "endDelegation", "prove"].contains(&step);
     let id =
         form.get("id").filter(|id| is_one && form.get("new").is_none() && id.len() <= LONGEST_ID);
     if step == "prove" {
@@ -140,13 +141,21 @@ async fn sent(
             ("key", json!({ "overlap": overlap }))
         }
         "revokeApiKey" => ("key", Value::Null),
+        "endDelegation" => ("delegation", Value::Null),
         _ => return Err(Problem::NOT_FOUND),
     };
     let body = match body {
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    let params = vec![(param.to_owned(), id)];
+    let params = match step {
+        // The entry of the page is a client; what is ended may be held by another.
+        "endDelegation" => {
+            let named = [("client_id", given("holder")), (param, given("delegation"))];
+            named.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+        }
+        _ => vec![(param.to_owned(), id)],
+    };
     let if_match = form.get("tag").map(str::to_owned);
     let asked = api::Asked { params, body, if_match, ..api::Asked::default() };
     let refused = |problem: Problem| match (step, problem.code) {

@@ -3,6 +3,7 @@
 //! No rule is here: each section is an operation of the management API, which the person calls as a
 //! member in a session (adr/0082). What the operation answers is drawn, and what it refuses is said.
 
+mod client;
 mod forms;
 mod said;
 mod shown;
@@ -92,7 +93,8 @@ impl Section {
             Self::Invitations => Some("createInvitation"),
             Self::Roles => Some("putRole"),
             Self::Keys => Some("createApiKey"),
-            Self::Clients | Self::Trail => None,
+            Self::Clients => Some("endDelegation"),
+            Self::Trail => None,
         }
     }
 }
@@ -228,13 +230,15 @@ pub async fn draw(
     let Some(section) = asked.or(held.first().copied()) else {
         return Ok(page.respond(StatusCode::OK, &drawn));
     };
-    let may_write = section.changes().is_some_and(|operation| member.may(operation));
+    // Of clients one alone has a form.
+    let has_forms = section != Section::Clients || query.get("id").is_some();
+    let may_write = has_forms && section.changes().is_some_and(|operation| member.may(operation));
     drawn.section = section.name();
     drawn.title = page.t(section.label().0);
     drawn.all = href(&[("organization", slug), ("section", section.name())]);
     drawn.is_part = ["id", "cursor"].iter().any(|name| query.get(name).is_some());
     drawn.may_change = may_write && fresh;
-    let asked = Asked { member: &member, slug, section, query, changes: drawn.may_change };
+    let asked = Asked { page, member: &member, slug, section, query, changes: drawn.may_change };
     if section == Section::Trail && query.get("export").is_some() {
         return asked.export().await;
     }

@@ -1,6 +1,14 @@
 //! What a section shows, read from what its operation answers.
 
-use super::{Section, href};
+use super::{
+    super::{
+        delegation_rows::{self, Branch, Row},
+        shell::Shell,
+    },
+    Section,
+    client::Client,
+    href,
+};
 use crate::{
     http::{
         answer::error::Problem,
@@ -17,14 +25,41 @@ use url::form_urlencoded;
 /// What is drawn of a section.
 pub enum Shown {
     Nothing,
-    Members { items: Vec<Member>, by_email: bool },
-    Member { one: Member, tag: String, roles: RoleField },
-    Invitations { items: Vec<Invitation>, roles: RoleField },
-    Roles { items: Vec<Role>, tag: String },
-    Role { one: Role, tag: String },
+    Members {
+        items: Vec<Member>,
+        by_email: bool,
+    },
+    Member {
+        one: Member,
+        tag: String,
+        roles: RoleField,
+    },
+    Invitations {
+        items: Vec<Invitation>,
+        roles: RoleField,
+    },
+    Roles {
+        items: Vec<Role>,
+        tag: String,
+    },
+    Role {
+        one: Role,
+        tag: String,
+    },
     Keys(Vec<Key>),
     Clients(Vec<Client>),
-    Trail { items: Vec<Entry>, filter: Filter, export: String },
+    /// A client, if it is one of the organization's own, what it holds, and what it did.
+    Client {
+        id: String,
+        one: Option<Client>,
+        rows: Vec<Row>,
+        activity: Option<Vec<Entry>>,
+    },
+    Trail {
+        items: Vec<Entry>,
+        filter: Filter,
+        export: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -74,16 +109,6 @@ pub struct Key {
     pub revoked_at: Option<String>,
 }
 
-#[expect(clippy::struct_field_names, reason = "the names of the standard")]
-#[derive(Deserialize)]
-pub struct Client {
-    pub client_id: String,
-    #[serde(default, deserialize_with = "quoted")]
-    pub client_name: String,
-    pub roles: Vec<String>,
-    pub provisioned: bool,
-}
-
 #[derive(Deserialize)]
 pub struct Entry {
     pub at: String,
@@ -117,7 +142,7 @@ pub struct RoleChoice {
 }
 
 /// Reads a text that people have chosen, as it is shown.
-fn quoted<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub(super) fn quoted<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| quotable(&text))
 }
 
@@ -141,6 +166,7 @@ struct Listed<T> {
 
 /// A section that is asked for.
 pub struct Asked<'a> {
+    pub page: &'a Shell<'a>,
     pub member: &'a MemberInSession,
     pub slug: &'a str,
     pub section: Section,
@@ -186,8 +212,12 @@ impl Asked<'_> {
                 let list: Listed<Key> = self.list(&[]).await?;
                 Ok(self.loaded(Shown::Keys(list.items), list.next_cursor))
             }
-            (Section::Clients, _) => {
-                let list: Listed<Client> = self.list(&[]).await?;
+            (Section::Clients, Some(id)) => self.one_client(id).await,
+            (Section::Clients, None) => {
+                let mut list: Listed<Client> = self.list(&[]).await?;
+                for one in &mut list.items {
+                    one.href = self.href_of(&one.client_id);
+                }
                 Ok(self.loaded(Shown::Clients(list.items), list.next_cursor))
             }
             (Section::Trail, _) => {
@@ -206,6 +236,32 @@ impl Asked<'_> {
         let (one, tag): (Member, String) = self.one("getMember", ("membership", id)).await?;
         let roles = self.role_field(&one.roles).await?;
         Ok(Loaded { shown: Shown::Member { one, tag, roles }, next: None })
+    }
+
+    /// A client that acts here may be the operator's: what it holds is shown all the same.
+    async fn one_client(&self, id: &str) -> Result<Loaded, Problem> {
+        let one = match self.one("getClient", ("client_id", id)).await {
+            Ok((one, _)) => Some(one),
+            Err(problem) if problem.code == "not_found" => None,
+            Err(problem) => return Err(problem),
+        };
+        let cursor = self.query.get("cursor");
+        let pairs = cursor.map(|cursor| ("cursor".to_owned(), cursor.to_owned()));
+        let of_client = [("client_id", id)];
+        let pairs: Vec<(String, String)> = pairs.into_iter().collect();
+        let held: Listed<Branch> =
+            self.listed_of("listDelegationTrees", &of_client, &pairs).await?;
+        let activity = if self.member.may("listClientActivity") {
+            let list: Listed<Entry> = self.listed_of("listClientActivity", &of_client, &[]).await?;
+            Some(list.items)
+        } else {
+            None
+        };
+        let rows = delegation_rows::rows(self.page, &held.items);
+        let next = held.next_cursor;
+        let next = next.map(|cursor| self.href(&[("id", id), ("cursor", &cursor)], &[]));
+        let shown = Shown::Client { id: id.to_owned(), one, rows, activity };
+        Ok(Loaded { shown, next })
     }
 
     /// Answers with every entry of the trail that the filter admits, as a program gets them.
@@ -262,8 +318,19 @@ impl Asked<'_> {
         operation: &str,
         pairs: &[(String, String)],
     ) -> Result<Listed<T>, Problem> {
+        self.listed_of(operation, &[], pairs).await
+    }
+
+    /// Reads a list of one entry, which the parameters of the path name.
+    async fn listed_of<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        params: &[(&str, &str)],
+        pairs: &[(String, String)],
+    ) -> Result<Listed<T>, Problem> {
+        let params = params.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned()));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let asked = api::Asked { query, ..api::Asked::default() };
+        let asked = api::Asked { params: params.collect(), query, ..api::Asked::default() };
         let answered = self.member.call(operation, asked).await?;
         let list: Listed<T> =
             serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;
