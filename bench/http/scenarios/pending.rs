@@ -1,4 +1,4 @@
-//! Fifty thousand requests for an approval that nobody decides, each polled every thirty seconds.
+//! Fifty thousand requests for an approval that wait for a decision, each polled every thirty seconds.
 //!
 //! Only by its name: it takes minutes. Polls are due at fixed times, spread evenly; how long one took is
 //! counted from when it was due, so that a server that falls behind shows.
@@ -152,7 +152,7 @@ impl Caller {
                     return Ok((took, due));
                 }
                 due += 1;
-                // Whoever is behind asks no more; what was due is counted all the same.
+                // A connection that is behind asks no more; what was due is counted all the same.
                 if Instant::now() >= window.end {
                     continue;
                 }
