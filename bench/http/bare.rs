@@ -23,7 +23,8 @@ pub struct Bare {
 impl Bare {
     pub async fn open(folder: &Path, name: &str, scene: &Scene) -> Outcome<Self> {
         let file = folder.join(format!("bare-{name}.db"));
-        let families = Arc::new(Families::open(&file, scene).await?);
+        let store = format!("sqlite://{}", file.display());
+        let families = Arc::new(Families::open(&store, scene).await?);
         Ok(Self { families, rounds: Vec::new() })
     }
 

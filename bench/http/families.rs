@@ -16,7 +16,7 @@ use porteiro::{
     store::{Change, Commit, Delta, Expected, NothingFails, Store, StoreOptions},
     system::log_chain,
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// A store with nothing but families in it.
 pub struct Families {
@@ -36,10 +36,10 @@ pub struct Written {
 const LIVES: Duration = Duration::from_mins(5);
 
 impl Families {
-    pub async fn open(file: &Path, scene: &Scene) -> Outcome<Self> {
+    pub async fn open(store: &str, scene: &Scene) -> Outcome<Self> {
         let vault = SharedVault::new(Vault::new(SecretKey::new(&[7; 32]), vec![]));
         let options = StoreOptions {
-            url: format!("sqlite://{}", file.display()),
+            url: store.to_owned(),
             node: draw_text(&SystemDice, 16),
             chain_keys: log_chain(vault),
             fault_injection: Arc::new(NothingFails),

@@ -98,6 +98,7 @@ async fn measure(options: Options) -> Outcome<()> {
         binary: options.binary.clone(),
         peer: options.peer.clone(),
         cast: options.cast.clone(),
+        postgres: options.postgres.clone(),
     };
     let (mut sections, mut panels) = (Vec::new(), Vec::new());
     let loads: Vec<_> = LOADS.into_iter().filter(|load| options.wants(load.name())).collect();

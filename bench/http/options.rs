@@ -15,6 +15,8 @@ pub struct Options {
     pub binary: PathBuf,
     pub peer: Option<PathBuf>,
     pub cast: Vec<Who>,
+    /// Where rows are kept instead of in files.
+    pub postgres: Option<String>,
     pub plan: Plan,
     pub rounds: usize,
     /// How often what needs a new process is measured.
@@ -28,7 +30,7 @@ pub struct Options {
     only: Option<String>,
 }
 
-const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--without SERVER]… [--binary FILE] \
+const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--without SERVER]… [--postgres URL] [--binary FILE] \
                      [--peer FOLDER] [--into FOLDER] [SCENARIO]";
 
 impl Options {
@@ -38,6 +40,7 @@ impl Options {
             binary: PathBuf::from(env!("CARGO_BIN_EXE_porteiro")),
             peer: None,
             cast: Who::ALL.to_vec(),
+            postgres: None,
             plan: Plan { connections: 16, warm_up, measured },
             rounds: 5,
             times: 5,
@@ -64,6 +67,9 @@ impl Options {
                 "--without" => {
                     let name = value()?.to_str().ok_or(USAGE)?;
                     options.cast.retain(|who| who.name() != name);
+                }
+                "--postgres" => {
+                    options.postgres = Some(value()?.to_str().ok_or(USAGE)?.to_owned());
                 }
                 "--binary" => options.binary.clone_from(value()?),
                 "--peer" => options.peer = Some(value()?.clone()),

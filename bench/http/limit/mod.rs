@@ -48,18 +48,19 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Takes the scene, the keys folder, what Porteiro published, and a database file.
+/// Takes the scene, the keys folder, what Porteiro published, and where rows are kept.
 pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
-    let [scene, keys, discovery, jwks, page, database] = arguments else {
-        return Err("limit SCENE KEYS DISCOVERY JWKS PAGE DATABASE".into());
+    let [scene, keys, discovery, jwks, page, store] = arguments else {
+        return Err("limit SCENE KEYS DISCOVERY JWKS PAGE STORE".into());
     };
+    let store = store.to_str().ok_or("the address of the store is no text")?;
     let placed = Placed::read(scene)?;
     let folder = Folder::load(keys, DevKeys::Refused).map_err(|faults| format!("{faults:?}"))?;
     let documents = Documents::read([discovery, jwks, page], &placed, &folder)?;
     // The same runtime as Porteiro's: a worker for every core.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let limit = Limit::new(&placed, &folder, database).await?;
+        let limit = Limit::new(&placed, &folder, store).await?;
         serve(placed.port, router(Arc::new(limit), documents)).await
     })
 }
@@ -72,7 +73,7 @@ struct Limit {
 }
 
 impl Limit {
-    async fn new(placed: &Placed, folder: &Folder, database: &Path) -> Outcome<Self> {
+    async fn new(placed: &Placed, folder: &Folder, store: &str) -> Outcome<Self> {
         let scene = &placed.scene;
         let signer = |algorithm: SigningAlgorithm| {
             let mut signers = folder.signing().iter().map(|file| file.signer.clone());
@@ -90,7 +91,7 @@ impl Limit {
             signer: access,
             claims: serde_json::from_value(claims)?,
             lifetime: scene.lifetime,
-            person: Person::new(placed, database, signers).await?,
+            person: Person::new(placed, store, signers).await?,
         })
     }
 }

@@ -29,7 +29,7 @@ use porteiro::{
 };
 use serde::Serialize;
 use serde_json::json;
-use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 pub struct Person {
     families: Families,
@@ -58,7 +58,7 @@ struct Issued<'a> {
 impl Person {
     pub async fn new(
         placed: &Placed,
-        database: &Path,
+        store: &str,
         (access, identity): (Arc<Signer>, Arc<Signer>),
     ) -> Outcome<Self> {
         let (scene, grant) = (&placed.scene, grant(&placed.scene)?);
@@ -85,7 +85,7 @@ impl Person {
             may_act: None,
         };
         Ok(Self {
-            families: Families::open(database, scene).await?,
+            families: Families::open(store, scene).await?,
             issuer: placed.issuer.clone(),
             redirect_uri: scene.redirect_uri.clone(),
             grant,

@@ -1,6 +1,9 @@
 //! Starts the limit: this very program, with the documents Porteiro publishes.
 
-use super::{Server, Stage, Who, greet, porteiro::make_keys};
+use super::{
+    Server, Stage, Who, greet,
+    porteiro::{make_keys, new_schema},
+};
 use crate::{
     Outcome,
     process::{Process, free_port},
@@ -16,7 +19,10 @@ pub async fn start(stage: &Stage) -> Outcome<Server> {
     command.arg("limit").arg(&scene).arg(stage.keys());
     command.arg(stage.published("discovery")).arg(stage.published("jwks"));
     command.arg(stage.published("page"));
-    command.arg(scene.with_extension("db"));
+    command.arg(match &stage.postgres {
+        Some(server) => new_schema(server).await?,
+        None => format!("sqlite://{}", scene.with_extension("db").display()),
+    });
     let process = Process::spawn(command, &scene.with_extension("log"))?;
     greet(Who::Limit, process, port).await
 }

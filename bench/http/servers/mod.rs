@@ -82,6 +82,8 @@ pub struct Stage {
     /// Where `server.mjs` and what it needs were installed.
     pub peer: Option<PathBuf>,
     pub cast: Vec<Who>,
+    /// A PostgreSQL server that rows are kept on, instead of files.
+    pub postgres: Option<String>,
 }
 
 impl Stage {

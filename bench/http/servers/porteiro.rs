@@ -295,7 +295,10 @@ pub async fn start_with(stage: &Stage, lifetimes: &str) -> Outcome<(Server, Path
 
 pub async fn start(stage: &Stage) -> Outcome<Server> {
     let name = format!("porteiro-{}", free_port()?);
-    let installation = Installation::prepare(stage, &name)?;
+    let installation = match &stage.postgres {
+        Some(server) => Installation::prepare_at(stage, &name, &new_schema(server).await?)?,
+        None => Installation::prepare(stage, &name)?,
+    };
     installation.apply()?;
     let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
     server.operator = Some(loopback(installation.operator));
