@@ -138,7 +138,7 @@ await check('what it may not ask is refused at once', async () => {
   await refused(begin({ scope: 'openid unheard:of' }), 'invalid_scope');
 });
 
-await check('one that registered itself reaches nobody who did not let it in', async () => {
+await check('one that registered itself reaches no person who did not let it in', async () => {
   const metadata = {
     client_name: 'From npm, an agent',
     grant_types: [grant],
