@@ -114,18 +114,14 @@ pub async fn measure(stage: &Stage, share: f64) -> Outcome<Section> {
     let first = Installation::prepare(stage, "revoked-two")?;
     let second = first.join("revoked-two-second")?;
     run(stage, (&[&first, &second], "two, one SQLite file"), uses, &mut section).await?;
-    match std::env::var("PORTEIRO_TEST_POSTGRES") {
-        Ok(server) => {
-            let store = new_schema(&server).await?;
-            let first = Installation::prepare_at(stage, "revoked-postgres", &store)?;
-            let second = first.join("revoked-postgres-second")?;
-            run(stage, (&[&first, &second], "two, PostgreSQL"), uses, &mut section).await?;
-        }
-        Err(_) => {
-            eprintln!("skipped: two nodes on PostgreSQL, for PORTEIRO_TEST_POSTGRES is not set");
-            section
-                .line("Two nodes on PostgreSQL were not tried: PORTEIRO_TEST_POSTGRES is not set.");
-        }
+    if let Ok(server) = std::env::var("PORTEIRO_TEST_POSTGRES") {
+        let store = new_schema(&server).await?;
+        let first = Installation::prepare_at(stage, "revoked-postgres", &store)?;
+        let second = first.join("revoked-postgres-second")?;
+        run(stage, (&[&first, &second], "two, PostgreSQL"), uses, &mut section).await?;
+    } else {
+        eprintln!("skipped: two nodes on PostgreSQL, for PORTEIRO_TEST_POSTGRES is not set");
+        section.line("Two nodes on PostgreSQL were not tried: PORTEIRO_TEST_POSTGRES is not set.");
     }
     Ok(section)
 }
