@@ -387,7 +387,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
             fault_injection: options.fault_injection,
         },
     };
-    Running::start(plan).await.unwrap()
+    Box::pin(Running::start(plan)).await.unwrap()
 }
 
 fn outbound(allow_private_networks: bool) -> Outbound {
