@@ -1,6 +1,7 @@
 //! How other modules reach the entities of one kind; they hold nothing else of an actor.
 
 use super::{
+    birth::bear,
     directory::NotAdmitted,
     failure::{Answer, Failure},
     gate::{Gate, Permit},
@@ -43,11 +44,33 @@ impl<M: Machine> Entities<M> {
         self.ask_within(self.timeout, context, id, command).await
     }
 
-    /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it before it
-    /// commits, and if something was there after all, the commit finds it.
+    /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it, and no actor is
+    /// started. If something was there after all, the commit finds it, and its actor is asked.
     pub async fn ask_new(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
-        let condition = Condition::IsNew;
-        self.send(self.timeout, id, Request { context: context.clone(), command, condition }).await
+        self.shared.metrics.ask();
+        let Some(permit) = self.gate.enter() else {
+            self.shared.metrics.shed();
+            return Err(Failure::Busy);
+        };
+        if self.shared.quarantine.is_barred(id, self.shared.services.clock.now()) {
+            return Err(Failure::Unavailable);
+        }
+        let (shared, new, context) = (self.shared.clone(), id.to_owned(), context.clone());
+        let request = Request { context, command, condition: Condition::Nothing };
+        let (tell, told) = oneshot::channel();
+        // As with an actor: what was begun is carried to its end, though its caller may have gone.
+        self.gate.run(async move {
+            let born = bear(&shared, &new, &request).await;
+            let _ = tell.send(born.ok_or((request, permit)));
+        });
+        let answer = async {
+            match told.await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err((request, permit))) => self.send_until_begun(id, request, permit).await,
+                Err(_panicked) => Err(Failure::Unknown),
+            }
+        };
+        time::timeout(self.timeout, answer).await.unwrap_or(Err(Failure::Late))
     }
 
     /// Asks the entity `id` if it is at `version`, 0 where it must not exist yet; at another version

@@ -54,12 +54,6 @@ struct Held<M> {
     seen_at: Timestamp,
 }
 
-impl<M: Machine> Held<M> {
-    fn unborn(seen_at: Timestamp) -> Self {
-        Self { machine: M::default(), version: 0, seen_at }
-    }
-}
-
 /// How a command ended.
 enum Settled<M: Machine> {
     Answered(Answer<M>),
@@ -126,15 +120,10 @@ impl<M: Machine> Drop for State<M> {
 impl<M: Machine> State<M> {
     async fn settle(&mut self, request: &Request<M>) -> Settled<M> {
         let Request { context, command, condition } = request;
-        for attempt in 0..ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             let now = self.shared.services.clock.now();
             let (fresh, held) = match self.held.take() {
                 Some(held) => (false, held),
-                // A commit that finds a row has lost, and an answer without a commit is checked: what
-                // the caller said was never read.
-                None if attempt == 0 && *condition == Condition::IsNew => {
-                    (false, Held::unborn(Timestamp::from_millis(0)))
-                }
                 None => match self.read(now).await {
                     Ok(held) => (true, held),
                     Err(settled) => return settled,

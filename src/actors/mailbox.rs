@@ -23,8 +23,6 @@ pub(super) struct Request<M: Machine> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
     Nothing,
-    /// Its id was drawn a moment ago: it may take it that there is no row before it has looked.
-    IsNew,
     /// It must be at this version, or nothing is decided.
     IsAt(i64),
 }

@@ -14,6 +14,7 @@
 //! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
 //! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
+mod birth;
 mod commit_builder;
 mod directory;
 mod entities;

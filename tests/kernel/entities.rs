@@ -4,7 +4,11 @@ use crate::{
     ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
 };
-use porteiro::{actors::Failure, domain::Context};
+use porteiro::{
+    actors::Failure,
+    domain::{Context, Requirement},
+    store::Moment,
+};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -352,8 +356,49 @@ async fn a_new_entity_is_not_looked_for() {
     let reads = node.store.report().reads;
     assert_eq!(node.ledgers.ask_new("a", Command::Append(1)).await.unwrap(), [1]);
     assert_eq!(node.store.report().reads, reads);
+    assert_eq!(node.ledgers.report().woken, 0, "nothing owns it yet");
     assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
     node.stop().await;
+}
+
+#[tokio::test]
+async fn a_birth_that_fails_is_told_and_leaves_nothing() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.script.fail_next(Moment::Commit, 1);
+    let answer = node.ledgers.ask_new("a", Command::Append(1)).await;
+    assert_eq!(answer, Err(Failure::Unknown));
+    assert_eq!(node.append("a", 2).await.unwrap(), [2]);
+    let required = Requirement::live::<Ledger>("gone");
+    let unmet = node.ledgers.ask_new("b", Command::AppendIf(1, required)).await;
+    assert!(matches!(unmet, Err(Failure::Unmet { .. })), "{unmet:?}");
+    node.script.panic_next_write();
+    let answer = node.ledgers.ask_new("c", Command::Append(1)).await;
+    assert_eq!(answer, Err(Failure::Unknown));
+    assert_eq!(node.append("c", 1).await.unwrap(), [1]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn of_many_births_under_one_id_one_is_first_and_the_others_see_it() {
+    let world = World::new().await;
+    let nodes = [world.node().await, world.node().await];
+    let mut askers = JoinSet::new();
+    for entry in 0..20_u64 {
+        let ledgers = nodes[usize::try_from(entry).unwrap() % 2].ledgers.clone();
+        askers.spawn(async move { ledgers.ask_new("a", Command::Append(entry)).await });
+    }
+    for answer in askers.join_all().await {
+        assert!(matches!(answer, Ok(_) | Err(Failure::Contended)), "{answer:?}");
+    }
+    let mut entries = nodes[0].entries("a").await;
+    assert!(!entries.is_empty());
+    entries.sort_unstable();
+    entries.dedup();
+    assert_eq!(entries.len(), nodes[1].entries("a").await.len(), "none is there twice");
+    for node in nodes {
+        node.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -106,10 +106,12 @@ pub async fn post(
         kept_for,
     };
     let register = Command::Register(Box::new(registrant));
-    app.registry.ask(&context, &client_id, register).await.map_err(|failure| match failure {
-        Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
-        other => OAuthError::unavailable().because(other.to_string()),
-    })?;
+    app.registry.ask_new(&context, &client_id, register).await.map_err(
+        |failure| match failure {
+            Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
+            other => OAuthError::unavailable().because(other.to_string()),
+        },
+    )?;
     let registered = Registered {
         registration_client_uri: own_address(&app, &client_id),
         client_id,

@@ -17,7 +17,13 @@ pub const GRANT: Grant = Grant {
     serve: |app, caller, form| {
         Box::pin(async move {
             let by = (caller, caller.confidential()?);
-            polled::redeem(app, by, form, (&app.backchannel_requests, REQUEST_ID)).await
+            polled::redeem(
+                app,
+                by,
+                form,
+                (&app.backchannel_requests, &app.backchannel_views, REQUEST_ID),
+            )
+            .await
         })
     },
 };

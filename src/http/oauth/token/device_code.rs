@@ -14,7 +14,12 @@ pub const GRANT: Grant = Grant {
     kind: GrantType::DeviceCode,
     serve: |app, caller, form| {
         let by = (caller, caller.client());
-        Box::pin(polled::redeem(app, by, form, (&app.device_grants, DEVICE_CODE)))
+        Box::pin(polled::redeem(
+            app,
+            by,
+            form,
+            (&app.device_grants, &app.device_views, DEVICE_CODE),
+        ))
     },
 };
 

@@ -8,7 +8,7 @@ use super::{
     issue::{self, INVALID_GRANT, Presented},
 };
 use crate::{
-    actors::{Entities, Failure},
+    actors::{Entities, Failure, View},
     crypto::{Genuine, OpaqueKind},
     domain::{
         authorization::Denial,
@@ -45,18 +45,25 @@ pub async fn redeem<M: Awaited>(
     app: &App,
     (caller, client): (&Caller, &KnownClient),
     form: &Form,
-    (awaited, presenting): (&Entities<M>, Presenting),
+    (awaited, view, presenting): (&Entities<M>, &View<M>, Presenting),
 ) -> Result<Issued, OAuthError> {
     let Presenting { kind, name, missing, pending, expired } = presenting;
     let code = kind.read(form.get(name).ok_or(missing)?, &app.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because(format!("no {name} of ours"))) };
     let poll = Poll { client_id: client.client_id.clone(), code: code.fingerprint };
-    let polled = awaited.ask(&caller.context, &code.id, M::command(poll)).await;
+    let poll = M::command(poll);
+    let wait = || {
+        let early = app.polls.is_early(&code.id, app.clock.now());
+        Err(if early { SLOW_DOWN } else { pending.clone() })
+    };
+    // Most polls find nothing decided. That is read from the row: no actor is started to say so.
+    let seen = view.peek(&code.id).await?.machine.decide(&poll, app.clock.now());
+    if let Some(Polled::StillPending) = seen.outcome.ok().and_then(M::polled) {
+        return wait();
+    }
+    let polled = awaited.ask(&caller.context, &code.id, poll).await;
     let in_time = match polled.map(|replied| M::polled(replied.reply)) {
-        Ok(Some(Polled::StillPending)) => {
-            let early = app.polls.is_early(&code.id, app.clock.now());
-            return Err(if early { SLOW_DOWN } else { pending });
-        }
+        Ok(Some(Polled::StillPending)) => return wait(),
         Ok(Some(Polled::Redeemable { in_time })) => in_time,
         Ok(None) => return Err(OAuthError::unavailable()),
         Err(Failure::Refused(why)) => match M::refused(&why) {

@@ -1,0 +1,81 @@
+//! The first command of an entity whose id was drawn a moment ago, without an actor.
+//!
+//! No other command can be under way for it, so there is nothing to serialise: it is decided on no row, and
+//! the commit insists that there is none. An actor is started by the next command, if one ever comes: most
+//! families, requests and assertions hear of nothing but their beginning for a long time.
+
+use super::{
+    commit_builder::{Author, add_effects, nothing_yet, step},
+    failure::{Answer, Failure, Replied},
+    kind_shared::KindShared,
+    mailbox::Request,
+};
+use crate::{
+    domain::{Decision, Machine},
+    store::CommitError,
+};
+
+/// Notes a failure where a decision panics.
+struct Begun<'a, M: Machine> {
+    shared: &'a KindShared<M>,
+    id: &'a str,
+    ended: bool,
+}
+
+impl<M: Machine> Drop for Begun<'_, M> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.shared.failed(self.id);
+        }
+    }
+}
+
+/// Decides and commits; `None` where only the row can say what is true.
+pub(super) async fn bear<M: Machine>(
+    shared: &KindShared<M>,
+    id: &str,
+    request: &Request<M>,
+) -> Option<Answer<M>> {
+    let mut begun = Begun { shared, id, ended: false };
+    let answer = decide_and_commit(shared, id, request).await;
+    begun.ended = true;
+    answer
+}
+
+async fn decide_and_commit<M: Machine>(
+    shared: &KindShared<M>,
+    id: &str,
+    Request { context, command, .. }: &Request<M>,
+) -> Option<Answer<M>> {
+    let services = &shared.services;
+    let now = services.clock.now();
+    let unborn = M::default();
+    let Decision { events, effects, outcome } = unborn.decide(command, now);
+    // What commits nothing must rest on the row.
+    if events.is_empty() {
+        return None;
+    }
+    let mut next = unborn.clone();
+    for event in &events {
+        next.apply(event);
+    }
+    let mut commit = nothing_yet(now);
+    commit.changes.push(step(id, &unborn, &next, 0));
+    add_effects::<M>(&mut commit, effects, &Author { id, context, services });
+    match services.store.commit(commit).await {
+        Ok(version) => {
+            Some(outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused))
+        }
+        Err(CommitError::Unknown) => {
+            shared.metrics.unknown();
+            Some(Err(Failure::Unknown))
+        }
+        Err(CommitError::Unavailable) => Some(Err(Failure::Unavailable)),
+        Err(CommitError::Conflict) => {
+            shared.metrics.conflict();
+            None
+        }
+        // Said on the strength of there being no row: the actor looks.
+        Err(CommitError::Taken { .. } | CommitError::Unmet { .. }) => None,
+    }
+}
