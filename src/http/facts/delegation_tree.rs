@@ -379,6 +379,6 @@ mod tests {
             link("f", &[], None),
         ];
         let tree = DelegationTree { links, seen: HashSet::new() };
-        assert_eq!(drawn(&tree.grown()), "f s(a(b(c(d)) e g) h) t(i)");
+        assert_eq!(drawn(&tree.grown()), "s(a(b(c(d)) e g) h) t(i) f");
     }
 }
