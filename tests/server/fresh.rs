@@ -36,7 +36,7 @@ struct Asking {
 
 impl Asking {
     fn start(node: Outside) -> Self {
-        let (token, seen) = watch::channel(String::new());
+        let (token, seen) = watch::channel("none".to_owned());
         let (ended, answers) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let asking = Self { token, ended: ended.clone(), answers: answers.clone() };
         tokio::spawn(async move {
