@@ -228,8 +228,6 @@ impl App {
         let key_sets = KeySets::new(fetcher.clone(), system.clock());
         let metadata_documents =
             MetadataDocuments::new(fetcher.clone(), system.clock(), system.dice());
-        let request_objects = RequestObjects::new(fetcher.clone(), system.clock());
-        let client_logos = Logos::new(fetcher.clone(), system.clock());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);
         Ok(Self(Arc::new(Inner {
             issuer: options.issuer,
@@ -244,8 +242,8 @@ impl App {
             client_assertions: system.host().await?,
             key_sets,
             metadata_documents,
-            request_objects,
-            client_logos,
+            request_objects: RequestObjects::new(fetcher.clone(), system.clock()),
+            client_logos: Logos::new(fetcher.clone(), system.clock()),
             organizations: system.view(),
             trails: system.host().await?,
             webhooks: system.view(),
