@@ -5,7 +5,7 @@ use crate::{
     api_caller::{DIRECTORY, EVERYTHING},
     http::Answer,
     outside::Outside,
-    person::text,
+    person::{parameter, redirect, text},
     races::Pair,
 };
 use hyper::Method;
@@ -101,7 +101,10 @@ async fn what_a_process_ends_is_over_for_another_at_once() {
     };
     let session = one.sign_in("bruno@acme.test").await;
     let get_token = async || {
-        let code = one.code(&session, "web", "openid invoices:read").await;
+        // He is a member of two.
+        let asked = [("scope", "openid invoices:read"), ("organization", "acme")];
+        let answer = one.authorize_in(&session, "web", &asked).await;
+        let code = parameter(&redirect(&answer), "code").expect("a code");
         let answer = one.redeem("web", &code).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         text(&answer.json()["access_token"]).to_owned()

@@ -13,7 +13,10 @@ async fn metrics_count_requests_tokens_and_refusals() {
     server.ask("billing", &[("scope", "invoices:approve")]).await.refused(400, "invalid_scope");
     server.get("/nowhere").await;
     let token = server.token("billing", "invoices:read").await;
-    server.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
+    // The first needs no actor: there is nothing to look at yet.
+    for _ in 0..2 {
+        server.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
+    }
     let scrape = get(server.operator, "/metrics").await;
     assert_eq!(scrape.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = scrape.text();
@@ -68,8 +71,8 @@ async fn on_a_quiet_node_the_counters_show_what_a_request_costs() {
         least = least.min(cost("/connect/introspect", &[("token", &token)]).await);
     }
     assert_eq!(least, (1, 0), "the standing of everything, in one query");
-    let (reads, commits) = cost("/connect/revoke", &[("token", &token)]).await;
-    assert!(reads >= 1 && commits == 1);
+    let (_, commits) = cost("/connect/revoke", &[("token", &token)]).await;
+    assert_eq!(commits, 1);
     server.stop().await;
 }
 
