@@ -5,8 +5,8 @@
 //! families, requests and assertions hear of nothing but their beginning for a long time.
 
 use super::{
-    commit_builder::{Author, add_effects, nothing_yet, step},
-    failure::{Answer, Failure, Replied},
+    commit_builder::{Author, decided},
+    failure::{Answer, Failure, answer},
     kind_shared::KindShared,
     mailbox::Request,
 };
@@ -55,17 +55,10 @@ async fn decide_and_commit<M: Machine>(
     if events.is_empty() {
         return None;
     }
-    let mut next = unborn.clone();
-    for event in &events {
-        next.apply(event);
-    }
-    let mut commit = nothing_yet(now);
-    commit.changes.push(step(id, &unborn, &next, 0));
-    add_effects::<M>(&mut commit, effects, &Author { id, context, services });
+    let author = Author { id, context, services };
+    let (_, commit) = decided((&unborn, 0), (&events, effects), (&author, now));
     match services.store.commit(commit).await {
-        Ok(version) => {
-            Some(outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused))
-        }
+        Ok(version) => Some(answer::<M>(outcome, version)),
         Err(CommitError::Unknown) => {
             shared.metrics.unknown();
             Some(Err(Failure::Unknown))

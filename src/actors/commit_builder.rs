@@ -31,6 +31,22 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
     }
 }
 
+/// What a decision makes of an entity that was read at `version`: its next state, and the commit that says so.
+pub(super) fn decided<M: Machine>(
+    (machine, version): (&M, i64),
+    (events, effects): (&[M::Event], Effects),
+    (author, now): (&Author<'_>, Timestamp),
+) -> (M, Commit) {
+    let mut next = machine.clone();
+    for event in events {
+        next.apply(event);
+    }
+    let mut commit = nothing_yet(now);
+    commit.changes.push(step(author.id, machine, &next, version));
+    add_effects::<M>(&mut commit, effects, author);
+    (next, commit)
+}
+
 /// Whose decision it is, and on whose behalf.
 pub(super) struct Author<'a> {
     pub(super) id: &'a str,

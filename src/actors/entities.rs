@@ -47,11 +47,7 @@ impl<M: Machine> Entities<M> {
     /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it, and no actor is
     /// started. If something was there after all, the commit finds it, and its actor is asked.
     pub async fn ask_new(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
-        self.shared.metrics.ask();
-        let Some(permit) = self.gate.enter() else {
-            self.shared.metrics.shed();
-            return Err(Failure::Busy);
-        };
+        let permit = self.admit()?;
         if self.shared.quarantine.is_barred(id, self.shared.services.clock.now()) {
             return Err(Failure::Unavailable);
         }
@@ -129,12 +125,17 @@ impl<M: Machine> Entities<M> {
         self.shared.report()
     }
 
-    async fn send(&self, timeout: Duration, id: &str, request: Request<M>) -> Answer<M> {
+    /// Counts a command, and lets it in if a permit is left.
+    fn admit(&self) -> Result<Permit, Failure<M::Refusal>> {
         self.shared.metrics.ask();
-        let Some(permit) = self.gate.enter() else {
+        self.gate.enter().ok_or_else(|| {
             self.shared.metrics.shed();
-            return Err(Failure::Busy);
-        };
+            Failure::Busy
+        })
+    }
+
+    async fn send(&self, timeout: Duration, id: &str, request: Request<M>) -> Answer<M> {
+        let permit = self.admit()?;
         let answer = self.send_until_begun(id, request, permit);
         time::timeout(timeout, answer).await.unwrap_or(Err(Failure::Late))
     }

@@ -10,8 +10,8 @@
 //!   that the command tolerates less.
 
 use super::{
-    commit_builder::{Author, add_effects, nothing_yet, step},
-    failure::{Answer, Failure, Replied, causes},
+    commit_builder::{Author, decided},
+    failure::{Answer, Failure, answer, causes},
     hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
     mailbox::{Condition, Envelope, Request},
@@ -157,14 +157,8 @@ impl<M: Machine> State<M> {
                 let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
                 return Settled::Answered(unmet.unwrap_or_else(|| answer::<M>(outcome, version)));
             }
-            let mut next = machine.clone();
-            for event in &events {
-                next.apply(event);
-            }
-            let mut commit = nothing_yet(now);
-            commit.changes.push(step(&self.id, &machine, &next, version));
             let author = Author { id: &self.id, context, services: &self.shared.services };
-            add_effects::<M>(&mut commit, effects, &author);
+            let (next, commit) = decided((&machine, version), (&events, effects), (&author, now));
             let failure = match self.shared.services.store.commit(commit).await {
                 Ok(version) => {
                     self.held = Some(Held { machine: next, version, seen_at: now });
@@ -223,10 +217,6 @@ impl<M: Machine> State<M> {
         let mut facts = requirements.iter().zip(&found[1..]);
         Ok(facts.find(|(fact, found)| !holds(fact, **found)).map(|(fact, _)| fact.kind()))
     }
-}
-
-fn answer<M: Machine>(outcome: Result<M::Reply, M::Refusal>, version: i64) -> Answer<M> {
-    outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused)
 }
 
 fn unavailable<M: Machine>() -> Settled<M> {

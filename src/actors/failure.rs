@@ -49,6 +49,11 @@ pub enum Failure<R> {
     Unknown,
 }
 
+/// The answer of a machine that decided so, at this version of its row.
+pub(super) fn answer<M: Machine>(outcome: Result<M::Reply, M::Refusal>, version: i64) -> Answer<M> {
+    outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused)
+}
+
 /// Words an error with its causes, for a log line.
 pub(super) fn causes(error: &dyn Error) -> String {
     let causes = successors(error.source(), |&cause| cause.source());

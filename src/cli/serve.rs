@@ -34,7 +34,7 @@ pub(super) async fn run(given: Given) -> Result<(), Failure> {
 /// Starts the server; what only shows then must be mended like what showed before.
 pub(super) async fn start(plan: Plan) -> Result<Running, Failure> {
     let store = plan.store.clone();
-    Box::pin(Running::start(plan)).await.map_err(|error| refused(error, &store))
+    Running::start(plan).await.map_err(|error| refused(error, &store))
 }
 
 /// What must be mended first is told apart from what may succeed later.

@@ -387,7 +387,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
             fault_injection: options.fault_injection,
         },
     };
-    Box::pin(Running::start(plan)).await.unwrap()
+    Running::start(plan).await.unwrap()
 }
 
 fn outbound(allow_private_networks: bool) -> Outbound {
