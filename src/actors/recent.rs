@@ -1,21 +1,52 @@
 //! Remembers what was read for less than a second.
 
 use super::hydrate::HydrateError;
-use crate::clock::Stopwatch;
-use moka::future::Cache;
-use std::{future::Future, time::Duration};
+use crate::{clock::Stopwatch, generations::Generations};
+use std::{
+    collections::HashMap,
+    future::Future,
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
 
 /// How old a value may be: under the second within which changes take effect.
 const FRESH: Duration = Duration::from_millis(900);
 
-/// The most weight that is kept at once; a read beyond it pushes out another value.
-const MOST: u64 = 10_000;
+/// Parts, each behind a lock of its own.
+const PARTS: usize = 8;
+
+/// The weight that a part takes up before it forgets what was taken up before that.
+const GENERATION: usize = 600;
 
 /// Values by key, each with the time since its reading began; clones share them.
-#[derive(Clone)]
 pub(super) struct Recent<V> {
-    kept: Cache<Box<str>, Aged<V>>,
+    shared: Arc<Shared<V>>,
 }
+
+impl<V> Clone for Recent<V> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+struct Shared<V> {
+    parts: [Mutex<Part<V>>; PARTS],
+    hasher: RandomState,
+    weight: fn(&V) -> usize,
+}
+
+struct Part<V> {
+    kept: Generations<Box<str>, Aged<V>>,
+    /// What the young generation weighs, and since when it is the young one.
+    weight: usize,
+    begun: Stopwatch,
+    /// What is being read now. Callers that ask for one key at once share one reading, and its failure.
+    readings: HashMap<Box<str>, Reading<V>>,
+}
+
+type Reading<V> = Arc<OnceCell<Result<Aged<V>, HydrateError>>>;
 
 #[derive(Clone)]
 struct Aged<V> {
@@ -26,10 +57,9 @@ struct Aged<V> {
 
 impl<V: Clone + Send + Sync + 'static> Recent<V> {
     /// Keeps values that weigh as `weight` says.
-    pub(super) fn new(weight: fn(&V) -> u32) -> Self {
-        let kept = Cache::builder().max_capacity(MOST).time_to_live(FRESH);
-        let kept = kept.weigher(move |_, aged: &Aged<V>| weight(&aged.value));
-        Self { kept: kept.build() }
+    pub(super) fn new(weight: fn(&V) -> usize) -> Self {
+        let parts = std::array::from_fn(|_| Mutex::new(Part::new()));
+        Self { shared: Arc::new(Shared { parts, hasher: RandomState::new(), weight }) }
     }
 
     /// Returns the value of `key` as it was less than a second ago; `read` reads it if none is kept.
@@ -39,11 +69,10 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        match self.kept.get(key).await {
-            Some(aged) if aged.since.elapsed() < FRESH => return Ok(aged.value),
-            // It was old when its reading ended.
-            Some(_) => self.kept.invalidate(key).await,
-            None => {}
+        if let Some(aged) = self.part(key).find(key)
+            && aged.since.elapsed() < FRESH
+        {
+            return Ok(aged.value);
         }
         // Boxed: most calls end above, and should not carry what a reading needs.
         Box::pin(self.read_shared(key, read)).await
@@ -54,8 +83,9 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
         R: Future<Output = Result<V, HydrateError>>,
     {
         let asked = Stopwatch::start();
-        let shared = self.kept.try_get_with(key.into(), Aged::read(read()));
-        let Aged { value, since } = shared.await.map_err(|error| HydrateError::clone(&error))?;
+        let taking_part = TakingPart { recent: self, key, reading: self.part(key).reading(key) };
+        let reading = taking_part.reading.get_or_init(|| Aged::read(read()));
+        let Aged { value, since } = reading.await.clone()?;
         // The shared reading may have begun long before this caller asked.
         let age_when_asked = since.elapsed().saturating_sub(asked.elapsed());
         if age_when_asked < FRESH { Ok(value) } else { self.renew(key, read()).await }
@@ -67,18 +97,97 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
         R: Future<Output = Result<V, HydrateError>>,
     {
         let aged = Aged::read(read).await?;
-        self.kept.insert(key.into(), aged.clone()).await;
+        self.keep(key, aged.clone());
         Ok(aged.value)
     }
 
     /// Keeps the value of `key` no longer.
-    pub(super) async fn forget(&self, key: &str) {
-        self.kept.invalidate(key).await;
+    pub(super) fn forget(&self, key: &str) {
+        self.part(key).kept.remove(key);
     }
 
     /// Returns the value that is kept for `key`, however old.
-    pub(super) async fn kept(&self, key: &str) -> Option<V> {
-        self.kept.get(key).await.map(|aged| aged.value)
+    pub(super) fn kept(&self, key: &str) -> Option<V> {
+        self.part(key).find(key).map(|aged| aged.value)
+    }
+
+    fn keep(&self, key: &str, aged: Aged<V>) {
+        let weight = (self.shared.weight)(&aged.value);
+        self.part(key).keep(key, aged, weight);
+    }
+}
+
+impl<V> Recent<V> {
+    fn part(&self, key: &str) -> MutexGuard<'_, Part<V>> {
+        let Shared { parts, hasher, .. } = &*self.shared;
+        let number = usize::try_from(hasher.hash_one(key) % PARTS as u64).unwrap_or(0);
+        parts[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<V> Part<V> {
+    fn new() -> Self {
+        let (kept, readings) = (Generations::default(), HashMap::new());
+        Self { kept, weight: 0, begun: Stopwatch::start(), readings }
+    }
+
+    fn keep(&mut self, key: &str, aged: Aged<V>, weight: usize) {
+        if self.weight > 0 && self.weight.saturating_add(weight) > GENERATION {
+            self.turn();
+        }
+        self.weight = self.weight.saturating_add(weight);
+        self.kept.insert(key.into(), aged);
+    }
+
+    fn reading(&mut self, key: &str) -> Reading<V> {
+        if let Some(reading) = self.readings.get(key) {
+            return reading.clone();
+        }
+        self.readings.entry(key.into()).or_default().clone()
+    }
+
+    fn turn(&mut self) {
+        self.kept.turn();
+        (self.weight, self.begun) = (0, Stopwatch::start());
+    }
+}
+
+impl<V: Clone> Part<V> {
+    fn find(&mut self, key: &str) -> Option<Aged<V>> {
+        // What is not asked for is given up after a while, however little there is.
+        if self.begun.elapsed() > FRESH {
+            self.turn();
+        }
+        self.kept.find(key).cloned()
+    }
+}
+
+/// A caller that waits for a reading; the first who leaves after its end keeps the value, and the last who leaves
+/// before it, as callers do that are given up on, takes it away.
+struct TakingPart<'a, V: Clone + Send + Sync + 'static> {
+    recent: &'a Recent<V>,
+    key: &'a str,
+    reading: Reading<V>,
+}
+
+impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
+    fn drop(&mut self) {
+        let mut part = self.recent.part(self.key);
+        // Given up while the part is locked, so that of two who leave the second knows that it is the last.
+        let reading = std::mem::take(&mut self.reading);
+        let shown = part.readings.get(self.key);
+        if !shown.is_some_and(|shown| Arc::ptr_eq(shown, &reading)) {
+            return;
+        }
+        // The map has one, this caller the other.
+        if !reading.initialized() && Arc::strong_count(&reading) > 2 {
+            return;
+        }
+        part.readings.remove(self.key);
+        if let Some(Ok(aged)) = reading.get() {
+            let weight = (self.recent.shared.weight)(&aged.value);
+            part.keep(self.key, aged.clone(), weight);
+        }
     }
 }
 
@@ -89,5 +198,90 @@ impl<V> Aged<V> {
     {
         let since = Stopwatch::start();
         Ok(Self { value: reading.await?, since })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        future::{pending, ready},
+        sync::atomic::{AtomicUsize, Ordering::SeqCst},
+        task::{Context, Waker},
+    };
+    use tokio::task::yield_now;
+
+    fn waits<F: Future>(future: &mut std::pin::Pin<Box<F>>) -> bool {
+        future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+    }
+
+    fn readings(recent: &Recent<u32>) -> usize {
+        recent.shared.parts.iter().map(|part| part.lock().unwrap().readings.len()).sum()
+    }
+
+    fn kept(recent: &Recent<u32>) -> usize {
+        recent.shared.parts.iter().map(|part| part.lock().unwrap().kept.len()).sum()
+    }
+
+    #[tokio::test]
+    async fn callers_at_once_share_one_reading_and_the_next_finds_it() {
+        let (recent, read) = (Recent::new(|_| 1), AtomicUsize::new(0));
+        let ask = || {
+            recent.get("a", || async {
+                read.fetch_add(1, SeqCst);
+                yield_now().await;
+                Ok(7)
+            })
+        };
+        let (one, other) = tokio::join!(ask(), ask());
+        assert_eq!((one.unwrap(), other.unwrap(), ask().await.unwrap()), (7, 7, 7));
+        assert_eq!((read.load(SeqCst), readings(&recent)), (1, 0));
+        recent.forget("a");
+        assert_eq!(recent.kept("a"), None);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_is_given_up_on_leaves_the_reading_to_the_next_and_nothing_behind() {
+        let recent = Recent::new(|_| 1);
+        let mut first = Box::pin(recent.get("a", pending));
+        let mut second = Box::pin(recent.get("a", || ready(Ok(8))));
+        assert!(waits(&mut first));
+        assert!(waits(&mut second), "it waits for the first");
+        drop(first);
+        assert_eq!((second.await.unwrap(), readings(&recent)), (8, 0));
+        recent.forget("a");
+        let mut alone = Box::pin(recent.get("a", pending));
+        assert!(waits(&mut alone));
+        drop(alone);
+        assert_eq!(readings(&recent), 0, "no reading is left of a caller that went away");
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_shared_and_not_kept() {
+        let recent = Recent::<u32>::new(|_| 1);
+        let fail = || {
+            recent.get("a", || async {
+                yield_now().await;
+                Err(HydrateError::Poisoned { kind: "test", id: "a".to_owned(), line: 1, column: 1 })
+            })
+        };
+        let (one, other) = tokio::join!(fail(), fail());
+        assert!(one.is_err() && other.is_err() && readings(&recent) == 0);
+        assert_eq!(recent.get("a", || ready(Ok(9))).await.unwrap(), 9);
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_bounded_by_its_weight() {
+        let recent = Recent::new(|weight: &u32| *weight as usize);
+        for number in 0..20_000 {
+            let key = number.to_string();
+            recent.renew(&key, ready(Ok(1))).await.unwrap();
+        }
+        assert!(kept(&recent) <= 2 * PARTS * GENERATION, "{}", kept(&recent));
+        for number in 0..100 {
+            let key = number.to_string();
+            recent.renew(&key, ready(Ok(2 * 600))).await.unwrap();
+        }
+        assert!(kept(&recent) <= 2 * PARTS, "a heavy value has a generation of its own");
     }
 }

@@ -55,8 +55,8 @@ impl<M: Machine> View<M> {
     }
 
     /// Forgets what was read: the entity has just changed.
-    pub async fn forget(&self, id: &str) {
-        self.entities.forget(id).await;
+    pub fn forget(&self, id: &str) {
+        self.entities.forget(id);
     }
 
     /// Returns an entity as it is now, and keeps nothing of it.
@@ -76,7 +76,7 @@ impl<M: Machine> View<M> {
         id: &str,
         version: i64,
     ) -> Result<Arc<Hydrated<M>>, HydrateError> {
-        match self.entities.kept(id).await.filter(|kept| kept.version == version) {
+        match self.entities.kept(id).filter(|kept| kept.version == version) {
             Some(kept) => Ok(kept),
             None => self.look_anew(id).await,
         }
@@ -131,8 +131,7 @@ impl<M: Machine> View<M> {
 
     fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
-        let new =
-            || Recent::new(|list: &Arc<[_]>| u32::try_from(1 + list.len()).unwrap_or(u32::MAX));
+        let new = || Recent::new(|list: &Arc<[_]>| 1 + list.len());
         self.lists.get_or_init(new)
     }
 

@@ -32,7 +32,7 @@ pub use base32::{decode_base32, encode_base32};
 pub use client_keys::{ClientKeys, Unverified};
 pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;
-pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, id_of_uuid, uuid_of_id};
+pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, draw_id_at, id_of_uuid, uuid_of_id};
 pub use pairwise::PairwiseSubjects;
 pub use pseudonym::Pseudonyms;
 use random::uuid_text;

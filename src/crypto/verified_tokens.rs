@@ -6,12 +6,10 @@
 //! everything; a forgery is never remembered.
 
 use super::Verifiers;
+use crate::generations::Generations;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Parts, each behind a lock of its own.
 const PARTS: usize = 8;
@@ -27,11 +25,9 @@ pub struct VerifiedTokens<C> {
     parts: Box<[Mutex<Part<C>>]>,
 }
 
-/// What is not asked about again while a generation fills up is forgotten with the next.
 struct Part<C> {
     verifiers: Arc<Verifiers>,
-    young: HashMap<Print, Arc<C>>,
-    old: HashMap<Print, Arc<C>>,
+    tokens: Generations<Print, Arc<C>>,
 }
 
 impl<C: DeserializeOwned> VerifiedTokens<C> {
@@ -57,31 +53,27 @@ impl<C: DeserializeOwned> VerifiedTokens<C> {
 
 impl<C> Part<C> {
     fn new(verifiers: Arc<Verifiers>) -> Self {
-        Self { verifiers, young: HashMap::new(), old: HashMap::new() }
+        Self { verifiers, tokens: Generations::default() }
     }
 
     fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Option<Arc<C>> {
         self.follow(verifiers);
-        if let Some(read) = self.young.get(print) {
-            return Some(read.clone());
-        }
-        let read = self.old.remove(print)?;
-        self.take_up(*print, read.clone());
-        Some(read)
+        self.make_room();
+        self.tokens.find(print).cloned()
     }
 
     fn keep(&mut self, verifiers: &Arc<Verifiers>, print: Print, read: Arc<C>) {
         // It may have been verified with keys that are gone meanwhile.
         if Arc::ptr_eq(&self.verifiers, verifiers) {
-            self.take_up(print, read);
+            self.make_room();
+            self.tokens.insert(print, read);
         }
     }
 
-    fn take_up(&mut self, print: Print, read: Arc<C>) {
-        if self.young.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.young);
+    fn make_room(&mut self) {
+        if self.tokens.young() >= GENERATION {
+            self.tokens.turn();
         }
-        self.young.insert(print, read);
     }
 
     /// Forgets everything where the key set is another.
@@ -103,10 +95,7 @@ mod tests {
     }
 
     fn remembered(tokens: &VerifiedTokens<Value>) -> usize {
-        let of = |part: &Mutex<Part<Value>>| {
-            let part = part.lock().unwrap();
-            part.young.len() + part.old.len()
-        };
+        let of = |part: &Mutex<Part<Value>>| part.lock().unwrap().tokens.len();
         tokens.parts.iter().map(of).sum()
     }
 
@@ -165,7 +154,7 @@ mod tests {
         for number in 0..10 * GENERATION {
             part.keep(&verifiers, print(number), Arc::new(json!({})));
             assert!(part.find(&verifiers, &print(0)).is_some(), "{number}");
-            assert!(part.young.len() + part.old.len() <= 2 * GENERATION);
+            assert!(part.tokens.len() <= 2 * GENERATION);
         }
         assert!(part.find(&verifiers, &print(1)).is_none());
     }

@@ -64,7 +64,7 @@ pub async fn keep(app: &App, context: &Context, client_id: &str) -> Result<bool,
     let command = Command::Keep(Box::new(known.clone()));
     match app.registry.ask(context, client_id, command).await {
         Ok(_) => {
-            app.clients.forget(client_id).await;
+            app.clients.forget(client_id);
             Ok(true)
         }
         Err(Failure::Refused(_)) => Ok(false),

@@ -14,6 +14,8 @@ const SIZES: [usize; 17] = [64, 48, 40, 32, 24, 20, 16, 12, 10, 8, 7, 6, 5, 4, 3
 pub(super) struct Batch {
     columns: usize,
     texts: [&'static str; SIZES.len()],
+    /// For one row, where there is no round trip to save.
+    single: &'static str,
 }
 
 /// One statement of a batch: how many rows it takes and its text.
@@ -32,13 +34,19 @@ impl Batch {
             // Leaked once in a process for each statement and size: the driver wants static text.
             &*Box::leak(format!("{head} {} {tail}", tuples.join(", ")).into_boxed_str())
         };
-        Self { columns, texts: SIZES.map(text_for) }
+        let texts = SIZES.map(text_for);
+        Self { columns, texts, single: texts[SIZES.len() - 1] }
+    }
+
+    /// The same with another text for one row, which only SQLite is given: its values stand as `?1`.
+    pub(super) fn with_single(self, single: &'static str) -> Self {
+        Self { single, ..self }
     }
 
     /// Binds exactly these rows, in as many statements as that takes.
     pub(super) fn exactly<'a>(&self, values: Vec<Value<'a>>) -> Bound<'a> {
         let runs = self.split(values.len() / self.columns);
-        Bound { columns: self.columns, runs, single: self.single(), filled: values.len(), values }
+        Bound { columns: self.columns, runs, single: self.single, filled: values.len(), values }
     }
 
     /// Binds in fewer statements, filled up with rows of `filler` on which the batch has no effect.
@@ -53,12 +61,7 @@ impl Batch {
         while values.len() < wanted {
             values.extend_from_slice(filler);
         }
-        Bound { columns: self.columns, runs, single: self.single(), filled, values }
-    }
-
-    /// The text for one row.
-    fn single(&self) -> &'static str {
-        self.texts[SIZES.len() - 1]
+        Bound { columns: self.columns, runs, single: self.single, filled, values }
     }
 
     /// Asks for entities by kind and id, in the order given.

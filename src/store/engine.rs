@@ -9,9 +9,9 @@ pub use faults::DatabaseError;
 pub(super) use faults::{Result, is_busy, is_missing_table, is_passing};
 
 use super::{
-    batch::Bound,
+    batch::{Batch, Bound},
     sql,
-    value::{Row, Value, bind_all},
+    value::{Liveness, Row, Value, bind_all},
 };
 use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::time::Duration;
@@ -213,12 +213,14 @@ impl Connection {
     }
 
     /// Reads the liveness of entities and keeps them as they are until the transaction ends.
-    pub(super) async fn lock_required(&mut self, asked: &[(&str, &str)]) -> Result<Vec<Row>> {
-        let batch = match self {
-            Self::Sqlite(..) => &*sql::LIVENESS,
-            Self::Postgres(_) => &*postgres::LIVENESS_REQUIRED,
-        };
-        self.fetch_batch(&batch.for_entities(asked)).await
+    pub(super) async fn lock_required(
+        &mut self,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Option<Liveness>>> {
+        match self {
+            Self::Sqlite(connection, _) => sqlite::liveness_one_by_one(connection, asked),
+            Self::Postgres(_) => self.lock(&postgres::LIVENESS_REQUIRED, asked).await,
+        }
     }
 
     /// Locks entities that will be changed, in the order asked, and reads their liveness.
@@ -228,13 +230,22 @@ impl Connection {
         &mut self,
         asked: &[(&str, &str)],
         want_to_know: bool,
-    ) -> Result<Option<Vec<Row>>> {
-        let batch = match self {
-            Self::Sqlite(..) if !want_to_know => return Ok(None),
-            Self::Sqlite(..) => &*sql::LIVENESS,
-            Self::Postgres(_) => &*postgres::LIVENESS_CHANGED,
-        };
-        self.fetch_batch(&batch.for_entities(asked)).await.map(Some)
+    ) -> Result<Option<Vec<Option<Liveness>>>> {
+        match self {
+            Self::Sqlite(..) if !want_to_know => Ok(None),
+            Self::Sqlite(connection, _) => sqlite::liveness_one_by_one(connection, asked).map(Some),
+            Self::Postgres(_) => self.lock(&postgres::LIVENESS_CHANGED, asked).await.map(Some),
+        }
+    }
+
+    /// Reads the liveness of entities by a statement that locks their rows.
+    async fn lock(
+        &mut self,
+        batch: &Batch,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Option<Liveness>>> {
+        let rows = self.fetch_batch(&batch.for_entities(asked)).await?;
+        Liveness::of_each(asked.len(), &rows)
     }
 
     /// Makes the security log append-only for every user of the database.
@@ -285,13 +296,18 @@ impl Readers {
         }
     }
 
-    /// Reads the liveness of entities, 64 to a query.
-    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
-            rows.append(&mut self.fetch(sql, values).await?);
+    /// Reads the liveness of entities, 64 to a query; `None` where there is no row.
+    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
+        match self {
+            Self::Sqlite(readers) => readers.liveness(asked).await,
+            Self::Postgres(readers) => {
+                let mut rows = Vec::new();
+                for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
+                    rows.append(&mut readers.fetch(sql, values).await?);
+                }
+                Liveness::of_each(asked.len(), &rows)
+            }
         }
-        Ok(rows)
     }
 
     /// Waits until the database is known to be another than the one that was opened.

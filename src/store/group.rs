@@ -21,8 +21,7 @@ use super::{
     disjoint::RowKey,
     engine::{self, Connection, DatabaseError},
     sql,
-    value::Value,
-    views::Liveness,
+    value::{Liveness, Value},
 };
 use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
@@ -106,18 +105,15 @@ impl<'a> Group<'a> {
         let mut changed_are_known = false;
         for run in asked.chunk_by(|one, next| one.1 == next.1) {
             let places: Vec<RowKey<'_>> = run.iter().map(|(place, _)| *place).collect();
-            let rows = if run[0].1 {
+            let seen = if run[0].1 {
                 let wanted = self.mode == Mode::Checked;
-                let Some(rows) = connection.lock_changed(&places, wanted).await? else { continue };
+                let Some(seen) = connection.lock_changed(&places, wanted).await? else { continue };
                 changed_are_known = true;
-                rows
+                seen
             } else {
                 connection.lock_required(&places).await?
             };
-            let found_rows = Liveness::of_each(places.len(), &rows)?;
-            found.extend(
-                places.into_iter().zip(found_rows).filter_map(|(at, seen)| Some((at, seen?))),
-            );
+            found.extend(places.into_iter().zip(seen).filter_map(|(at, seen)| Some((at, seen?))));
         }
         for (verdict, commit) in self.verdicts.iter_mut().zip(self.commits) {
             let moved_on = |change: &Change| {

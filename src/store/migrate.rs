@@ -43,6 +43,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(3, "0003_security_log.sql").and_triggers(),
     migration!(4, "0004_outbox.sql"),
     migration!(5, "0005_history_of_accounts.sql"),
+    migration!(6, "0006_leaner_log.sql"),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\

@@ -1,4 +1,5 @@
-//! Every statement, grouped by table, valid in both engines.
+//! Every statement, grouped by table, valid in both engines. Values are numbered in the order in which they come: SQLite
+//! counts them so.
 
 use super::batch::Batch;
 use std::sync::LazyLock;
@@ -9,6 +10,9 @@ pub(super) const LOAD: &str =
     "SELECT version, state, revision FROM entities WHERE kind = $1 AND id = $2";
 
 pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 AND id = $2";
+
+pub(super) const LIVENESS_OF_ONE: &str =
+    "SELECT version, live_until FROM entities WHERE kind = $1 AND id = $2";
 
 const LIVENESS_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
 const LIVENESS_TAIL: &str = "\
@@ -49,6 +53,11 @@ pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
             FROM next \
            WHERE entities.kind = next.kind AND entities.id = next.id \
              AND entities.version = next.expected",
+    )
+    // A list would be copied to a table of its own first.
+    .with_single(
+        "UPDATE entities SET version = ?3 + 1, state = ?4, live_until = ?5, forget_at = ?6, revision = ?7 \
+          WHERE kind = ?1 AND id = ?2 AND version = ?3",
     )
 });
 
@@ -143,8 +152,8 @@ pub(super) const LOG_AFTER: &str = "SELECT seq, at, event, organization, kind, i
       ORDER BY at, lane, seq LIMIT $4 + 0";
 
 pub(super) const LOG_OF_ORGANIZATION_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
-       FROM security_log WHERE organization = $5 AND (at, lane, seq) > ($1, $2, $3) \
-      ORDER BY at, lane, seq LIMIT $4 + 0";
+       FROM security_log WHERE (at, lane, seq) > ($1, $2, $3) AND organization = $4 \
+      ORDER BY at, lane, seq LIMIT $5 + 0";
 
 // `+ 0`: as for lists.
 pub(super) const LOG_OF_ACCOUNT: &str = "SELECT lane, seq, at, event, organization, kind, id, detail \

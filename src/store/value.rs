@@ -1,6 +1,7 @@
 //! The few types that both engines know.
 
 use super::engine::{DatabaseError, Result};
+use crate::domain::Timestamp;
 use rusqlite::types::{Value as SqliteValue, ValueRef};
 use sqlx::{Row as _, postgres::PgRow};
 
@@ -125,6 +126,31 @@ impl Row {
             },
             Self::Postgres(row) => Ok(row.try_get(column)?),
         }
+    }
+}
+
+/// Whether an entity still confers authority, and which version says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    pub version: i64,
+    pub live_until: Timestamp,
+}
+
+impl Liveness {
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.live_until > now
+    }
+
+    /// Puts the rows of a query for liveness in the order that was asked for.
+    pub(super) fn of_each(asked: usize, rows: &[Row]) -> Result<Vec<Option<Self>>> {
+        let mut found = vec![None; asked];
+        for row in rows {
+            let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
+            let live_until = Timestamp::from_millis(row.int(2)?);
+            let liveness = Self { version: row.int(1)?, live_until };
+            *place.ok_or(DatabaseError::Unexpected)? = Some(liveness);
+        }
+        Ok(found)
     }
 }
 

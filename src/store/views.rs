@@ -7,10 +7,10 @@ use super::{
     sql,
     value::{self, Value},
 };
-use crate::domain::Timestamp;
 
 pub use super::{
     log::{LogEntry, LogPlace, trail::Trail},
+    value::Liveness,
     vitals::StoreReport,
 };
 
@@ -74,31 +74,6 @@ pub struct Row {
     pub state: String,
     /// The revision of the machine that wrote it.
     pub revision: i64,
-}
-
-/// Whether an entity still confers authority, and which version says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Liveness {
-    pub version: i64,
-    pub live_until: Timestamp,
-}
-
-impl Liveness {
-    pub fn is_live(&self, now: Timestamp) -> bool {
-        self.live_until > now
-    }
-
-    /// Puts the rows of a query for liveness in the order that was asked for.
-    pub(super) fn of_each(asked: usize, rows: &[value::Row]) -> engine::Result<Vec<Option<Self>>> {
-        let mut found = vec![None; asked];
-        for row in rows {
-            let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
-            let live_until = Timestamp::from_millis(row.int(2)?);
-            let liveness = Self { version: row.int(1)?, live_until };
-            *place.ok_or(DatabaseError::Unexpected)? = Some(liveness);
-        }
-        Ok(found)
-    }
 }
 
 /// An entry of a list.
@@ -180,7 +155,7 @@ impl Store {
             Some(fault) => Err(fault),
             None => self.inner.readers.liveness(asked).await,
         };
-        Ok(Liveness::of_each(asked.len(), &read.map_err(failed)?)?)
+        read.map_err(failed)
     }
 
     /// Returns the kind and id of the entity that holds `name` in `space`.

@@ -231,7 +231,7 @@ pub async fn delete(call: Call) -> Answer {
     let decided = change.commit.decide::<Machine>(&client_id, &Command::Remove(removal)).await?;
     decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
-    call.app.clients.forget(&client_id).await;
+    call.app.clients.forget(&client_id);
     Ok(gone())
 }
 

@@ -137,6 +137,6 @@ pub async fn end(call: Call) -> Answer {
     let ended = change.commit.decide::<TokenFamily>(id, &Command::End).await?;
     ended.map_err(|_| Problem::NOT_FOUND)?;
     change.finish().await?;
-    call.app.family_views.forget(id).await;
+    call.app.family_views.forget(id);
     Ok(gone())
 }

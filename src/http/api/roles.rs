@@ -115,7 +115,7 @@ pub async fn delete(call: Call) -> Answer {
     roles.retain(|role| role.name != name);
     replace(&call, &mut change, roles).await?;
     change.finish().await?;
-    call.app.organizations.forget(&call.caller.organization).await;
+    call.app.organizations.forget(&call.caller.organization);
     Ok(gone())
 }
 

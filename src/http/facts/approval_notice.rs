@@ -28,7 +28,7 @@ pub async fn message(
         return None;
     }
     let channels = app.channels();
-    let link = app.page(app.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
+    let link = || app.page(app.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
     let locale = account.locale().unwrap_or(app.locale);
     if channels.mail {
         let to = account.email.clone();
@@ -39,10 +39,10 @@ pub async fn message(
             None => Asker::Application(quotable(&client.client_id)),
         };
         let asked = Asked { by: Some(by), ..Asked::by_request(context, now) };
-        let content = MailContent::Approval { link };
+        let content = MailContent::Approval { link: link() };
         return Some(Mail { to, locale, content, asked: None }.asked(asked).dispatch(expires_at));
     }
     let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();
     app.attempts.charge_message(context, &to).await.ok()?;
-    Some(Sms { to, locale, content: SmsContent::Approval { link } }.dispatch(expires_at))
+    Some(Sms { to, locale, content: SmsContent::Approval { link: link() } }.dispatch(expires_at))
 }

@@ -54,7 +54,7 @@ async fn begin_and_note(
     let reply = begun.map_err(|_| Failure::Unavailable)?.map_err(Failure::Refused)?;
     let committed = commit.commit().await;
     // The next sign-in sees that it is noted.
-    app.session_views.forget(&present.id).await;
+    app.session_views.forget(&present.id);
     match committed {
         Ok(()) => Ok(Replied { reply, version: 0 }),
         // Another request has changed the session.

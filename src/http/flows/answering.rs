@@ -8,7 +8,7 @@ use super::{
     taken::FlowAnswer,
 };
 use crate::{
-    crypto::{Minted, OpaqueKind, draw_id},
+    crypto::{Minted, OpaqueKind, draw_id_at},
     domain::{
         Context,
         assurance::{Level, Method},
@@ -59,7 +59,8 @@ pub(super) fn draw(
     remembered: bool,
 ) -> Drawn {
     let (vault, dice) = (app.vault.now(), &*app.dice);
-    let (session_id, family_id) = (draw_id(dice), draw_id(dice));
+    let now = app.clock.now();
+    let (session_id, family_id) = (draw_id_at(dice, now), draw_id_at(dice, now));
     // A flow that began in a session goes on in it, whatever session this request comes with.
     let began_in = acting.opened.seed.signed_in.as_ref().map(|signed_in| &signed_in.session);
     let owner = began_in.or(present.as_ref()).unwrap_or(&session_id);

@@ -155,7 +155,7 @@ pub async fn end_others(
         let context = context.clone().by(Actor::Person(present.person.account));
         // It is carried out though the caller hangs up.
         let ended = app.sessions.ask_detached(&context, &present.id, Command::End).await;
-        app.session_views.forget(&present.id).await;
+        app.session_views.forget(&present.id);
         if let Err(failure) = ended
             && !matches!(failure, Failure::Refused(_))
         {

@@ -352,7 +352,7 @@ async fn take_with_others(
     let committed = commit.commit().await;
     if let Some(id) = consent {
         // The person is not asked twice within the second that a view may be old.
-        app.consent_views.forget(&id).await;
+        app.consent_views.forget(&id);
     }
     match committed {
         Ok(()) => Ok(flow),

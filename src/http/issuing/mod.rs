@@ -5,7 +5,7 @@ mod start;
 pub use start::{NotStarted, start};
 
 use crate::{
-    crypto::draw_text,
+    crypto::draw_id_at,
     domain::{
         access_token::{Claims, Mint},
         authority::{Audience, Granted},
@@ -122,7 +122,7 @@ pub fn sign(
         roles,
         epoch,
         may_act: client.may_act.as_deref(),
-        id: draw_text(&*app.dice, 16),
+        id: draw_id_at(&*app.dice, now),
         under: under.map(|under| (under.grant, under.family)),
         now,
         lifetime: app.lifetimes.access_token,

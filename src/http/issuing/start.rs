@@ -3,7 +3,7 @@
 use super::{Issued, Signing, Under, lifetimes, sign};
 use crate::{
     actors::{Answer, CommitError, Failure, Replied},
-    crypto::{OpaqueKind, draw_id},
+    crypto::{OpaqueKind, draw_id_at},
     domain::{
         Context, Machine as _,
         account::Account,
@@ -53,7 +53,7 @@ pub async fn start(
     narrowing: Narrowing,
 ) -> Result<Issued, NotStarted> {
     // Drawn once for all tries: by them the family knows a command that it has carried out.
-    let family = draw_id(&*app.dice);
+    let family = draw_id_at(&*app.dice, app.clock.now());
     let next = OpaqueKind::RefreshToken.mint(&family, &app.vault.now(), &*app.dice).fingerprint;
     let mut tries = Tries::new();
     let (Issue { grant, granted }, roles) = loop {

@@ -4,7 +4,7 @@ use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
-        answer::error::{Refused, Stopped, Voice},
+        answer::error::{Code, Refused, Stopped, Voice},
         app::App,
         extract::{address, context::RequestId},
         screens::Browser,
@@ -100,10 +100,15 @@ pub async fn envelope(
     envelope.vitals.answered(route_name, status, took);
     if let Some(Refused { code, description, reason }) = response.extensions().get() {
         envelope.vitals.refused(*code);
-        let (code, status) = (code.name(), status.as_u16());
-        tracing::info!(
-            id, %address, route = route_name, status, code, description, reason, "refused"
-        );
+        let (name, status) = (code.name(), status.as_u16());
+        // A client that polls hears this until a person decides: it is counted, and no line for an operator.
+        if *code == Code::AuthorizationPending {
+            tracing::debug!(id, route = route_name, status, code = name, "refused");
+        } else {
+            tracing::info!(
+                id, %address, route = route_name, status, code = name, description, reason, "refused"
+            );
+        }
     } else if is_denial(status) {
         tracing::info!(id, %address, route = route_name, status = status.as_u16(), "refused");
     } else {

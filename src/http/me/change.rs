@@ -37,7 +37,7 @@ pub fn reach(app: &App) -> Reach {
 pub async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), Problem> {
     let account = caller.account();
     let asked = app.account_entities.ask(&caller.context, account, command).await;
-    app.accounts.forget(account).await;
+    app.accounts.forget(account);
     match asked {
         Ok(_) => Ok(()),
         Err(Failure::Refused(refusal)) => Err(refused(refusal)),

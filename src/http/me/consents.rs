@@ -158,7 +158,7 @@ async fn withdraw(
             Err(refusal) => match refusal {},
         }
         let committed = commit.commit().await;
-        app.consent_views.forget(&id).await;
+        app.consent_views.forget(&id);
         match committed {
             Ok(()) => return Ok(()),
             Err(CommitError::Conflict) => {}

@@ -54,6 +54,6 @@ pub async fn delete(
         Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
         Err(_) => return Err(Problem::UNAVAILABLE),
     }
-    app.family_views.forget(&id).await;
+    app.family_views.forget(&id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }

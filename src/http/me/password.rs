@@ -92,7 +92,7 @@ async fn end_others(app: &App, caller: &Caller) -> Result<(), Problem> {
         if app.sessions.ask_detached(&caller.context, &other.id, end).await.is_err() {
             tracing::warn!("a session was not ended after a password was changed");
         }
-        app.session_views.forget(&other.id).await;
+        app.session_views.forget(&other.id);
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ pub async fn delete(
         Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
         Err(_) => return Err(Problem::UNAVAILABLE),
     }
-    app.session_views.forget(&id).await;
+    app.session_views.forget(&id);
     let is_own_cookie = id == caller.present.id && caller.source.session_by_cookie;
     let cookie = is_own_cookie.then(|| app.cookies.end_session());
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), cookie))

@@ -15,7 +15,7 @@ use super::authorize::{
     source,
 };
 use crate::{
-    crypto::{OpaqueKind, draw_id},
+    crypto::{OpaqueKind, draw_id_at},
     domain::{
         Timestamp,
         backchannel_request::{
@@ -72,7 +72,7 @@ pub async fn post(
     check_pending(&app, client, &account.id, now).await?;
     app.attempts.charge_approval(&caller.context, &client.client_id, &account.id).await?;
 
-    let id = draw_id(&*app.dice);
+    let id = draw_id_at(&*app.dice, now);
     let auth_req_id = OpaqueKind::BackchannelRequest.mint(&id, &app.vault.now(), &*app.dice);
     let ping = parameters.notification_token.map(|token| {
         let content = PingContent { auth_req_id: auth_req_id.text.to_string(), token };

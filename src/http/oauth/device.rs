@@ -10,7 +10,7 @@ use super::authorize::{
 };
 use crate::{
     actors::Failure,
-    crypto::{OpaqueKind, draw_id},
+    crypto::{OpaqueKind, draw_id_at},
     domain::device_grant::{Command, DeviceRequest, Pending, USER_CODES},
     http::{
         answer::{
@@ -63,7 +63,7 @@ pub async fn post(
     let lives = app.lifetimes.device_code;
     let request = DeviceRequest { wanted, from: caller.context.device(), expires_at: now + lives };
     for _ in 0..DRAWS {
-        let (id, user_code) = (draw_id(&*app.dice), user_codes::drawn(&*app.dice));
+        let (id, user_code) = (draw_id_at(&*app.dice, now), user_codes::drawn(&*app.dice));
         let device_code = OpaqueKind::DeviceCode.mint(&id, &app.vault.now(), &*app.dice);
         let pending = Pending {
             code: device_code.fingerprint,

@@ -4,29 +4,39 @@
 //! microseconds, which is less than handing it to another thread and back; so it waits for no lock of another
 //! process there. Where it would have to, and where it may be long, it is carried out on a thread that may block.
 
+mod readers;
+mod remembered;
+
+pub(in crate::store) use readers::Readers;
+
 use super::{
-    LOCK_TIMEOUT, READ_TIMEOUT,
-    faults::{DatabaseError, Result, is_busy},
+    LOCK_TIMEOUT,
+    faults::{DatabaseError, Result},
 };
-use crate::store::value::{Owned, Row, Value};
+use crate::{
+    domain::Timestamp,
+    store::{
+        sql,
+        value::{Liveness, Row, Value},
+    },
+};
 use percent_encoding::percent_decode_str;
 use rusqlite::{CachedStatement, Connection, OpenFlags, config::DbConfig, types::ToSqlOutput};
 use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
-use tokio::{
-    sync::{Semaphore, watch},
-    time::timeout,
-};
-
-/// How many reads at once are carried out on threads that may block.
-const SCANS: usize = 2;
+use tokio::sync::watch;
 
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 256;
+
+/// How much of the file the connection that writes keeps in memory, at most.
+const WRITER_CACHE_KIB: i64 = 8 * 1024;
+
+/// Pages of 4 KiB in the write-ahead log before they are copied to the file.
+const CHECKPOINT_PAGES: i64 = 4_000;
 
 /// The file of a database.
 #[derive(Clone)]
@@ -90,6 +100,10 @@ impl File {
         connection.pragma_update(None, "journal_mode", "wal")?;
         // NORMAL may lose the last commits at power loss; group commit pays for FULL.
         connection.pragma_update(None, "synchronous", "full")?;
+        // What the writer changes is all over the file: pages that it has are not read again for each commit.
+        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+        // A page that is changed often is copied from the log to the file once for all of that.
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         Ok(connection)
     }
 
@@ -185,125 +199,52 @@ pub(super) fn fetch(connection: &Connection, sql: &str, values: &[Value<'_>]) ->
     Ok(fetched)
 }
 
+/// Reads the liveness of each entity, within a transaction: no statement is a round trip here, and this one is the
+/// cheapest.
+pub(super) fn liveness_one_by_one(
+    connection: &Connection,
+    asked: &[(&str, &str)],
+) -> Result<Vec<Option<Liveness>>> {
+    let read = |(kind, id): &(&str, &str)| {
+        let mut statement =
+            prepared(connection, sql::LIVENESS_OF_ONE, &[Value::Text(kind), Value::Text(id)])?;
+        let mut rows = statement.raw_query();
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let live_until = Timestamp::from_millis(row.get(1)?);
+        Ok(Some(Liveness { version: row.get(0)?, live_until }))
+    };
+    asked.iter().map(read).collect()
+}
+
+/// Counts the changes of others as far as this connection can see them; only another count says something.
+fn changes(connection: &Connection) -> Result<i64> {
+    let mut statement = prepared(connection, "PRAGMA data_version", &[])?;
+    let mut rows = statement.raw_query();
+    let row = rows.next()?.ok_or(DatabaseError::Unexpected)?;
+    Ok(row.get(0)?)
+}
+
+/// Binds by place: the numbers of a statement come in their order, which every statement that a test runs is
+/// checked for.
 fn prepared<'c>(
     connection: &'c Connection,
     sql: &str,
     values: &[Value<'_>],
 ) -> Result<CachedStatement<'c>> {
     let mut statement = connection.prepare_cached(sql)?;
-    for place in 1..=statement.parameter_count() {
-        // SQLite takes `$3` for a name, and counts names in the order in which they come.
-        let name = statement.parameter_name(place).and_then(|name| name.get(1..));
-        let number: Option<usize> = name.and_then(|number| number.parse().ok());
-        let value = number.and_then(|number| values.get(number.checked_sub(1)?));
-        let value = value.ok_or(DatabaseError::Unexpected)?;
+    if statement.parameter_count() != values.len() {
+        return Err(DatabaseError::Unexpected);
+    }
+    for (place, value) in (1..).zip(values) {
+        // SQLite takes `$3` for a name, and counts names in the order in which they come; `?3` is the third.
+        debug_assert_eq!(
+            statement.parameter_name(place).and_then(|name| name.get(1..)),
+            Some(place.to_string().as_str()),
+            "{sql}"
+        );
         statement.raw_bind_parameter(place, ToSqlOutput::Borrowed((*value).into()))?;
     }
     Ok(statement)
-}
-
-/// The connections that everything is read from, opened when first needed.
-#[derive(Clone)]
-pub(in crate::store) struct Readers(Arc<Shared>);
-
-struct Shared {
-    file: File,
-    /// A thread has a connection that it prefers, and takes another while that one is in use.
-    connections: Box<[Mutex<Option<Connection>>]>,
-    /// How many reads at once may block a thread.
-    scans: Arc<Semaphore>,
-}
-
-type Held<'a> = MutexGuard<'a, Option<Connection>>;
-
-impl Readers {
-    pub(super) fn of(file: File) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let connections = (0..cores + SCANS).map(|_| Mutex::default()).collect();
-        Self(Arc::new(Shared { file, connections, scans: Arc::new(Semaphore::new(SCANS)) }))
-    }
-
-    /// Reads here and now; where another process has locked the file, on a thread that may wait for it.
-    pub(super) async fn fetch(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
-        match self.0.fetch(sql, values, Duration::ZERO) {
-            Err(error) if is_busy(&error) => self.scan(sql, values).await,
-            fetched => fetched,
-        }
-    }
-
-    /// Reads what may take long on a thread that may block.
-    pub(super) async fn scan(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
-        let values: Vec<Owned> = values.iter().copied().map(Owned::from).collect();
-        let shared = self.0.clone();
-        let read = async move {
-            let permit = self.0.scans.clone().acquire_owned().await;
-            let permit = permit.map_err(|_| DatabaseError::Closed)?;
-            #[expect(clippy::disallowed_methods, reason = "a permit bounds it")]
-            let read = tokio::task::spawn_blocking(move || {
-                let values: Vec<Value<'_>> = values.iter().map(Value::from).collect();
-                let fetched = shared.fetch(sql, &values, LOCK_TIMEOUT);
-                drop(permit);
-                fetched
-            });
-            read.await.unwrap_or(Err(DatabaseError::Closed))
-        };
-        timeout(READ_TIMEOUT, read).await.unwrap_or(Err(DatabaseError::TimedOut))
-    }
-
-    /// See [`File::replaced`].
-    pub(super) async fn replaced(&self) {
-        self.0.file.replaced().await;
-    }
-
-    pub(super) fn close(&self) {
-        for held in &self.0.connections {
-            drop(held.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
-    }
-}
-
-impl Shared {
-    fn fetch(
-        &self,
-        sql: &'static str,
-        values: &[Value<'_>],
-        lock_timeout: Duration,
-    ) -> Result<Vec<Row>> {
-        self.file.check_same()?;
-        let mut held = self.take();
-        let connection = match held.take() {
-            Some(connection) => connection,
-            None => self.file.open_to_read(Duration::ZERO)?,
-        };
-        if !lock_timeout.is_zero() {
-            connection.busy_timeout(lock_timeout)?;
-        }
-        let fetched = fetch(&connection, sql, values);
-        if !lock_timeout.is_zero() {
-            connection.busy_timeout(Duration::ZERO)?;
-        }
-        // One that failed otherwise is opened anew.
-        if fetched.as_ref().err().is_none_or(is_busy) {
-            *held = Some(connection);
-        }
-        fetched
-    }
-
-    /// Takes the connection that this thread prefers, or the next that is free.
-    fn take(&self) -> Held<'_> {
-        let mut hasher = DefaultHasher::new();
-        std::thread::current().id().hash(&mut hasher);
-        let many = self.connections.len();
-        let preferred = usize::try_from(hasher.finish() % many as u64).unwrap_or(0);
-        for place in (preferred..many).chain(0..preferred) {
-            match self.connections[place].try_lock() {
-                Ok(held) => return held,
-                Err(TryLockError::Poisoned(held)) => return held.into_inner(),
-                Err(TryLockError::WouldBlock) => {}
-            }
-        }
-        self.connections[preferred].lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]
@@ -327,80 +268,23 @@ mod tests {
     }
 
     #[test]
-    fn values_are_bound_by_their_number_wherever_it_stands() {
+    fn values_are_bound_by_place_and_are_as_many() {
         let connection = Connection::open_in_memory().unwrap();
-        let sql = "SELECT $2, $1, $2, $4, $3";
         let values = [1.into(), "two".into(), Value::Bytes(b"three"), Value::OptionalText(None)];
-        let rows = fetch(&connection, sql, &values).unwrap();
+        let rows = fetch(&connection, "SELECT $1, $2, $1, $3, $4", &values).unwrap();
         let row = &rows[0];
-        assert_eq!((row.text(0).unwrap(), row.int(1).unwrap()), ("two".to_owned(), 1));
-        assert_eq!((row.text(2).unwrap(), row.optional_text(3).unwrap()), ("two".to_owned(), None));
-        assert_eq!(row.bytes(4).unwrap(), b"three");
-        assert!(matches!(
-            fetch(&connection, "SELECT $3", &values[..2]),
-            Err(DatabaseError::Unexpected)
-        ));
+        assert_eq!((row.int(0).unwrap(), row.text(1).unwrap()), (1, "two".to_owned()));
+        assert_eq!((row.int(2).unwrap(), row.bytes(3).unwrap()), (1, b"three".to_vec()));
+        assert_eq!(row.optional_text(4).unwrap(), None);
+        for count in [0, 1, 3, 4] {
+            let fetched = fetch(&connection, "SELECT $1, $2", &values[..count]);
+            assert!(matches!(fetched, Err(DatabaseError::Unexpected)), "{count}");
+        }
         assert!(
-            row.int(0).is_err()
-                && row.text(1).is_err()
-                && row.text(3).is_err()
+            row.text(0).is_err()
+                && row.int(1).is_err()
+                && row.text(4).is_err()
                 && row.int(9).is_err()
         );
-    }
-
-    /// A file with one row, and what reads it.
-    fn one_row(folder: &tempfile::TempDir) -> (File, Readers) {
-        let file = File::at(folder.path().join("a.db"), true);
-        let writer = file.open_to_write().unwrap();
-        writer.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (7)").unwrap();
-        writer.close().map_err(|(_, error)| error).unwrap();
-        (file.clone(), Readers::of(file))
-    }
-
-    #[tokio::test]
-    async fn a_read_waits_for_another_process_on_a_thread_that_may_block() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, readers) = one_row(&folder);
-        let other = file.open_to_write().unwrap();
-        // A connection that opens the file now finds it locked.
-        other.pragma_update(None, "locking_mode", "exclusive").unwrap();
-        other.execute_batch("UPDATE t SET n = 8").unwrap();
-        let here = readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
-        assert!(here.as_ref().is_err_and(is_busy), "{:?}", here.err());
-        let (read, ()) = tokio::join!(readers.fetch("SELECT n FROM t", &[]), async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            drop(other);
-        });
-        assert_eq!(read.unwrap()[0].int(0).unwrap(), 8);
-    }
-
-    #[tokio::test]
-    async fn a_connection_that_failed_is_opened_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, readers) = one_row(&folder);
-        let opened = || {
-            let held = |one: &Mutex<Option<Connection>>| one.lock().unwrap().is_some();
-            readers.0.connections.iter().filter(|one| held(one)).count()
-        };
-        assert_eq!(readers.fetch("SELECT n FROM t", &[]).await.unwrap().len(), 1);
-        assert_eq!(opened(), 1);
-        assert!(readers.fetch("SELECT n FROM gone", &[]).await.is_err());
-        assert_eq!(opened(), 0, "what failed is not used again");
-        assert_eq!(readers.scan("SELECT n FROM t", &[]).await.unwrap().len(), 1);
-        readers.close();
-        assert_eq!(opened(), 0);
-    }
-
-    #[test]
-    fn as_many_read_at_once_as_ask() {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, readers) = one_row(&folder);
-        std::thread::scope(|scope| {
-            let read = || readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
-            let asked: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();
-            for one in asked {
-                assert_eq!(one.join().unwrap().unwrap().len(), 1);
-            }
-        });
     }
 }

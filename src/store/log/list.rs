@@ -24,7 +24,7 @@ impl Store {
         let rows = match organization {
             None => self.scan(sql::LOG_AFTER, &[at, lane, seq, Value::Int(PAGE)]).await?,
             Some(slug) => {
-                let values = [at, lane, seq, Value::Int(PAGE), Value::Text(slug)];
+                let values = [at, lane, seq, Value::Text(slug), Value::Int(PAGE)];
                 self.scan(sql::LOG_OF_ORGANIZATION_AFTER, &values).await?
             }
         };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     actors::{Failure, HydrateError, Hydrated},
-    crypto::{OpaqueKind, draw_id},
+    crypto::{OpaqueKind, draw_id_at},
     domain::{
         Actor, Context, Machine as _,
         assurance::{Acr, Method},
@@ -51,7 +51,7 @@ async fn try_to_settle(
 ) -> Result<Answered, AuthorizationError> {
     let Asking { context, source } = asking;
     // Drawn once for all tries: by them the family knows a command that it has carried out.
-    let id = draw_id(&*app.dice);
+    let id = draw_id_at(&*app.dice, app.clock.now());
     let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
     loop {

@@ -163,7 +163,7 @@ async fn end(app: &App, context: Context, present: &Present) -> Result<(), OAuth
     let context = context.by(Actor::Person(present.person.account.clone()));
     // It is carried out though the caller hangs up.
     let ended = app.sessions.ask_detached(&context, &present.id, Command::End).await;
-    app.session_views.forget(&present.id).await;
+    app.session_views.forget(&present.id);
     match ended {
         Ok(_) | Err(Failure::Refused(_)) => Ok(()),
         // To end it twice does no harm: the person may try again.

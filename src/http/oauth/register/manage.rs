@@ -252,7 +252,7 @@ async fn ask(
         }
     };
     // It may have changed, whatever is answered: what was seen of it is old.
-    app.clients.forget(client_id).await;
+    app.clients.forget(client_id);
     outcome
 }
 

@@ -1,0 +1,167 @@
+//! Which entities are live, remembered while the database is as it was.
+//!
+//! `PRAGMA data_version` counts, for one connection, the changes that others have committed to the file, this process
+//! and any other. A connection of ours that reads never writes, so its count stands still only while nothing at all
+//! has changed (adr/0099):
+//!
+//! 1. the count is asked for; another one than last time forgets everything;
+//! 2. if all that is asked is remembered, that is the answer, true at the time of step 1;
+//! 3. else all of it is read in one transaction, which is the answer and is remembered. If something has changed between
+//!    the count and the transaction, the next count is another one.
+
+use super::{changes, execute, liveness_one_by_one};
+use crate::store::{engine::faults::Result, value::Liveness};
+use rusqlite::Connection;
+use std::collections::HashMap;
+
+/// How many entities are remembered at once.
+const MOST: usize = 4_096;
+
+/// Where there is no row, that is remembered.
+type Seen = Option<Liveness>;
+
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// The count of changes at which it was read.
+    count: Option<i64>,
+    /// By kind and id.
+    seen: HashMap<Box<str>, HashMap<Box<str>, Seen>>,
+    entities: usize,
+}
+
+impl Remembered {
+    pub(super) fn liveness(
+        &mut self,
+        connection: &Connection,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Seen>> {
+        let count = changes(connection)?;
+        if self.count != Some(count) {
+            *self = Self { count: Some(count), ..Self::default() };
+        }
+        if let Some(known) = asked.iter().map(|(kind, id)| self.find(kind, id)).collect() {
+            return Ok(known);
+        }
+        let found = at_one_moment(connection, asked)?;
+        // Had it changed since the count, the next count would be another one and forget this.
+        for ((kind, id), seen) in asked.iter().zip(&found) {
+            self.keep(kind, id, *seen);
+        }
+        Ok(found)
+    }
+
+    fn find(&self, kind: &str, id: &str) -> Option<Seen> {
+        self.seen.get(kind)?.get(id).copied()
+    }
+
+    fn keep(&mut self, kind: &str, id: &str, seen: Seen) {
+        if self.entities >= MOST {
+            *self = Self { count: self.count, ..Self::default() };
+        }
+        let of_kind = match self.seen.get_mut(kind) {
+            Some(of_kind) => of_kind,
+            None => self.seen.entry(kind.into()).or_default(),
+        };
+        if of_kind.insert(id.into(), seen).is_none() {
+            self.entities += 1;
+        }
+    }
+}
+
+/// Reads all of it as of one moment.
+fn at_one_moment(connection: &Connection, asked: &[(&str, &str)]) -> Result<Vec<Seen>> {
+    execute(connection, "BEGIN", &[])?;
+    let found = liveness_one_by_one(connection, asked);
+    let ended = execute(connection, "COMMIT", &[]);
+    let found = found?;
+    ended?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::sqlite::File;
+    use std::{
+        sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst},
+        time::Duration,
+    };
+
+    const ASKED: [(&str, &str); 2] = [("client", "a"), ("session", "none")];
+
+    /// A file with one entity at version 1, and who writes it.
+    fn one_entity(folder: &tempfile::TempDir) -> (File, Connection) {
+        let file = File::at(folder.path().join("a.db"), true);
+        let writer = file.open_to_write().unwrap();
+        writer.execute_batch(include_str!("../../../../migrations/0001_entities.sql")).unwrap();
+        let insert = "INSERT INTO entities VALUES ('client', 'a', 1, 1, '{}', 5, NULL)";
+        writer.execute_batch(insert).unwrap();
+        (file, writer)
+    }
+
+    fn versions(seen: &[Seen]) -> Vec<Option<i64>> {
+        seen.iter().map(|seen| seen.map(|seen| seen.version)).collect()
+    }
+
+    #[test]
+    fn what_is_there_and_what_is_not_is_remembered_until_anything_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, writer) = one_entity(&folder);
+        let (reader, mut remembered) = (file.open_to_read(Duration::ZERO), Remembered::default());
+        let reader = reader.unwrap();
+        for _ in 0..2 {
+            let seen = remembered.liveness(&reader, &ASKED).unwrap();
+            assert_eq!(versions(&seen), [Some(1), None]);
+            assert_eq!(remembered.entities, 2);
+        }
+        writer.execute_batch("UPDATE entities SET version = 2").unwrap();
+        let seen = remembered.liveness(&reader, &ASKED[..1]).unwrap();
+        assert_eq!(versions(&seen), [Some(2)]);
+        assert_eq!(remembered.entities, 1, "everything else is forgotten");
+        writer.execute_batch("DELETE FROM entities").unwrap();
+        assert_eq!(versions(&remembered.liveness(&reader, &ASKED).unwrap()), [None, None]);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut remembered = Remembered { count: Some(7), ..Remembered::default() };
+        for number in 0..3 * MOST {
+            remembered.keep("client", &number.to_string(), None);
+            remembered.keep("client", &number.to_string(), None);
+            assert!(remembered.entities <= MOST && remembered.count == Some(7));
+        }
+        assert!(remembered.find("client", "0").is_none());
+        assert!(remembered.find("client", &(3 * MOST - 1).to_string()).is_some());
+    }
+
+    #[test]
+    fn a_change_that_was_committed_before_the_question_is_in_the_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, writer) = one_entity(&folder);
+        let (committed, over) = (AtomicI64::new(1), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let reader = file.open_to_read(Duration::from_secs(5)).unwrap();
+                    let mut remembered = Remembered::default();
+                    while !over.load(SeqCst) {
+                        let before = committed.load(SeqCst);
+                        let seen = remembered.liveness(&reader, &ASKED).unwrap();
+                        let version = versions(&seen)[0].unwrap();
+                        assert!(version >= before, "{version} of {before}");
+                    }
+                });
+            }
+            for version in 2..1_000 {
+                let update = format!("UPDATE entities SET version = {version}");
+                writer.execute_batch(&update).unwrap();
+                committed.store(version, SeqCst);
+                // Now and then nothing changes for a while, and the same is asked again.
+                if version % 8 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            over.store(true, SeqCst);
+        });
+    }
+}
