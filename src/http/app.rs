@@ -4,7 +4,10 @@ use super::{
     answer::error::{OAuthError, Voice},
     brand_files::BrandFiles,
     extract::cookies::CookieNames,
-    facts::new_password::{Means, NewPasswords},
+    facts::{
+        new_password::{Means, NewPasswords},
+        read_token::ReadToken,
+    },
     layers::{admission::Admission, cors::Cors},
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
@@ -27,7 +30,7 @@ use crate::{
     },
     domain::{
         Clock, Context, Locale, QuietHours,
-        access_token::{AccessToken, Claims},
+        access_token::AccessToken,
         account::Account,
         api_key::ApiKey,
         approval_block::ApprovalBlock,
@@ -76,7 +79,7 @@ pub struct Inner {
     pub(super) dice: Arc<dyn Dice>,
     pub(super) store: FreshReads,
     pub(super) keys: watch::Receiver<KeySnapshot>,
-    verified_tokens: VerifiedTokens<Claims<'static>>,
+    verified_tokens: VerifiedTokens<ReadToken>,
     pub(super) clients: View<Client>,
     pub(super) registry: Entities<Client>,
     pub(super) client_assertions: Entities<ClientAssertion>,
@@ -377,7 +380,7 @@ impl App {
     }
 
     /// Reads an access token of ours that has not expired; says nothing of revocation.
-    pub(super) fn read_access_token(&self, token: &str) -> Option<Arc<Claims<'static>>> {
+    pub(super) fn read_access_token(&self, token: &str) -> Option<Arc<ReadToken>> {
         let verifiers = self.keys.borrow().verifiers.clone();
         let claims = self.verified_tokens.read(&verifiers, token)?;
         let now = self.clock.now().seconds();

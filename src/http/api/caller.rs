@@ -136,7 +136,7 @@ impl Caller {
         let claims = claims.ok_or_else(invalid_token)?;
         let good = token_validity::of_token(app, &claims, None).await.map_err(unavailable)?;
         let good = good.ok_or_else(invalid_token)?;
-        let account = good.account.map(|account| account.id);
+        let account = good.account().map(|account| account.id.clone());
         Self::by_token(app, context, &claims, account).ok_or_else(invalid_token)
     }
 

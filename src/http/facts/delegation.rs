@@ -137,12 +137,12 @@ pub async fn of_token(
     }
     let account = match &grant.account {
         None => None,
-        Some(id) => match reading.see(&app.accounts, id).await?.machine.known() {
-            None => return Ok(None),
-            Some(known) => Some(Box::new(known.clone())),
-        },
+        Some(id) => Some(reading.see(&app.accounts, id).await?),
     };
-    Ok(Some(Good { account }))
+    if account.as_ref().is_some_and(|account| account.machine.known().is_none()) {
+        return Ok(None);
+    }
+    Ok(Some(Good::of_person(account)))
 }
 
 /// Adds what the client at the root holds in its organization; tells whether it still speaks there.

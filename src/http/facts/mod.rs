@@ -15,6 +15,7 @@ pub mod new_password;
 pub mod new_recovery_codes;
 pub mod notice;
 pub mod one_time_code;
+pub mod read_token;
 pub mod reading;
 pub mod session;
 pub mod target;

@@ -4,9 +4,10 @@
 //! account, the membership, the organization, the API. Killing one kills everything below it at once.
 //! What they are is compared by version, and authority is narrowed once more over what is true now.
 
-use super::{delegation, reading::Standing, target};
+use super::{delegation, read_token::ReadToken, reading::Standing, target};
 use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
+    actors::Hydrated,
     crypto::PairwiseSubjects,
     domain::{
         Machine as _, Timestamp,
@@ -24,11 +25,24 @@ use crate::{
         token_family::TokenFamily,
     },
 };
+use std::sync::Arc;
 
 /// What a good token rests on.
+#[derive(Clone)]
 pub struct Good {
     /// The person it speaks for, if it is not a client in its own name.
-    pub account: Option<Box<account::Known>>,
+    account: Option<Arc<Hydrated<Account>>>,
+}
+
+impl Good {
+    pub fn of_person(account: Option<Arc<Hydrated<Account>>>) -> Self {
+        Self { account }
+    }
+
+    /// Returns the person it speaks for, if it is not a client in its own name.
+    pub fn account(&self) -> Option<&account::Known> {
+        self.account.as_ref()?.machine.known()
+    }
 }
 
 /// What a token or a grant says of itself, all of which must be true.
@@ -73,9 +87,10 @@ struct PersonBasis<'a> {
 /// Tells whether everything a token says is still true; the organization `also` must be live as well.
 pub async fn of_token(
     app: &App,
-    claims: &Claims<'_>,
+    token: &ReadToken,
     also: Option<&str>,
 ) -> Result<Option<Good>, OAuthError> {
+    let claims: &Claims<'_> = token;
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
     // A token without a scope of an API does not name its membership, one of a pairwise client not its
     // account, one that is held for another not its chain. Its family does, and what a family stands for never changes: this look may be old,
@@ -119,7 +134,7 @@ pub async fn of_token(
         epoch: claims.epoch,
         person,
     };
-    look(app, &basis, also).await
+    look(app, &basis, also, Some(token)).await
 }
 
 /// Tells whether everything a person's grant rests on is still there; `also` as for a token.
@@ -152,13 +167,15 @@ pub async fn of_grant(
         epoch: grant.epochs(),
         person: Some(person),
     };
-    look(app, &basis, also).await
+    look(app, &basis, also, None).await
 }
 
+/// Looks at everything; of a token it is known what was found the last time.
 async fn look(
     app: &App,
     basis: &Basis<'_>,
     also: Option<&str>,
+    token: Option<&ReadToken>,
 ) -> Result<Option<Good>, OAuthError> {
     // Neither the issuer nor our own API is a row.
     let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
@@ -184,9 +201,17 @@ async fn look(
     if !standing.holds(tokens, optional, app.clock.now()) {
         return Ok(None);
     }
-    let consent = consent.as_deref();
-    let read = Read { app, basis, consent, standing };
-    read.narrowed().await
+    // What narrows it is the same where the same entities have the same versions.
+    let versions = || found.iter().map(|found| found.map_or(0, |found| found.version));
+    if let Some(good) = token.and_then(|token| token.found_good(also, versions())) {
+        return Ok(Some(good));
+    }
+    let read = Read { app, basis, consent: consent.as_deref(), standing };
+    let good = read.narrowed().await?;
+    if let (Some(token), Some(good)) = (token, &good) {
+        token.remember(also, versions(), good);
+    }
+    Ok(good)
 }
 
 /// A reading of all that a token or a grant names.
@@ -236,7 +261,7 @@ impl Read<'_> {
         match &basis.person {
             None => {
                 let good = self.client_holds(client, home, asked);
-                Ok(good.then_some(Good { account: None }))
+                Ok(good.then_some(Good::of_person(None)))
             }
             Some(person) => self.person_holds(person, client, home, (asked, types)).await,
         }
@@ -323,7 +348,7 @@ impl Read<'_> {
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
         }
-        Ok(Some(Good { account: Some(Box::new(known.clone())) }))
+        Ok(Some(Good::of_person(Some(account))))
     }
 
     async fn consent_epoch(&self) -> Result<u64, OAuthError> {

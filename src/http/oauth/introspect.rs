@@ -11,6 +11,7 @@ use crate::{
     crypto::{API_KEY_PREFIX, OpaqueKind},
     domain::{
         access_token::Claims,
+        assurance::Level,
         authorization_details::Details,
         client::KnownClient,
         signing_keys::SigningAlgorithm,
@@ -24,7 +25,7 @@ use crate::{
             context::RequestContext,
             form::Posted,
         },
-        facts::token_validity,
+        facts::{read_token::ReadToken, token_validity},
     },
 };
 use axum::{
@@ -32,7 +33,8 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// What a token's holder may do, or that it may do nothing (RFC 7662 §2.2).
 #[derive(Serialize)]
@@ -42,7 +44,7 @@ pub enum Introspected {
         active: bool,
         token_type: &'static str,
         #[serde(flatten)]
-        claims: Box<Claims<'static>>,
+        claims: Said,
     },
     Refresh {
         active: bool,
@@ -69,6 +71,21 @@ pub enum Introspected {
     Inactive {
         active: bool,
     },
+}
+
+/// What is said of an access token.
+pub enum Said {
+    AsRead(Arc<ReadToken>),
+    Changed(Box<Claims<'static>>),
+}
+
+impl Serialize for Said {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::AsRead(token) => Claims::serialize(token, serializer),
+            Self::Changed(claims) => claims.serialize(serializer),
+        }
+    }
 }
 
 const INACTIVE: Introspected = Introspected::Inactive { active: false };
@@ -135,9 +152,14 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         return Ok(INACTIVE);
     }
     // The token says what the person had proved; here it is said what is left of that.
-    let mut claims = Claims::clone(&claims);
-    claims.acr = claims.level(app.clock.now()).map(|level| level.name().into());
-    Ok(Introspected::Active { active: true, token_type: "Bearer", claims: Box::new(claims) })
+    let left = claims.level(app.clock.now()).map(Level::name);
+    let claims = if claims.acr.as_deref() == left {
+        Said::AsRead(claims)
+    } else {
+        let acr = left.map(Into::into);
+        Said::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
+    };
+    Ok(Introspected::Active { active: true, token_type: "Bearer", claims })
 }
 
 /// Tells whether the caller names the signed form; one that likes both gets the signed one.

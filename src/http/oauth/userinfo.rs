@@ -130,7 +130,7 @@ async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
         let why = "the token was not granted the scope openid";
         return Err(OAuthError::new(Code::InsufficientScope, why));
     }
-    let account = good.account.ok_or(INVALID_TOKEN)?;
+    let account = good.account().ok_or(INVALID_TOKEN)?;
     let about = About {
         subject: &claims.sub,
         account: &account.id,
@@ -138,7 +138,7 @@ async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
         organization: claims.org.as_deref(),
         scope: &claims.scope,
     };
-    let mut told = told(&claims, &account);
+    let mut told = told(&claims, account);
     told.extend(added_claims::ask(app, Place::Userinfo, about).await?);
     let client = app.clients.look(&claims.client_id).await?;
     let metadata = client.machine.known().map(|known| &known.metadata);

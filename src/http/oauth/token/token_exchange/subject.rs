@@ -27,7 +27,6 @@ use crate::{
         issuing,
     },
 };
-use std::sync::Arc;
 
 /// Reads the subject token, which must be good now.
 pub(super) async fn read(
@@ -64,7 +63,7 @@ pub(super) async fn read(
         None => client_epoch(app, &claims.client_id).await?,
         Some(grant) => grant.epoch,
     };
-    of_token(app, Arc::unwrap_or_clone(claims), (grant, epoch))
+    of_token(app, Claims::clone(&claims), (grant, epoch))
 }
 
 /// How often a client was enabled again.
