@@ -2,34 +2,38 @@
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
-/// Values by key; the owner says when the next generation begins.
+/// Values by key, each with a weight; the owner says when the next generation begins.
 pub struct Generations<K, V> {
-    young: HashMap<K, V>,
-    old: HashMap<K, V>,
+    young: HashMap<K, (V, usize)>,
+    old: HashMap<K, (V, usize)>,
+    /// Of the young generation.
+    weight: usize,
 }
 
 impl<K, V> Default for Generations<K, V> {
     fn default() -> Self {
-        Self { young: HashMap::new(), old: HashMap::new() }
+        Self { young: HashMap::new(), old: HashMap::new(), weight: 0 }
     }
 }
 
 impl<K: Hash + Eq, V> Generations<K, V> {
-    /// Returns a value, which belongs to the young generation from now on.
+    /// Returns a value, which belongs to the young generation from now on and weighs there.
     pub fn find<Q>(&mut self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        if let Some((key, value)) = self.old.remove_entry(key) {
-            self.young.entry(key).or_insert(value);
+        if let Some((key, (value, weight))) = self.old.remove_entry(key) {
+            self.insert(key, value, weight);
         }
-        self.young.get(key)
+        self.young.get(key).map(|(value, _)| value)
     }
 
-    pub fn insert(&mut self, key: K, value: V) {
+    pub fn insert(&mut self, key: K, value: V, weight: usize) {
         self.old.remove(&key);
-        self.young.insert(key, value);
+        let replaced = self.young.insert(key, (value, weight));
+        self.lighten(replaced);
+        self.weight = self.weight.saturating_add(weight);
     }
 
     pub fn remove<Q>(&mut self, key: &Q)
@@ -37,18 +41,24 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.young.remove(key);
+        let removed = self.young.remove(key);
+        self.lighten(removed);
         self.old.remove(key);
+    }
+
+    fn lighten(&mut self, gone: Option<(V, usize)>) {
+        self.weight = self.weight.saturating_sub(gone.map_or(0, |(_, weight)| weight));
     }
 
     /// Begins a generation: what is old now is forgotten.
     pub fn turn(&mut self) {
         self.old = std::mem::take(&mut self.young);
+        self.weight = 0;
     }
 
-    /// How many values the young generation has.
-    pub fn young(&self) -> usize {
-        self.young.len()
+    /// What the young generation weighs.
+    pub fn weight(&self) -> usize {
+        self.weight
     }
 
     /// How many values there are.
@@ -65,10 +75,10 @@ mod tests {
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes_with_the_second_turn() {
         let mut kept: Generations<Box<str>, u8> = Generations::default();
-        kept.insert("a".into(), 1);
-        kept.insert("b".into(), 2);
+        kept.insert("a".into(), 1, 5);
+        kept.insert("b".into(), 2, 5);
         kept.turn();
-        assert_eq!((kept.find("a").copied(), kept.young(), kept.len()), (Some(1), 1, 2));
+        assert_eq!((kept.find("a").copied(), kept.weight(), kept.len()), (Some(1), 5, 2));
         kept.turn();
         assert_eq!(
             (kept.find("a").copied(), kept.find("b").copied(), kept.len()),
@@ -79,12 +89,14 @@ mod tests {
     #[test]
     fn a_value_is_replaced_and_removed_in_either_generation() {
         let mut kept: Generations<Box<str>, u8> = Generations::default();
-        kept.insert("a".into(), 1);
+        kept.insert("a".into(), 1, 5);
         kept.turn();
-        kept.insert("a".into(), 2);
-        assert_eq!((kept.find("a").copied(), kept.len()), (Some(2), 1));
+        kept.insert("a".into(), 2, 3);
+        assert_eq!((kept.find("a").copied(), kept.weight(), kept.len()), (Some(2), 3, 1));
+        kept.insert("a".into(), 2, 4);
+        assert_eq!(kept.weight(), 4);
         kept.turn();
         kept.remove("a");
-        assert_eq!((kept.find("a").copied(), kept.len()), (None, 0));
+        assert_eq!((kept.find("a").copied(), kept.weight(), kept.len()), (None, 0, 0));
     }
 }

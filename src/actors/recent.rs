@@ -39,8 +39,7 @@ struct Shared<V> {
 
 struct Part<V> {
     kept: Generations<Box<str>, Aged<V>>,
-    /// What the young generation weighs, and since when it is the young one.
-    weight: usize,
+    /// Since when the young generation is the young one.
     begun: Stopwatch,
     /// What is being read now. Callers that ask for one key at once share one reading, and its failure.
     readings: HashMap<Box<str>, Reading<V>>,
@@ -128,15 +127,15 @@ impl<V> Recent<V> {
 impl<V> Part<V> {
     fn new() -> Self {
         let (kept, readings) = (Generations::default(), HashMap::new());
-        Self { kept, weight: 0, begun: Stopwatch::start(), readings }
+        Self { kept, begun: Stopwatch::start(), readings }
     }
 
     fn keep(&mut self, key: &str, aged: Aged<V>, weight: usize) {
-        if self.weight > 0 && self.weight.saturating_add(weight) > GENERATION {
+        let young = self.kept.weight();
+        if young > 0 && young.saturating_add(weight) > GENERATION {
             self.turn();
         }
-        self.weight = self.weight.saturating_add(weight);
-        self.kept.insert(key.into(), aged);
+        self.kept.insert(key.into(), aged, weight);
     }
 
     fn reading(&mut self, key: &str) -> Reading<V> {
@@ -148,14 +147,14 @@ impl<V> Part<V> {
 
     fn turn(&mut self) {
         self.kept.turn();
-        (self.weight, self.begun) = (0, Stopwatch::start());
+        self.begun = Stopwatch::start();
     }
 }
 
 impl<V: Clone> Part<V> {
     fn find(&mut self, key: &str) -> Option<Aged<V>> {
-        // What is not asked for is given up after a while, however little there is.
-        if self.begun.elapsed() > FRESH {
+        // What is not asked for is given up after a while, however little there is; what is asked for weighs as well.
+        if self.begun.elapsed() > FRESH || self.kept.weight() >= GENERATION {
             self.turn();
         }
         self.kept.find(key).cloned()
@@ -271,6 +270,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_asked_for_all_the_time_is_bounded_as_well() {
+        let recent = Recent::new(|_: &u32| 1);
+        for number in 0..12_000_u32 {
+            recent.renew(&number.to_string(), ready(Ok(number))).await.unwrap();
+            // Many that were read before are asked for again.
+            for before in (0..number).rev().step_by(97).take(60) {
+                recent.kept(&before.to_string());
+            }
+        }
+        for number in 0..12_000_u32 {
+            recent.kept(&number.to_string());
+        }
+        assert!(kept(&recent) <= 2 * PARTS * GENERATION, "{}", kept(&recent));
+    }
+
+    #[tokio::test]
     async fn what_is_kept_is_bounded_by_its_weight() {
         let recent = Recent::new(|weight: &u32| *weight as usize);
         for number in 0..20_000 {
@@ -280,7 +295,7 @@ mod tests {
         assert!(kept(&recent) <= 2 * PARTS * GENERATION, "{}", kept(&recent));
         for number in 0..100 {
             let key = number.to_string();
-            recent.renew(&key, ready(Ok(2 * 600))).await.unwrap();
+            recent.renew(&key, ready(Ok(1_200))).await.unwrap();
         }
         assert!(kept(&recent) <= 2 * PARTS, "a heavy value has a generation of its own");
     }

@@ -66,12 +66,12 @@ impl<C> Part<C> {
         // It may have been verified with keys that are gone meanwhile.
         if Arc::ptr_eq(&self.verifiers, verifiers) {
             self.make_room();
-            self.tokens.insert(print, read);
+            self.tokens.insert(print, read, 1);
         }
     }
 
     fn make_room(&mut self) {
-        if self.tokens.young() >= GENERATION {
+        if self.tokens.weight() >= GENERATION {
             self.tokens.turn();
         }
     }

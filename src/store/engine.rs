@@ -298,16 +298,16 @@ impl Readers {
 
     /// Reads the liveness of entities, 64 to a query; `None` where there is no row.
     pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
-        match self {
-            Self::Sqlite(readers) => readers.liveness(asked).await,
-            Self::Postgres(readers) => {
-                let mut rows = Vec::new();
-                for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
-                    rows.append(&mut readers.fetch(sql, values).await?);
-                }
-                Liveness::of_each(asked.len(), &rows)
-            }
+        if let Self::Sqlite(readers) = self
+            && let Some(read) = readers.liveness(asked)
+        {
+            return read;
         }
+        let mut rows = Vec::new();
+        for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
+            rows.append(&mut self.scan(sql, values).await?);
+        }
+        Liveness::of_each(asked.len(), &rows)
     }
 
     /// Waits until the database is known to be another than the one that was opened.

@@ -6,7 +6,6 @@ use crate::store::{
         LOCK_TIMEOUT, READ_TIMEOUT,
         faults::{DatabaseError, Result, is_busy},
     },
-    sql,
     value::{Liveness, Owned, Row, Value},
 };
 use rusqlite::Connection;
@@ -59,25 +58,17 @@ impl Readers {
         }
     }
 
-    /// Tells which entities are live; what was read before is not read again while the database is as it was.
-    pub(in crate::store::engine) async fn liveness(
+    /// Tells here and now which entities are live; nothing where another process has locked the file. What was read
+    /// before is not read again while the database is as it was.
+    pub(in crate::store::engine) fn liveness(
         &self,
         asked: &[(&str, &str)],
-    ) -> Result<Vec<Option<Liveness>>> {
-        let here = self.0.with(Duration::ZERO, |reader| {
+    ) -> Option<Result<Vec<Option<Liveness>>>> {
+        let read = self.0.with(Duration::ZERO, |reader| {
             let Reader { connection, remembered } = reader;
             remembered.liveness(connection, asked)
         });
-        match here {
-            Err(error) if is_busy(&error) => {
-                let mut rows = Vec::new();
-                for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
-                    rows.append(&mut self.scan(sql, values).await?);
-                }
-                Liveness::of_each(asked.len(), &rows)
-            }
-            read => read,
-        }
+        (!read.as_ref().is_err_and(is_busy)).then_some(read)
     }
 
     /// Reads what may take long on a thread that may block.
