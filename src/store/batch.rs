@@ -1,142 +1,213 @@
 //! Statements over lists of rows.
 //!
-//! A commit group costs a handful of statements and not a handful for each of its commits, which is
-//! what makes a group cheap on a database that is a thread hop (SQLite) or a network round trip
-//! (PostgreSQL) away.
+//! For SQLite a statement takes one row: no statement is a round trip there, and a short one is the cheapest. For
+//! PostgreSQL it takes a list of any length as arrays, one for each column, and several lists go in one statement
+//! (adr/0100).
 
 use super::value::Value;
 
-/// How many rows the prepared texts of a batch take. Any number is a sum of these, mostly of one or
-/// two: each statement is a round trip to the database.
-const SIZES: [usize; 17] = [64, 48, 40, 32, 24, 20, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
-
-/// A statement over a list of rows, prepared for a few lengths of that list.
-pub(super) struct Batch {
-    columns: usize,
-    texts: [&'static str; SIZES.len()],
-    /// For one row, where there is no round trip to save.
-    single: &'static str,
+/// What a column holds, by the name that PostgreSQL has for it.
+#[derive(Clone, Copy)]
+pub(super) enum Column {
+    Int,
+    Text,
+    Bytes,
 }
 
-/// One statement of a batch: how many rows it takes and its text.
-type Run = (usize, &'static str);
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Int => "bigint",
+            Self::Text => "text",
+            Self::Bytes => "bytea",
+        }
+    }
+}
+
+/// A statement over a list of rows.
+pub(super) struct Batch {
+    columns: &'static [Column],
+    /// For one row.
+    one: &'static str,
+    /// What stands before and after a list, for PostgreSQL.
+    around: (String, &'static str),
+    /// For a list.
+    many: &'static str,
+}
 
 impl Batch {
-    /// Builds `head ($1, $2), ($3, $4) … tail` for each size.
-    pub(super) fn new(head: &str, columns: usize, tail: &str) -> Self {
-        let text_for = |rows: usize| {
-            let tuple = |row: usize| {
-                let places: Vec<_> =
-                    (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-                format!("({})", places.join(", "))
-            };
-            let tuples: Vec<_> = (0..rows).map(tuple).collect();
-            // Leaked once in a process for each statement and size: the driver wants static text.
-            &*Box::leak(format!("{head} {} {tail}", tuples.join(", ")).into_boxed_str())
+    /// Takes the statement for one row, and what stands before and after a list.
+    pub(super) fn new(
+        columns: &'static [Column],
+        one: &'static str,
+        (before, after): (&str, &'static str),
+    ) -> Self {
+        let around = (before.to_owned(), after);
+        let mut batch = Self { columns, one, around, many: "" };
+        batch.many = leaked(batch.from(0));
+        batch
+    }
+
+    /// Inserts rows into `target`, a table and its columns.
+    pub(super) fn insert(columns: &'static [Column], target: &str, ending: &'static str) -> Self {
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
+        let one = format!("INSERT INTO {target} VALUES ({}) {ending}", places.join(", "));
+        Self::new(columns, leaked(one), (&format!("INSERT INTO {target} SELECT * FROM"), ending))
+    }
+
+    /// Returns the statement for a list whose arrays come after as many other values.
+    fn from(&self, others: usize) -> String {
+        let array = |(place, column): (usize, &Column)| {
+            format!("${}::{}[]", others + place + 1, column.name())
         };
-        let texts = SIZES.map(text_for);
-        Self { columns, texts, single: texts[SIZES.len() - 1] }
+        let arrays: Vec<String> = self.columns.iter().enumerate().map(array).collect();
+        let (before, after) = &self.around;
+        format!("{before} unnest({}) {after}", arrays.join(", "))
     }
 
-    /// The same with another text for one row, which only SQLite is given: its values stand as `?1`.
-    pub(super) fn with_single(self, single: &'static str) -> Self {
-        Self { single, ..self }
-    }
-
-    /// Binds exactly these rows, in as many statements as that takes.
-    pub(super) fn exactly<'a>(&self, values: Vec<Value<'a>>) -> Bound<'a> {
-        let runs = self.split(values.len() / self.columns);
-        Bound { columns: self.columns, runs, single: self.single, filled: values.len(), values }
-    }
-
-    /// Binds in fewer statements, filled up with rows of `filler` on which the batch has no effect.
-    pub(super) fn covering<'a>(
-        &self,
-        mut values: Vec<Value<'a>>,
-        filler: &[Value<'a>],
-    ) -> Bound<'a> {
-        let runs = self.cover(values.len() / self.columns);
-        let filled = values.len();
-        let wanted = runs.iter().map(|(size, _)| size * self.columns).sum();
-        while values.len() < wanted {
-            values.extend_from_slice(filler);
-        }
-        Bound { columns: self.columns, runs, single: self.single, filled, values }
-    }
-
-    /// Asks for entities by kind and id, in the order given.
-    pub(super) fn for_entities<'a>(&self, asked: &[(&'a str, &'a str)]) -> Bound<'a> {
-        let places = (0i64..).zip(asked);
-        let values = places
-            .flat_map(|(place, (kind, id))| [place.into(), Value::Text(kind), Value::Text(id)])
-            .collect();
-        self.covering(values, &[Value::Int(i64::MAX), Value::Text(""), Value::Text("")])
-    }
-
-    /// Splits `rows` into the largest runs there is a text for.
-    fn split(&self, mut rows: usize) -> Vec<Run> {
-        let mut runs = Vec::new();
-        for (size, text) in SIZES.into_iter().zip(self.texts) {
-            while rows >= size {
-                runs.push((size, text));
-                rows -= size;
-            }
-        }
-        runs
-    }
-
-    /// Covers `rows` with as few runs as possible; the last may take more rows than there are.
-    fn cover(&self, rows: usize) -> Vec<Run> {
-        let mut runs = vec![(SIZES[0], self.texts[0]); rows / SIZES[0]];
-        let rest = rows % SIZES[0];
-        let sizes = SIZES.into_iter().zip(self.texts).rev();
-        runs.extend(sizes.filter(|(size, _)| rest > 0 && *size >= rest).take(1));
-        runs
+    pub(super) fn bind<'a>(&'static self, values: Vec<Value<'a>>) -> Bound<'a> {
+        Bound { batch: self, values }
     }
 }
 
-/// A batch and its values.
+/// A batch and its values, row by row.
 pub(super) struct Bound<'a> {
-    columns: usize,
-    runs: Vec<Run>,
-    single: &'static str,
+    batch: &'static Batch,
     values: Vec<Value<'a>>,
-    /// How many of the values are not filler.
-    filled: usize,
 }
 
 impl<'a> Bound<'a> {
-    /// Returns each statement with its share of the values.
-    pub(super) fn statements(&self) -> impl Iterator<Item = (&'static str, &[Value<'a>])> {
-        let mut rest = self.values.as_slice();
-        self.runs.iter().map(move |(size, text)| {
-            let (share, after) = rest.split_at(size * self.columns);
-            rest = after;
-            (*text, share)
-        })
+    /// Returns the statement for one row, and the rows.
+    pub(super) fn rows(&self) -> (&'static str, impl Iterator<Item = &[Value<'a>]>) {
+        (self.batch.one, self.values.chunks_exact(self.batch.columns.len()))
     }
 
-    /// Returns a statement for each row: where no statement is a round trip, long ones gain nothing.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &[Value<'a>])> {
-        self.values[..self.filled].chunks_exact(self.columns).map(|row| (self.single, row))
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
+
+    pub(super) fn len(&self) -> u64 {
+        (self.values.len() / self.batch.columns.len()) as u64
+    }
+
+    /// Returns the statement for the list, and its arrays.
+    pub(super) fn list(&self) -> (&'static str, Vec<Array<'a>>) {
+        (self.batch.many, self.arrays().collect())
+    }
+
+    fn arrays(&self) -> impl Iterator<Item = Array<'a>> {
+        let columns = self.batch.columns;
+        (0..columns.len()).map(move |place| {
+            let values = self.values.iter().skip(place).step_by(columns.len());
+            Array::of(columns[place], values)
+        })
+    }
+}
+
+/// One column of a list.
+pub(super) enum Array<'a> {
+    Int(Vec<Option<i64>>),
+    Text(Vec<Option<&'a str>>),
+    Bytes(Vec<Option<&'a [u8]>>),
+}
+
+impl<'a> Array<'a> {
+    fn of<'v>(column: Column, values: impl Iterator<Item = &'v Value<'a>>) -> Self
+    where
+        'a: 'v,
+    {
+        match column {
+            Column::Int => Self::Int(values.map(Value::int).collect()),
+            Column::Text => Self::Text(values.map(Value::text).collect()),
+            Column::Bytes => Self::Bytes(values.map(Value::bytes).collect()),
+        }
+    }
+}
+
+/// Batches that are carried out together and do not touch each other's rows.
+pub(super) struct Together<const N: usize> {
+    parts: [&'static Batch; N],
+    /// All of them at once, for PostgreSQL: it answers how many rows each has touched.
+    statement: &'static str,
+}
+
+impl<const N: usize> Together<N> {
+    pub(super) fn new(parts: [&'static Batch; N]) -> Self {
+        let mut others = 0;
+        let (mut with, mut counts) = (Vec::new(), Vec::new());
+        for (place, part) in parts.iter().enumerate() {
+            with.push(format!("part{place} AS ({} RETURNING 1)", part.from(others)));
+            counts.push(format!("(SELECT COUNT(*) FROM part{place})"));
+            others += part.columns.len();
+        }
+        let statement = format!("WITH {} SELECT {}", with.join(", "), counts.join(", "));
+        Self { parts, statement: leaked(statement) }
+    }
+
+    /// Binds the values of each batch.
+    pub(super) fn bind<'a>(&self, values: [Vec<Value<'a>>; N]) -> BoundTogether<'a, N> {
+        let mut values = values.into_iter();
+        let parts = self.parts.map(|part| part.bind(values.next().unwrap_or_default()));
+        BoundTogether { parts, statement: self.statement }
+    }
+}
+
+/// Batches and their values.
+pub(super) struct BoundTogether<'a, const N: usize> {
+    pub(super) parts: [Bound<'a>; N],
+    statement: &'static str,
+}
+
+impl<'a, const N: usize> BoundTogether<'a, N> {
+    /// Returns the one statement, and the arrays of all parts.
+    pub(super) fn list(&self) -> (&'static str, Vec<Array<'a>>) {
+        (self.statement, self.parts.iter().flat_map(Bound::arrays).collect())
+    }
+}
+
+/// Once in a process for each statement: drivers want static text.
+fn leaked(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
+
+    static PUT: LazyLock<Batch> = LazyLock::new(|| {
+        Batch::insert(&[Column::Text, Column::Int], "t (a, b)", "ON CONFLICT DO NOTHING")
+    });
+    static DROP: LazyLock<Batch> = LazyLock::new(|| {
+        let around = ("DELETE FROM t USING", "AS gone (a) WHERE t.a = gone.a");
+        Batch::new(&[Column::Text], "DELETE FROM t WHERE a = $1", around)
+    });
 
     #[test]
-    fn a_batch_is_split_into_runs_that_add_up_or_cover() {
-        let batch = Batch::new("VALUES", 2, "");
-        for rows in 0..200 {
-            let split: usize = batch.split(rows).iter().map(|(size, _)| size).sum();
-            assert_eq!(split, rows);
-            let covered: usize = batch.cover(rows).iter().map(|(size, _)| size).sum();
-            assert!(covered >= rows && covered < rows.max(1) * 2 + 1, "{rows} by {covered}");
-            assert_eq!(batch.cover(rows).len(), rows.div_ceil(64));
-        }
-        assert_eq!(batch.split(1)[0].1, "VALUES ($1, $2) ");
-        assert!(batch.cover(9)[0].1.ends_with("($19, $20) "));
+    fn a_batch_takes_a_row_or_a_list() {
+        let bound = PUT.bind(vec!["x".into(), 1.into(), "y".into(), None::<i64>.into()]);
+        let (one, rows) = bound.rows();
+        assert_eq!(one, "INSERT INTO t (a, b) VALUES ($1, $2) ON CONFLICT DO NOTHING");
+        assert_eq!((rows.map(<[_]>::len).collect::<Vec<_>>(), bound.len()), (vec![2, 2], 2));
+        let (many, arrays) = bound.list();
+        let list = "SELECT * FROM unnest($1::text[], $2::bigint[])";
+        assert_eq!(many, format!("INSERT INTO t (a, b) {list} ON CONFLICT DO NOTHING"));
+        assert!(matches!(&arrays[0], Array::Text(text) if *text == [Some("x"), Some("y")]));
+        assert!(matches!(&arrays[1], Array::Int(numbers) if *numbers == [Some(1), None]));
+    }
+
+    #[test]
+    fn batches_together_are_one_statement_with_a_count_of_each() {
+        let both = Together::new([&*PUT, &*DROP]);
+        let bound = both.bind([vec![], vec!["z".into()]]);
+        let (statement, arrays) = bound.list();
+        let put = "INSERT INTO t (a, b) SELECT * FROM unnest($1::text[], $2::bigint[])";
+        let drop = "DELETE FROM t USING unnest($3::text[]) AS gone (a) WHERE t.a = gone.a";
+        let expected = format!(
+            "WITH part0 AS ({put} ON CONFLICT DO NOTHING RETURNING 1), part1 AS ({drop} RETURNING 1) \
+             SELECT (SELECT COUNT(*) FROM part0), (SELECT COUNT(*) FROM part1)"
+        );
+        assert_eq!((statement, arrays.len()), (expected.as_str(), 3));
+        assert!(bound.parts[0].is_empty() && !bound.parts[1].is_empty());
     }
 }

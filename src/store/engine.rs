@@ -9,9 +9,9 @@ pub use faults::DatabaseError;
 pub(super) use faults::{Result, is_busy, is_missing_table, is_passing};
 
 use super::{
-    batch::{Batch, Bound},
+    batch::{Bound, BoundTogether},
     sql,
-    value::{Liveness, Row, Value, bind_all},
+    value::{Liveness, Row, Value},
 };
 use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::time::Duration;
@@ -126,6 +126,10 @@ impl Connection {
         self.execute("ROLLBACK", &[]).await.map(drop)
     }
 
+    pub(super) fn is_sqlite(&self) -> bool {
+        matches!(self, Self::Sqlite(..))
+    }
+
     /// Begins the transaction in which one process at a time migrates, however long it takes.
     pub(super) async fn begin_migration(&mut self) -> Result<()> {
         match self {
@@ -148,9 +152,7 @@ impl Connection {
     pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         match self {
             Self::Sqlite(c, _) => sqlite::execute(c, sql, values),
-            Self::Postgres(c) => {
-                Ok(bind_all!(sqlx::query(sql), values).execute(c).await?.rows_affected())
-            }
+            Self::Postgres(c) => postgres::execute(c, sql, values).await,
         }
     }
 
@@ -169,47 +171,82 @@ impl Connection {
     ) -> Result<Vec<Row>> {
         match self {
             Self::Sqlite(c, _) => sqlite::fetch(c, sql, values),
-            Self::Postgres(c) => {
-                let rows = bind_all!(sqlx::query(sql), values).fetch_all(c).await?;
-                Ok(rows.into_iter().map(Row::Postgres).collect())
-            }
+            Self::Postgres(c) => postgres::fetch(c, sql, values).await,
         }
     }
 
-    /// Runs every statement of a batch and returns what comes back.
+    /// Runs a batch and returns what comes back.
     pub(super) async fn fetch_batch(&mut self, batch: &Bound<'_>) -> Result<Vec<Row>> {
-        let mut fetched = Vec::new();
         match self {
             Self::Sqlite(c, _) => {
-                for (sql, row) in batch.rows() {
+                let (sql, rows) = batch.rows();
+                let mut fetched = Vec::new();
+                for row in rows {
                     fetched.append(&mut sqlite::fetch(c, sql, row)?);
                 }
+                Ok(fetched)
             }
-            Self::Postgres(_) => {
-                for (sql, rows) in batch.statements() {
-                    fetched.append(&mut self.fetch(sql, rows).await?);
-                }
-            }
+            Self::Postgres(_) if batch.is_empty() => Ok(Vec::new()),
+            Self::Postgres(c) => postgres::fetch_lists(c, batch.list()).await,
         }
-        Ok(fetched)
     }
 
-    /// Runs every statement of a batch and counts the rows they touched.
+    /// Runs a batch and counts the rows that it touched.
     pub(super) async fn execute_batch(&mut self, batch: &Bound<'_>) -> Result<u64> {
-        let mut touched = 0;
+        match self {
+            Self::Sqlite(c, _) => sqlite::execute_rows(c, batch),
+            Self::Postgres(_) if batch.is_empty() => Ok(0),
+            Self::Postgres(c) => postgres::execute_lists(c, batch.list(), &[]).await,
+        }
+    }
+
+    /// Runs batches and counts the rows that each touched.
+    pub(super) async fn execute_together<const N: usize>(
+        &mut self,
+        batches: &BoundTogether<'_, N>,
+    ) -> Result<[u64; N]> {
+        let mut touched = [0; N];
         match self {
             Self::Sqlite(c, _) => {
-                for (sql, row) in batch.rows() {
-                    touched += sqlite::execute(c, sql, row)?;
+                for (touched, batch) in touched.iter_mut().zip(&batches.parts) {
+                    *touched = sqlite::execute_rows(c, batch)?;
                 }
             }
-            Self::Postgres(_) => {
-                for (sql, rows) in batch.statements() {
-                    touched += self.execute(sql, rows).await?;
+            Self::Postgres(c) => {
+                let rows = postgres::fetch_lists(c, batches.list()).await?;
+                let counts = rows.first().ok_or(DatabaseError::Unexpected)?;
+                for (column, touched) in touched.iter_mut().enumerate() {
+                    let count = counts.int(column)?;
+                    *touched = count.try_into().map_err(|_| DatabaseError::Unexpected)?;
                 }
             }
         }
         Ok(touched)
+    }
+
+    /// Moves the end of a lane of the log and appends rows; false, and nothing is written, where it ends elsewhere.
+    pub(super) async fn append(
+        &mut self,
+        moved: &[Value<'_>; 6],
+        rows: &Bound<'_>,
+    ) -> Result<bool> {
+        match self {
+            // Before the rows: it waits for the writer that is taking the lane, and must not do so with rows in
+            // hand for which that one would wait in turn.
+            Self::Sqlite(c, _) => {
+                if sqlite::execute(c, sql::MOVE_LANE, moved)? != 1 {
+                    return Ok(false);
+                }
+                if rows.is_empty() {
+                    // In place of a row, so that none takes as long as one.
+                    sqlite::fetch(c, sql::LOG_MAC, &[moved[3], moved[0]])?;
+                }
+                sqlite::execute_rows(c, rows).map(|_| true)
+            }
+            Self::Postgres(c) => {
+                Ok(postgres::execute_lists(c, rows.list(), moved).await? == rows.len())
+            }
+        }
     }
 
     /// Reads the liveness of entities and keeps them as they are until the transaction ends.
@@ -218,8 +255,8 @@ impl Connection {
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Liveness>>> {
         match self {
-            Self::Sqlite(connection, _) => sqlite::liveness_one_by_one(connection, asked),
-            Self::Postgres(_) => self.lock(&postgres::LIVENESS_REQUIRED, asked).await,
+            Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()),
+            Self::Postgres(c) => postgres::liveness(c, postgres::LIVENESS_REQUIRED, asked).await,
         }
     }
 
@@ -233,19 +270,11 @@ impl Connection {
     ) -> Result<Option<Vec<Option<Liveness>>>> {
         match self {
             Self::Sqlite(..) if !want_to_know => Ok(None),
-            Self::Sqlite(connection, _) => sqlite::liveness_one_by_one(connection, asked).map(Some),
-            Self::Postgres(_) => self.lock(&postgres::LIVENESS_CHANGED, asked).await.map(Some),
+            Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()).map(Some),
+            Self::Postgres(c) => {
+                postgres::liveness(c, postgres::LIVENESS_CHANGED, asked).await.map(Some)
+            }
         }
-    }
-
-    /// Reads the liveness of entities by a statement that locks their rows.
-    async fn lock(
-        &mut self,
-        batch: &Batch,
-        asked: &[(&str, &str)],
-    ) -> Result<Vec<Option<Liveness>>> {
-        let rows = self.fetch_batch(&batch.for_entities(asked)).await?;
-        Liveness::of_each(asked.len(), &rows)
     }
 
     /// Makes the security log append-only for every user of the database.
@@ -296,18 +325,12 @@ impl Readers {
         }
     }
 
-    /// Reads the liveness of entities, 64 to a query; `None` where there is no row.
+    /// Reads the liveness of entities as of one moment; `None` where there is no row.
     pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
-        if let Self::Sqlite(readers) = self
-            && let Some(read) = readers.liveness(asked)
-        {
-            return read;
+        match self {
+            Self::Sqlite(readers) => readers.liveness(asked).await,
+            Self::Postgres(readers) => readers.liveness(asked).await,
         }
-        let mut rows = Vec::new();
-        for (sql, values) in sql::LIVENESS.for_entities(asked).statements() {
-            rows.append(&mut self.scan(sql, values).await?);
-        }
-        Liveness::of_each(asked.len(), &rows)
     }
 
     /// Waits until the database is known to be another than the one that was opened.

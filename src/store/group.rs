@@ -5,14 +5,14 @@
 //!
 //! 1. required and changed entities are read, and locked where the engine has row locks, in one
 //!    order over both, so that groups of several nodes do not wait for each other in a circle;
-//! 2. new entities and names are inserted, `ON CONFLICT DO NOTHING`;
-//! 3. changed entities are swapped, `WHERE version = expected`;
-//! 4. what a losing commit had inserted is taken back;
-//! 5. released names, listings, log rows and outbox messages follow for the winners.
+//! 2. new entities and names are inserted, `ON CONFLICT DO NOTHING`, changed entities are swapped,
+//!    `WHERE version = expected`, and lists and the outbox follow: all that by [`sql::WRITE`], which
+//!    counts the rows;
+//! 3. the log is written.
 //!
 //! Nearly always every commit wins. So a group is first written [`Mode::Optimistic`]: rows are only
 //! counted. Where the count is short, the group is rolled back and written again [`Mode::Checked`],
-//! which finds out row by row which commits lost.
+//! which inserts first, finds out row by row which commits lost, and takes back what they inserted.
 //! Members of a group never touch each other's rows ([`super::disjoint`]), so their order is free.
 
 use super::{
@@ -62,14 +62,12 @@ pub(super) async fn write(
 ) -> Result<Written, WriteError> {
     let mut group = Group { commits, verdicts: vec![Ok(()); commits.len()], mode };
     group.lock(connection).await?;
-    let created = group.create(connection).await?;
-    let claimed = group.claim_names(connection).await?;
-    group.advance(connection).await?;
-    group.undo_losers(connection, &created, &claimed).await?;
-    group.release_names(connection).await?;
-    group.enlist(connection).await?;
+    if mode == Mode::Checked {
+        group.find_losers(connection).await?;
+    }
+    group.write(connection).await?;
+    group.hand_on_names(connection).await?;
     let head = group.record(connection, writer).await?;
-    group.post(connection).await?;
     Ok(Written { verdicts: group.verdicts(), head })
 }
 
@@ -133,34 +131,11 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Inserts what is new; a commit whose row is there already has lost.
-    async fn create(
-        &mut self,
-        connection: &mut Connection,
-    ) -> Result<Vec<(usize, &'a Change)>, WriteError> {
-        let mut new: Vec<(usize, &'a Change)> =
-            self.changes().filter(|(_, change)| version_of(change).is_none()).collect();
-        new.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
-        let values: Vec<Value<'_>> = new
-            .iter()
-            .flat_map(|(commit, change)| {
-                [
-                    Value::Text(change.kind),
-                    Value::Text(&change.id),
-                    Value::Int(birth_version(self.commits[*commit].at)),
-                    Value::Text(&change.state),
-                    Value::Int(change.live_until.millis()),
-                    Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
-                    Value::Int(change.revision.into()),
-                ]
-            })
-            .collect();
-        if self.mode == Mode::Optimistic {
-            let landed = connection.execute_batch(&sql::CREATE.exactly(values)).await?;
-            return if landed == new.len() as u64 { Ok(new) } else { Err(WriteError::Contested) };
-        }
-        let mut landed =
-            places(&connection.fetch_batch(&sql::CREATE_AND_TELL.exactly(values)).await?)?;
+    /// Inserts what is new. A commit whose row or name is there already has lost: what it inserted is taken back.
+    async fn find_losers(&mut self, connection: &mut Connection) -> Result<(), WriteError> {
+        let new = self.new_entities();
+        let bound = sql::CREATE_AND_TELL.bind(self.entity_rows(&new));
+        let mut landed = places(&connection.fetch_batch(&bound).await?)?;
         let mut created = Vec::new();
         for (commit, change) in new {
             // Removed and not only looked up: what is asked for twice has landed once.
@@ -172,30 +147,9 @@ impl<'a> Group<'a> {
                 self.verdicts[commit] = Err(CommitError::Taken { space: change.kind });
             }
         }
-        Ok(created)
-    }
-
-    async fn claim_names(
-        &mut self,
-        connection: &mut Connection,
-    ) -> Result<Vec<(usize, &'a Name, &'a Change)>, WriteError> {
-        let mut wanted: Vec<(usize, &'a Name, &'a Change)> = self
-            .names_added()
-            .filter(|(place, name, _)| !gives_up(self.commits[*place], name))
-            .collect();
-        wanted.sort_unstable_by_key(|(_, name, _)| *name);
-        let values: Vec<Value<'_>> =
-            wanted.iter().flat_map(|(_, name, holder)| name_row(name, holder)).collect();
-        if self.mode == Mode::Optimistic {
-            let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
-            return if landed == wanted.len() as u64 {
-                Ok(wanted)
-            } else {
-                Err(WriteError::Contested)
-            };
-        }
-        let mut landed =
-            places(&connection.fetch_batch(&sql::CLAIM_AND_TELL.exactly(values)).await?)?;
+        let wanted = self.wanted_names();
+        let bound = sql::CLAIM_AND_TELL.bind(name_rows(&wanted));
+        let mut landed = places(&connection.fetch_batch(&bound).await?)?;
         let mut claimed = Vec::new();
         for (commit, name, holder) in wanted {
             if landed.remove(&(name.space.to_owned(), name.name.clone())) {
@@ -204,40 +158,43 @@ impl<'a> Group<'a> {
                 self.verdicts[commit] = Err(CommitError::Taken { space: name.space });
             }
         }
-        Ok(claimed)
+        created.retain(|(commit, _)| self.verdicts[*commit].is_err());
+        claimed.retain(|(commit, ..)| self.verdicts[*commit].is_err());
+        for (_, change) in created {
+            let row = [Value::Text(change.kind), Value::Text(&change.id)];
+            connection.execute(sql::UNDO_CREATE, &row).await?;
+        }
+        connection.execute_batch(&sql::RELEASE_NAME.bind(name_rows(&claimed))).await?;
+        Ok(())
     }
 
-    /// Swaps what exists; the version decides.
-    async fn advance(&mut self, connection: &mut Connection) -> Result<(), WriteError> {
-        let mut swaps: Vec<(i64, &'a Change)> =
-            self.changes().filter_map(|(_, c)| Some((version_of(c)?, c))).collect();
-        swaps.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
-        let values: Vec<Value<'_>> = swaps
-            .iter()
-            .flat_map(|(expected, change)| {
-                [
-                    Value::Text(change.kind),
-                    Value::Text(&change.id),
-                    Value::Int(*expected),
-                    Value::Text(&change.state),
-                    Value::Int(change.live_until.millis()),
-                    Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
-                    Value::Int(change.revision.into()),
-                ]
-            })
-            .collect();
-        let no_row = [
-            Value::Text(""),
-            Value::Text(""),
-            Value::Int(0),
-            Value::Text(""),
-            Value::Int(0),
-            Value::OptionalInt(None),
-            Value::Int(0),
-        ];
-        let swapped = connection.execute_batch(&sql::ADVANCE.covering(values, &no_row)).await?;
+    /// Writes what the winners change; versions decide.
+    async fn write(&self, connection: &mut Connection) -> Result<(), WriteError> {
+        let (created, claimed) = match self.mode {
+            Mode::Optimistic => {
+                (self.entity_rows(&self.new_entities()), name_rows(&self.wanted_names()))
+            }
+            // They are there already.
+            Mode::Checked => (Vec::new(), Vec::new()),
+        };
+        let changes = || self.changes().map(|(_, change)| change);
+        let released = changes()
+            .flat_map(|change| change.names.removed.iter().flat_map(|name| name_row(name, change)));
+        let delisted = changes().flat_map(|change| listing_rows(&change.listings.removed, change));
+        let enlisted = changes().flat_map(|change| listing_rows(&change.listings.added, change));
+        let bound = sql::WRITE.bind([
+            created,
+            claimed,
+            self.swapped_rows(),
+            released.collect(),
+            delisted.collect(),
+            enlisted.collect(),
+            self.message_rows(),
+        ]);
+        let touched = connection.execute_together(&bound).await?;
+        let counted = bound.parts.iter().zip(touched).take(3);
         match self.mode {
-            _ if swapped == swaps.len() as u64 => Ok(()),
+            _ if counted.into_iter().all(|(part, touched)| part.len() == touched) => Ok(()),
             Mode::Optimistic => Err(WriteError::Contested),
             // Their versions were read and locked in this transaction: no other can have changed them.
             Mode::Checked => {
@@ -247,40 +204,49 @@ impl<'a> Group<'a> {
         }
     }
 
-    async fn undo_losers(
-        &self,
-        connection: &mut Connection,
-        created: &[(usize, &Change)],
-        claimed: &[(usize, &Name, &Change)],
-    ) -> engine::Result<()> {
-        for (_, change) in created.iter().filter(|(commit, _)| self.verdicts[*commit].is_err()) {
-            let row = [Value::Text(change.kind), Value::Text(&change.id)];
-            connection.execute(sql::UNDO_CREATE, &row).await?;
-        }
-        for (_, name, holder) in claimed.iter().filter(|(c, ..)| self.verdicts[*c].is_err()) {
-            connection.execute(sql::RELEASE_NAME, &name_row(name, holder)).await?;
-        }
-        Ok(())
+    /// What is new, each with its commit's place, in one order for all writers.
+    fn new_entities(&self) -> Vec<(usize, &'a Change)> {
+        let mut new: Vec<(usize, &'a Change)> =
+            self.changes().filter(|(_, change)| version_of(change).is_none()).collect();
+        new.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
+        new
     }
 
-    /// Frees names, and hands on those that one entity of a commit gives up for another of it.
-    async fn release_names(&self, connection: &mut Connection) -> engine::Result<()> {
-        for (_, change) in self.changes() {
-            for name in &change.names.removed {
-                connection.execute(sql::RELEASE_NAME, &name_row(name, change)).await?;
-            }
-        }
-        let handed_on =
-            self.names_added().filter(|(place, name, _)| gives_up(self.commits[*place], name));
-        let values: Vec<Value<'_>> =
-            handed_on.flat_map(|(_, name, holder)| name_row(name, holder)).collect();
-        if values.is_empty() {
-            return Ok(());
-        }
-        let expected = values.len() / ROW;
-        let landed = connection.execute_batch(&sql::CLAIM.exactly(values)).await?;
+    fn entity_rows(&self, new: &[(usize, &'a Change)]) -> Vec<Value<'a>> {
+        let row = |(commit, change): &(usize, &'a Change)| {
+            entity_row(change, birth_version(self.commits[*commit].at))
+        };
+        new.iter().flat_map(row).collect()
+    }
+
+    fn swapped_rows(&self) -> Vec<Value<'a>> {
+        let mut swaps: Vec<(i64, &'a Change)> =
+            self.changes().filter_map(|(_, c)| Some((version_of(c)?, c))).collect();
+        swaps.sort_unstable_by_key(|(_, change)| (change.kind, change.id.as_str()));
+        swaps.into_iter().flat_map(|(expected, change)| entity_row(change, expected)).collect()
+    }
+
+    /// The names to be claimed, in one order for all writers. What one entity of a commit gives up for another of
+    /// it is not free yet.
+    fn wanted_names(&self) -> Vec<(usize, &'a Name, &'a Change)> {
+        let mut wanted: Vec<(usize, &'a Name, &'a Change)> = self
+            .names_added()
+            .filter(|(place, name, _)| !gives_up(self.commits[*place], name))
+            .collect();
+        wanted.sort_unstable_by_key(|(_, name, _)| *name);
+        wanted
+    }
+
+    /// Gives names that one entity of a commit has given up to another of it.
+    async fn hand_on_names(&self, connection: &mut Connection) -> engine::Result<()> {
+        let handed_on: Vec<_> = self
+            .names_added()
+            .filter(|(place, name, _)| gives_up(self.commits[*place], name))
+            .collect();
+        let bound = sql::CLAIM.bind(name_rows(&handed_on));
+        let landed = connection.execute_batch(&bound).await?;
         // The entity that gives a name up held it: no other can have it.
-        if landed == expected as u64 { Ok(()) } else { Err(DatabaseError::Unexpected) }
+        if landed == bound.len() { Ok(()) } else { Err(DatabaseError::Unexpected) }
     }
 
     /// The names that entities take on, each with its commit's place.
@@ -288,18 +254,6 @@ impl<'a> Group<'a> {
         self.changes().flat_map(|(place, change)| {
             change.names.added.iter().map(move |name| (place, name, change))
         })
-    }
-
-    async fn enlist(&self, connection: &mut Connection) -> engine::Result<()> {
-        let mut values = Vec::new();
-        for (_, change) in self.changes() {
-            for listing in &change.listings.removed {
-                connection.execute(sql::DELIST, &listing_row(listing, change)).await?;
-            }
-            let added = change.listings.added.iter().map(|listing| listing_row(listing, change));
-            values.extend(added.flatten());
-        }
-        connection.execute_batch(&sql::ENLIST.exactly(values)).await.map(drop)
     }
 
     async fn record(
@@ -322,9 +276,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    async fn post(&self, connection: &mut Connection) -> engine::Result<()> {
-        let values: Vec<Value<'_>> = self
-            .winners()
+    fn message_rows(&self) -> Vec<Value<'a>> {
+        self.winners()
             .flat_map(|(_, commit)| commit.messages.iter().map(|message| (commit.at, message)))
             .flat_map(|(at, message)| {
                 [
@@ -336,8 +289,7 @@ impl<'a> Group<'a> {
                     Value::Int(message.expires_at.millis()),
                 ]
             })
-            .collect();
-        connection.execute_batch(&sql::POST.exactly(values)).await.map(drop)
+            .collect()
     }
 
     fn verdicts(self) -> Vec<Result<i64, CommitError>> {
@@ -372,9 +324,33 @@ fn places(rows: &[super::value::Row]) -> engine::Result<HashSet<(String, String)
     rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
-fn listing_row<'a>(listing: &'a Listing, Change { kind, id, .. }: &'a Change) -> [Value<'a>; 5] {
-    let Listing { list, owner, rank } = listing;
-    [Value::Text(list), Value::Text(owner), Value::Text(rank), Value::Text(id), Value::Text(kind)]
+/// As [`sql::CREATE`] takes it with the version that it gets, and [`sql::ADVANCE`] with the version that it has.
+fn entity_row(change: &Change, version: i64) -> [Value<'_>; 7] {
+    [
+        Value::Text(change.kind),
+        Value::Text(&change.id),
+        Value::Int(version),
+        Value::Text(&change.state),
+        Value::Int(change.live_until.millis()),
+        Value::OptionalInt(change.forget_at.map(Timestamp::millis)),
+        Value::Int(change.revision.into()),
+    ]
+}
+
+fn listing_rows<'a>(
+    listings: &'a [Listing],
+    Change { kind, id, .. }: &'a Change,
+) -> impl Iterator<Item = Value<'a>> {
+    let row = move |Listing { list, owner, rank }: &'a Listing| {
+        [
+            Value::Text(list),
+            Value::Text(owner),
+            Value::Text(rank),
+            Value::Text(id),
+            Value::Text(kind),
+        ]
+    };
+    listings.iter().flat_map(row)
 }
 
 /// Tells whether one of the commit's own entities gives up this name.
@@ -382,9 +358,10 @@ fn gives_up(commit: &Commit, name: &Name) -> bool {
     commit.changes.iter().any(|change| change.names.removed.contains(name))
 }
 
-/// How many values stand for a name and its holder.
-const ROW: usize = 4;
+fn name_rows<'a>(names: &[(usize, &'a Name, &'a Change)]) -> Vec<Value<'a>> {
+    names.iter().flat_map(|(_, name, holder)| name_row(name, holder)).collect()
+}
 
-fn name_row<'a>(name: &'a Name, Change { kind, id, .. }: &'a Change) -> [Value<'a>; ROW] {
+fn name_row<'a>(name: &'a Name, Change { kind, id, .. }: &'a Change) -> [Value<'a>; 4] {
     [name.space.into(), name.name.as_str().into(), Value::Text(kind), Value::Text(id)]
 }

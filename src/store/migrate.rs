@@ -18,11 +18,17 @@ struct Migration {
     script: &'static str,
     /// Whether the log's triggers are installed with it, which each database writes differently.
     with_triggers: bool,
+    /// Whether it is about SQLite's own way to keep tables; on PostgreSQL it is only remembered.
+    for_sqlite: bool,
 }
 
 impl Migration {
     const fn new(version: i64, name: &'static str, script: &'static str) -> Self {
-        Self { version, name, script, with_triggers: false }
+        Self { version, name, script, with_triggers: false, for_sqlite: false }
+    }
+
+    const fn for_sqlite(self) -> Self {
+        Self { for_sqlite: true, ..self }
     }
 
     const fn and_triggers(self) -> Self {
@@ -44,6 +50,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(4, "0004_outbox.sql"),
     migration!(5, "0005_history_of_accounts.sql"),
     migration!(6, "0006_leaner_log.sql"),
+    migration!(7, "0007_one_tree_a_table.sql").for_sqlite().and_triggers(),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\
@@ -149,9 +156,11 @@ async fn run_in_transaction(
     }
     let mut applied = Vec::new();
     for migration in migrations.iter().filter(|migration| migration.version > present) {
-        connection.run_script(migration.script).await?;
-        if migration.with_triggers {
-            connection.install_triggers().await?;
+        if !migration.for_sqlite || connection.is_sqlite() {
+            connection.run_script(migration.script).await?;
+            if migration.with_triggers {
+                connection.install_triggers().await?;
+            }
         }
         let values = [
             Value::Int(migration.version),

@@ -97,3 +97,34 @@ async fn a_file_that_was_restored_or_is_empty_can_be_looked_at() {
     assert_eq!(crate::store::pending_migrations(&url).await.unwrap(), names());
     assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0, "nothing was made of it");
 }
+
+#[tokio::test]
+async fn what_was_written_stays_when_a_table_gets_one_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    run(&mut connection, &MIGRATIONS[..6], NOW).await.unwrap();
+    let written = "INSERT INTO names VALUES ('email', 'a@example.com', 'account', '1');
+         INSERT INTO listings VALUES ('sessions', '1', '2026', 'session', 's');
+         INSERT INTO security_log VALUES
+         ('lane', 1, 7, 'event', NULL, 'account', '1', '{}', 'key', x'0102', '1');";
+    connection.run_script(written).await.unwrap();
+    let applied = migrate(&mut connection, NOW).await.unwrap();
+    assert_eq!(applied, ["0007_one_tree_a_table.sql"]);
+    for (rows, expected) in [
+        ("SELECT space || name || kind || id FROM names", "emaila@example.comaccount1"),
+        ("SELECT list || owner || rank || kind || id FROM listings", "sessions12026sessions"),
+        (
+            "SELECT lane || seq || at || event || kind || id || detail || mac_key || hex(mac) || account \
+               FROM security_log WHERE organization IS NULL",
+            "lane17eventaccount1{}key01021",
+        ),
+    ] {
+        let rows = connection.fetch(rows, &[]).await.unwrap();
+        assert_eq!((rows.len(), rows[0].text(0).unwrap()), (1, expected.to_owned()));
+    }
+    for change in ["DELETE FROM security_log", "UPDATE security_log SET at = 8"] {
+        assert!(connection.execute(change, &[]).await.is_err(), "{change}");
+    }
+    let hidden = connection.fetch("SELECT rowid FROM security_log", &[]).await;
+    assert!(hidden.is_err(), "its key is its only tree");
+}

@@ -1,8 +1,17 @@
-//! Every statement, grouped by table, valid in both engines. Values are numbered in the order in which they come: SQLite
-//! counts them so.
+//! Every statement, grouped by table, valid in both engines; a batch has a text for each. Values are numbered in the order
+//! in which they come: SQLite counts them so.
 
-use super::batch::Batch;
+use super::batch::{
+    Batch,
+    Column::{self, Bytes, Int, Text},
+    Together,
+};
 use std::sync::LazyLock;
+
+/// What a group of commits writes, but for the log.
+pub(super) static WRITE: LazyLock<Together<7>> = LazyLock::new(|| {
+    Together::new([&*CREATE, &*CLAIM, &*ADVANCE, &*RELEASE_NAME, &*DELIST, &*ENLIST, &*POST])
+});
 
 // entities
 
@@ -14,50 +23,32 @@ pub(super) const VERSION: &str = "SELECT version FROM entities WHERE kind = $1 A
 pub(super) const LIVENESS_OF_ONE: &str =
     "SELECT version, live_until FROM entities WHERE kind = $1 AND id = $2";
 
-const LIVENESS_HEAD: &str = "WITH asked (place, kind, id) AS (VALUES";
-const LIVENESS_TAIL: &str = "\
-) SELECT asked.place, e.version, e.live_until \
-  FROM asked CROSS JOIN entities e \
- WHERE e.kind = asked.kind AND e.id = asked.id \
- ORDER BY asked.place";
-
-/// Versions and ends of life of several entities, in the order in which they are asked for. Rows are
-/// locked in this order, so it must not depend on the collation of a database.
-pub(super) static LIVENESS: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(LIVENESS_HEAD, 3, LIVENESS_TAIL));
-
-/// [`LIVENESS`] with an ending of the engine's own, which is where rows get locked.
-pub(super) fn liveness_with(ending: &str) -> Batch {
-    Batch::new(LIVENESS_HEAD, 3, &format!("{LIVENESS_TAIL} {ending}"))
-}
-
 // Two statements and no upsert: an upsert would resurrect a row the janitor removed.
-const CREATE_HEAD: &str =
-    "INSERT INTO entities (kind, id, version, state, live_until, forget_at, revision) VALUES";
+const NEW_ENTITY: &str = "entities (kind, id, version, state, live_until, forget_at, revision)";
+const OF_ENTITY: &[Column] = &[Text, Text, Int, Text, Int, Int, Int];
 
 pub(super) static CREATE: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(CREATE_HEAD, 7, "ON CONFLICT (kind, id) DO NOTHING"));
+    LazyLock::new(|| Batch::insert(OF_ENTITY, NEW_ENTITY, "ON CONFLICT (kind, id) DO NOTHING"));
 
 pub(super) static CREATE_AND_TELL: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(CREATE_HEAD, 7, "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id")
+    Batch::insert(OF_ENTITY, NEW_ENTITY, "ON CONFLICT (kind, id) DO NOTHING RETURNING kind, id")
 });
 
 pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
-        "WITH next (kind, id, expected, state, live_until, forget_at, revision) AS (VALUES",
-        7,
-        ") UPDATE entities \
-             SET version = next.expected + 1, state = next.state, \
-                 live_until = next.live_until, forget_at = next.forget_at, \
-                 revision = next.revision \
-            FROM next \
-           WHERE entities.kind = next.kind AND entities.id = next.id \
-             AND entities.version = next.expected",
-    )
-    // A list would be copied to a table of its own first.
-    .with_single(
+        OF_ENTITY,
         "UPDATE entities SET version = ?3 + 1, state = ?4, live_until = ?5, forget_at = ?6, revision = ?7 \
           WHERE kind = ?1 AND id = ?2 AND version = ?3",
+        (
+            "UPDATE entities \
+                SET version = next.expected + 1, state = next.state, \
+                    live_until = next.live_until, forget_at = next.forget_at, \
+                    revision = next.revision \
+               FROM",
+            "AS next (kind, id, expected, state, live_until, forget_at, revision) \
+              WHERE entities.kind = next.kind AND entities.id = next.id \
+                AND entities.version = next.expected",
+        ),
     )
 });
 
@@ -65,30 +56,55 @@ pub(super) const UNDO_CREATE: &str = "DELETE FROM entities WHERE kind = $1 AND i
 
 // names and listings
 
-const CLAIM_HEAD: &str = "INSERT INTO names (space, name, kind, id) VALUES";
+const NEW_NAME: &str = "names (space, name, kind, id)";
+const OF_NAME: &[Column] = &[Text, Text, Text, Text];
 
 pub(super) static CLAIM: LazyLock<Batch> =
-    LazyLock::new(|| Batch::new(CLAIM_HEAD, 4, "ON CONFLICT (space, name) DO NOTHING"));
+    LazyLock::new(|| Batch::insert(OF_NAME, NEW_NAME, "ON CONFLICT (space, name) DO NOTHING"));
 
 pub(super) static CLAIM_AND_TELL: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(CLAIM_HEAD, 4, "ON CONFLICT (space, name) DO NOTHING RETURNING space, name")
+    Batch::insert(OF_NAME, NEW_NAME, "ON CONFLICT (space, name) DO NOTHING RETURNING space, name")
 });
 
-pub(super) const RELEASE_NAME: &str =
-    "DELETE FROM names WHERE space = $1 AND name = $2 AND kind = $3 AND id = $4";
+pub(super) static RELEASE_NAME: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        OF_NAME,
+        "DELETE FROM names WHERE space = $1 AND name = $2 AND kind = $3 AND id = $4",
+        (
+            "DELETE FROM names USING",
+            "AS gone (space, name, kind, id) \
+              WHERE names.space = gone.space AND names.name = gone.name \
+                AND names.kind = gone.kind AND names.id = gone.id",
+        ),
+    )
+});
 
 pub(super) const FIND: &str = "SELECT kind, id FROM names WHERE space = $1 AND name = $2";
 
+const OF_LISTING: &[Column] = &[Text, Text, Text, Text, Text];
+
 pub(super) static ENLIST: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(
-        "INSERT INTO listings (list, owner, rank, id, kind) VALUES",
-        5,
+    Batch::insert(
+        OF_LISTING,
+        "listings (list, owner, rank, id, kind)",
         "ON CONFLICT (list, owner, rank, id, kind) DO NOTHING",
     )
 });
 
-pub(super) const DELIST: &str = "DELETE FROM listings \
-     WHERE list = $1 AND owner = $2 AND rank = $3 AND id = $4 AND kind = $5";
+pub(super) static DELIST: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        OF_LISTING,
+        "DELETE FROM listings \
+          WHERE list = $1 AND owner = $2 AND rank = $3 AND id = $4 AND kind = $5",
+        (
+            "DELETE FROM listings USING",
+            "AS gone (list, owner, rank, id, kind) \
+              WHERE listings.list = gone.list AND listings.owner = gone.owner \
+                AND listings.rank = gone.rank AND listings.id = gone.id \
+                AND listings.kind = gone.kind",
+        ),
+    )
+});
 
 // `+ 0`: SQLite plans a bare `LIMIT $5` again each time a number is bound to it.
 pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
@@ -101,12 +117,21 @@ pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
 
 // security log
 
+/// PostgreSQL moves the lane in the same statement, by the values of [`MOVE_LANE`], and appends only if it was moved.
 pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
+        &[Text, Int, Int, Text, Text, Text, Text, Text, Text, Bytes, Text],
         "INSERT INTO security_log \
-         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) VALUES",
-        11,
-        "",
+         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        (
+            "WITH moved AS (UPDATE log_lanes SET seq = $12, mac = $13, held_until = $14 \
+                             WHERE lane = $15 AND seq = $16 AND holder = $17 RETURNING 1) \
+             INSERT INTO security_log \
+             (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) \
+             SELECT list.* FROM moved CROSS JOIN",
+            "AS list",
+        ),
     )
 });
 
@@ -193,9 +218,9 @@ pub(super) const TRIM_LOG: &str = "DELETE FROM security_log \
 // outbox
 
 pub(super) static POST: LazyLock<Batch> = LazyLock::new(|| {
-    Batch::new(
-        "INSERT INTO outbox (id, topic, payload, due_at, attempts, expires_at) VALUES",
-        6,
+    Batch::insert(
+        &[Text, Text, Bytes, Int, Int, Int],
+        "outbox (id, topic, payload, due_at, attempts, expires_at)",
         "",
     )
 });

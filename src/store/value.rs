@@ -15,6 +15,37 @@ pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
+impl<'a> Value<'a> {
+    pub(super) fn int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            Self::OptionalInt(number) => *number,
+            _ => of_another_type(),
+        }
+    }
+
+    pub(super) fn text(&self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::OptionalText(text) => *text,
+            _ => of_another_type(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => of_another_type(),
+        }
+    }
+}
+
+/// No test may bind a value to a column of another type.
+fn of_another_type<T>() -> Option<T> {
+    debug_assert!(false, "a value is of another type than its column");
+    None
+}
+
 impl From<i64> for Value<'_> {
     fn from(value: i64) -> Self {
         Self::Int(value)
@@ -140,34 +171,4 @@ impl Liveness {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.live_until > now
     }
-
-    /// Puts the rows of a query for liveness in the order that was asked for.
-    pub(super) fn of_each(asked: usize, rows: &[Row]) -> Result<Vec<Option<Self>>> {
-        let mut found = vec![None; asked];
-        for row in rows {
-            let place = usize::try_from(row.int(0)?).ok().and_then(|place| found.get_mut(place));
-            let live_until = Timestamp::from_millis(row.int(2)?);
-            let liveness = Self { version: row.int(1)?, live_until };
-            *place.ok_or(DatabaseError::Unexpected)? = Some(liveness);
-        }
-        Ok(found)
-    }
 }
-
-/// Binds every value of `$values` to `$query`, for PostgreSQL.
-macro_rules! bind_all {
-    ($query:expr, $values:expr) => {{
-        let mut query = $query;
-        for value in $values {
-            query = match *value {
-                Value::Int(v) => query.bind(v),
-                Value::OptionalInt(v) => query.bind(v),
-                Value::Text(v) => query.bind(v),
-                Value::OptionalText(v) => query.bind(v),
-                Value::Bytes(v) => query.bind(v),
-            };
-        }
-        query
-    }};
-}
-pub(super) use bind_all;

@@ -35,6 +35,18 @@ impl Lane {
     pub(super) fn held_until(&self, at: Timestamp) -> Timestamp {
         if self.head.lane == ROOT { Timestamp::FOREVER } else { at + LEASE }
     }
+
+    /// Returns the values of [`sql::MOVE_LANE`], which moves its end to `head`.
+    pub(super) fn moved_to<'a>(&'a self, head: &'a Head, at: Timestamp) -> [Value<'a>; 6] {
+        [
+            Value::Int(head.seq),
+            Value::Bytes(&head.mac),
+            Value::Int(self.held_until(at).millis()),
+            Value::Text(&head.lane),
+            Value::Int(self.head.seq),
+            Value::Text(&self.holder),
+        ]
+    }
 }
 
 impl LogWriter {

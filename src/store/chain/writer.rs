@@ -4,6 +4,7 @@ use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
     domain::{Machine as _, Record, Timestamp, account::Account},
     store::{
+        batch::Bound,
         engine::{self, Connection, DatabaseError},
         sql,
         value::Value,
@@ -83,10 +84,8 @@ impl LogWriter {
         at: Timestamp,
     ) -> engine::Result<()> {
         let Some(head) = &self.held else { return Ok(()) };
-        let mut lane = Lane::held_by(&self.name, head.clone());
-        self.move_lane(connection, &mut lane, head.clone(), at).await?;
-        let last = [Value::Text(&head.lane), Value::Int(head.seq)];
-        connection.fetch(sql::LOG_MAC, &last).await.map(drop)
+        let lane = Lane::held_by(&self.name, head.clone());
+        connection.append(&lane.moved_to(head, at), &sql::APPEND.bind(Vec::new())).await.map(drop)
     }
 
     /// Remembers the head that has become durable.
@@ -123,36 +122,11 @@ impl LogWriter {
         let mut head = lane.head.clone();
         let rows = self.chain(&mut head, entries);
         let at = entries.last().map_or(Timestamp::NEVER, |last| last.at);
-        // Before the rows: it waits for the writer that is taking the lane, and must not do so with
-        // rows in hand for which that one would wait in turn.
-        if !self.move_lane(connection, lane, head, at).await? {
-            return Ok(false);
-        }
-        insert(connection, &rows, entries).await?;
-        Ok(true)
-    }
-
-    /// Moves the end of `lane` to `head`; false where it is not the one we hold.
-    async fn move_lane(
-        &self,
-        connection: &mut Connection,
-        lane: &mut Lane,
-        head: Head,
-        at: Timestamp,
-    ) -> engine::Result<bool> {
-        let moved = [
-            Value::Int(head.seq),
-            Value::Bytes(&head.mac),
-            Value::Int(lane.held_until(at).millis()),
-            Value::Text(&head.lane),
-            Value::Int(lane.head.seq),
-            Value::Text(&lane.holder),
-        ];
-        let is_moved = connection.execute(sql::MOVE_LANE, &moved).await? == 1;
-        if is_moved {
+        let appended = connection.append(&lane.moved_to(&head, at), &bound(&rows, entries)).await?;
+        if appended {
             lane.head = head;
         }
-        Ok(is_moved)
+        Ok(appended)
     }
 
     fn chain(&self, head: &mut Head, entries: &[Entry<'_>]) -> Vec<LogRow> {
@@ -180,11 +154,7 @@ impl LogWriter {
     }
 }
 
-async fn insert(
-    connection: &mut Connection,
-    rows: &[LogRow],
-    entries: &[Entry<'_>],
-) -> engine::Result<()> {
+fn bound<'a>(rows: &'a [LogRow], entries: &'a [Entry<'_>]) -> Bound<'a> {
     let values: Vec<Value<'_>> = rows
         .iter()
         .zip(entries)
@@ -204,7 +174,7 @@ async fn insert(
             ]
         })
         .collect();
-    connection.execute_batch(&sql::APPEND.exactly(values)).await.map(drop)
+    sql::APPEND.bind(values)
 }
 
 /// Another writer was faster: a known failure, after which the group is written again.

@@ -4,29 +4,45 @@ use super::{
     LOCK_TIMEOUT, READ_TIMEOUT,
     faults::{DatabaseError, Result},
 };
-use crate::store::{
-    batch::Batch,
-    sql,
-    value::{Row, Value, bind_all},
+use crate::{
+    domain::Timestamp,
+    store::{
+        batch::Array,
+        value::{Liveness, Row, Value},
+    },
 };
 use sqlx::{
-    ConnectOptions as _, Connection as _, PgPool,
+    ConnectOptions as _, Connection as _, PgConnection, PgPool,
     pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use std::{str::FromStr as _, sync::LazyLock, time::Duration};
+use std::{str::FromStr as _, time::Duration};
 use tokio::time::timeout;
 
 /// A connection that was idle for longer is tested before it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// [`sql::LIVENESS`] for required rows: they stay as they are until we commit.
-pub(super) static LIVENESS_REQUIRED: LazyLock<Batch> =
-    LazyLock::new(|| sql::liveness_with("FOR SHARE OF e"));
+/// Versions and ends of life of several entities, in the order in which they are asked for.
+macro_rules! liveness {
+    ($ending:literal) => {
+        concat!(
+            "SELECT asked.place, e.version, e.live_until \
+               FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (kind, id, place) \
+               JOIN entities e ON e.kind = asked.kind AND e.id = asked.id \
+              ORDER BY asked.place",
+            $ending
+        )
+    };
+}
 
-/// The same for rows that will be changed: locked in one order, so that groups cannot deadlock.
-pub(super) static LIVENESS_CHANGED: LazyLock<Batch> =
-    LazyLock::new(|| sql::liveness_with("FOR NO KEY UPDATE OF e"));
+const LIVENESS: &str = liveness!("");
+
+/// For required rows: they stay as they are until we commit. Rows are locked in the order asked, so that groups cannot
+/// deadlock.
+pub(super) const LIVENESS_REQUIRED: &str = liveness!(" FOR SHARE OF e");
+
+/// The same for rows that will be changed.
+pub(super) const LIVENESS_CHANGED: &str = liveness!(" FOR NO KEY UPDATE OF e");
 
 pub(super) fn parse(url: &str) -> Result<PgConnectOptions> {
     Ok(PgConnectOptions::from_str(url)?
@@ -38,8 +54,98 @@ pub(super) fn parse(url: &str) -> Result<PgConnectOptions> {
             // A node that vanished must not keep its rows locked until TCP notices.
             ("idle_in_transaction_session_timeout", "15000"),
             ("tcp_keepalives_idle", "30"),
+            // Every statement finds its rows by an index. A plan that was made while a table was small must not go
+            // through all of it once it has grown, and is not made anew for each list.
+            ("plan_cache_mode", "force_generic_plan"),
+            ("enable_seqscan", "off"),
+            ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"),
         ])
         .disable_statement_logging())
+}
+
+/// Binds values one after the other.
+macro_rules! bind_all {
+    ($query:expr, $values:expr) => {{
+        let mut query = $query;
+        for value in $values {
+            query = match *value {
+                Value::Int(v) => query.bind(v),
+                Value::OptionalInt(v) => query.bind(v),
+                Value::Text(v) => query.bind(v),
+                Value::OptionalText(v) => query.bind(v),
+                Value::Bytes(v) => query.bind(v),
+            };
+        }
+        query
+    }};
+}
+
+macro_rules! bind_lists {
+    ($query:expr, $arrays:expr) => {{
+        let mut query = $query;
+        for array in $arrays {
+            query = match array {
+                Array::Int(v) => query.bind(v),
+                Array::Text(v) => query.bind(v),
+                Array::Bytes(v) => query.bind(v),
+            };
+        }
+        query
+    }};
+}
+
+pub(super) async fn fetch(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<Vec<Row>> {
+    let rows = bind_all!(sqlx::query(sql), values).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(Row::Postgres).collect())
+}
+
+pub(super) async fn execute(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<u64> {
+    Ok(bind_all!(sqlx::query(sql), values).execute(connection).await?.rows_affected())
+}
+
+pub(super) async fn fetch_lists(
+    connection: &mut PgConnection,
+    (sql, arrays): (&'static str, Vec<Array<'_>>),
+) -> Result<Vec<Row>> {
+    let rows = bind_lists!(sqlx::query(sql), arrays).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(Row::Postgres).collect())
+}
+
+/// Takes values that come after the lists.
+pub(super) async fn execute_lists(
+    connection: &mut PgConnection,
+    (sql, arrays): (&'static str, Vec<Array<'_>>),
+    values: &[Value<'_>],
+) -> Result<u64> {
+    let query = bind_all!(bind_lists!(sqlx::query(sql), arrays), values);
+    Ok(query.execute(connection).await?.rows_affected())
+}
+
+/// Reads the liveness of entities by one of the statements above.
+pub(super) async fn liveness(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    asked: &[(&str, &str)],
+) -> Result<Vec<Option<Liveness>>> {
+    let (kinds, ids): (Vec<&str>, Vec<&str>) = asked.iter().copied().unzip();
+    let rows = sqlx::query(sql).bind(kinds).bind(ids).fetch_all(connection).await?;
+    let mut found = vec![None; asked.len()];
+    for row in rows.into_iter().map(Row::Postgres) {
+        let place = usize::try_from(row.int(0)? - 1).ok().and_then(|place| found.get_mut(place));
+        let live_until = Timestamp::from_millis(row.int(2)?);
+        let liveness = Liveness { version: row.int(1)?, live_until };
+        *place.ok_or(DatabaseError::Unexpected)? = Some(liveness);
+    }
+    Ok(found)
 }
 
 /// The pool that everything is read from.
@@ -67,21 +173,29 @@ impl Readers {
         Self { pool: pool.connect_lazy_with(options), timeout: READ_TIMEOUT }
     }
 
-    /// Reads, or fails in bounded time whatever the network does.
     pub(super) async fn fetch(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+        self.with(async |connection| fetch(connection, sql, values).await).await
+    }
+
+    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
+        self.with(async |connection| liveness(connection, LIVENESS, asked).await).await
+    }
+
+    /// Reads, or fails in bounded time whatever the network does.
+    async fn with<T>(&self, read: impl AsyncFnOnce(&mut PgConnection) -> Result<T>) -> Result<T> {
         let mut taken = None;
         // The wait for a connection is part of the time that a read may take.
-        let read = timeout(self.timeout, async {
+        let reading = timeout(self.timeout, async {
             let connection = taken.insert(self.pool.acquire().await?);
-            bind_all!(sqlx::query(sql), values).fetch_all(&mut **connection).await
+            read(connection).await
         });
-        let Ok(rows) = read.await else {
+        let Ok(answer) = reading.await else {
             // Given back, the connection would be tested and keep its slot in the pool until
             // it answers: where the network swallows the question, that is for ever.
             drop(taken.map(PoolConnection::detach));
             return Err(DatabaseError::TimedOut);
         };
-        Ok(rows?.into_iter().map(Row::Postgres).collect())
+        answer
     }
 
     pub(super) async fn close(&self) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::clock::Stopwatch;
+use crate::{clock::Stopwatch, store::sql};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,

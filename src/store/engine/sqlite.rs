@@ -16,6 +16,7 @@ use super::{
 use crate::{
     domain::Timestamp,
     store::{
+        batch::Bound,
         sql,
         value::{Liveness, Row, Value},
     },
@@ -179,7 +180,30 @@ pub(super) fn leave_the_log(connection: &Connection) {
 
 /// Runs a statement and says how many rows it touched.
 pub(super) fn execute(connection: &Connection, sql: &str, values: &[Value<'_>]) -> Result<u64> {
-    let mut statement = prepared(connection, sql, values)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    run(connection, &mut statement, values)
+}
+
+/// Runs a batch row by row and says how many rows it touched.
+pub(super) fn execute_rows(connection: &Connection, batch: &Bound<'_>) -> Result<u64> {
+    if batch.is_empty() {
+        return Ok(0);
+    }
+    let (sql, rows) = batch.rows();
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut touched = 0;
+    for row in rows {
+        touched += run(connection, &mut statement, row)?;
+    }
+    Ok(touched)
+}
+
+fn run(
+    connection: &Connection,
+    statement: &mut CachedStatement<'_>,
+    values: &[Value<'_>],
+) -> Result<u64> {
+    bind(statement, values)?;
     // A statement may answer with rows, as one with RETURNING does.
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
@@ -188,7 +212,8 @@ pub(super) fn execute(connection: &Connection, sql: &str, values: &[Value<'_>]) 
 }
 
 pub(super) fn fetch(connection: &Connection, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
-    let mut statement = prepared(connection, sql, values)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
     let columns = statement.column_count();
     let mut rows = statement.raw_query();
     let mut fetched = Vec::new();
@@ -201,24 +226,24 @@ pub(super) fn fetch(connection: &Connection, sql: &str, values: &[Value<'_>]) ->
 
 /// Reads the liveness of each entity, within a transaction: no statement is a round trip here, and this one is the
 /// cheapest.
-pub(super) fn liveness_one_by_one(
+pub(super) fn each_liveness<'a>(
     connection: &Connection,
-    asked: &[(&str, &str)],
+    asked: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<Vec<Option<Liveness>>> {
-    let read = |(kind, id): &(&str, &str)| {
-        let mut statement =
-            prepared(connection, sql::LIVENESS_OF_ONE, &[Value::Text(kind), Value::Text(id)])?;
+    let mut statement = connection.prepare_cached(sql::LIVENESS_OF_ONE)?;
+    let read = |(kind, id)| {
+        bind(&mut statement, &[Value::Text(kind), Value::Text(id)])?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next()? else { return Ok(None) };
         let live_until = Timestamp::from_millis(row.get(1)?);
         Ok(Some(Liveness { version: row.get(0)?, live_until }))
     };
-    asked.iter().map(read).collect()
+    asked.map(read).collect()
 }
 
 /// Counts the changes of others as far as this connection can see them; only another count says something.
 fn changes(connection: &Connection) -> Result<i64> {
-    let mut statement = prepared(connection, "PRAGMA data_version", &[])?;
+    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
     let mut rows = statement.raw_query();
     let row = rows.next()?.ok_or(DatabaseError::Unexpected)?;
     Ok(row.get(0)?)
@@ -226,12 +251,7 @@ fn changes(connection: &Connection) -> Result<i64> {
 
 /// Binds by place: the numbers of a statement come in their order, which every statement that a test runs is
 /// checked for.
-fn prepared<'c>(
-    connection: &'c Connection,
-    sql: &str,
-    values: &[Value<'_>],
-) -> Result<CachedStatement<'c>> {
-    let mut statement = connection.prepare_cached(sql)?;
+fn bind(statement: &mut CachedStatement<'_>, values: &[Value<'_>]) -> Result<()> {
     if statement.parameter_count() != values.len() {
         return Err(DatabaseError::Unexpected);
     }
@@ -240,11 +260,10 @@ fn prepared<'c>(
         debug_assert_eq!(
             statement.parameter_name(place).and_then(|name| name.get(1..)),
             Some(place.to_string().as_str()),
-            "{sql}"
         );
         statement.raw_bind_parameter(place, ToSqlOutput::Borrowed((*value).into()))?;
     }
-    Ok(statement)
+    Ok(())
 }
 
 #[cfg(test)]

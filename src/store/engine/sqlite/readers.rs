@@ -52,23 +52,29 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
-        match self.0.fetch(sql, values, Duration::ZERO) {
+        match self.0.with(Duration::ZERO, |reader| fetch(&reader.connection, sql, values)) {
             Err(error) if is_busy(&error) => self.scan(sql, values).await,
             fetched => fetched,
         }
     }
 
-    /// Tells here and now which entities are live; nothing where another process has locked the file. What was read
-    /// before is not read again while the database is as it was.
-    pub(in crate::store::engine) fn liveness(
+    /// Tells which entities are live; what was read before is not read again while the database is as it was.
+    pub(in crate::store::engine) async fn liveness(
         &self,
         asked: &[(&str, &str)],
-    ) -> Option<Result<Vec<Option<Liveness>>>> {
-        let read = self.0.with(Duration::ZERO, |reader| {
-            let Reader { connection, remembered } = reader;
-            remembered.liveness(connection, asked)
-        });
-        (!read.as_ref().is_err_and(is_busy)).then_some(read)
+    ) -> Result<Vec<Option<Liveness>>> {
+        match self.0.with(Duration::ZERO, |reader| reader.liveness(asked)) {
+            Err(error) if is_busy(&error) => {
+                let owned = |(kind, id): &(&str, &str)| ((*kind).to_owned(), (*id).to_owned());
+                let asked: Vec<(String, String)> = asked.iter().map(owned).collect();
+                let read = move |reader: &mut Reader| {
+                    let asked: Vec<_> = asked.iter().map(|(kind, id)| (&**kind, &**id)).collect();
+                    reader.liveness(&asked)
+                };
+                self.wait_and_read(read).await
+            }
+            read => read,
+        }
     }
 
     /// Reads what may take long on a thread that may block.
@@ -78,16 +84,27 @@ impl Readers {
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
         let values: Vec<Owned> = values.iter().copied().map(Owned::from).collect();
+        let read = move |reader: &mut Reader| {
+            let values: Vec<Value<'_>> = values.iter().map(Value::from).collect();
+            fetch(&reader.connection, sql, &values)
+        };
+        self.wait_and_read(read).await
+    }
+
+    /// Reads on a thread that may block, and waits there for the lock of another process.
+    async fn wait_and_read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Reader) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let shared = self.0.clone();
         let read = async move {
             let permit = self.0.scans.clone().acquire_owned().await;
             let permit = permit.map_err(|_| DatabaseError::Closed)?;
             #[expect(clippy::disallowed_methods, reason = "a permit bounds it")]
             let read = tokio::task::spawn_blocking(move || {
-                let values: Vec<Value<'_>> = values.iter().map(Value::from).collect();
-                let fetched = shared.fetch(sql, &values, LOCK_TIMEOUT);
+                let answer = shared.with(LOCK_TIMEOUT, read);
                 drop(permit);
-                fetched
+                answer
             });
             read.await.unwrap_or(Err(DatabaseError::Closed))
         };
@@ -106,16 +123,13 @@ impl Readers {
     }
 }
 
-impl Shared {
-    fn fetch(
-        &self,
-        sql: &'static str,
-        values: &[Value<'_>],
-        lock_timeout: Duration,
-    ) -> Result<Vec<Row>> {
-        self.with(lock_timeout, |reader| fetch(&reader.connection, sql, values))
+impl Reader {
+    fn liveness(&mut self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
+        self.remembered.liveness(&self.connection, asked)
     }
+}
 
+impl Shared {
     /// Reads by a connection that is free; one that failed is not used again.
     fn with<T>(
         &self,
@@ -166,6 +180,13 @@ mod tests {
     use super::*;
     use crate::store::engine::sqlite::File;
 
+    impl Readers {
+        /// Reads without waiting.
+        fn here(&self, sql: &str) -> Result<Vec<Row>> {
+            self.0.with(Duration::ZERO, |reader| fetch(&reader.connection, sql, &[]))
+        }
+    }
+
     /// A file with one row, and what reads it.
     fn one_row(folder: &tempfile::TempDir) -> (File, Readers) {
         let file = File::at(folder.path().join("a.db"), true);
@@ -183,7 +204,7 @@ mod tests {
         // A connection that opens the file now finds it locked.
         other.pragma_update(None, "locking_mode", "exclusive").unwrap();
         other.execute_batch("UPDATE t SET n = 8").unwrap();
-        let here = readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
+        let here = readers.here("SELECT n FROM t");
         assert!(here.as_ref().is_err_and(is_busy), "{:?}", here.err());
         let (read, ()) = tokio::join!(readers.fetch("SELECT n FROM t", &[]), async {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -214,7 +235,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (_, readers) = one_row(&folder);
         std::thread::scope(|scope| {
-            let read = || readers.0.fetch("SELECT n FROM t", &[], Duration::ZERO);
+            let read = || readers.here("SELECT n FROM t");
             let asked: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();
             for one in asked {
                 assert_eq!(one.join().unwrap().unwrap().len(), 1);

@@ -6,10 +6,10 @@
 //!
 //! 1. the count is asked for; another one than last time forgets everything;
 //! 2. if all that is asked is remembered, that is the answer, true at the time of step 1;
-//! 3. else all of it is read in one transaction, which is the answer and is remembered. If something has changed between
-//!    the count and the transaction, the next count is another one.
+//! 3. else a transaction begins, which sees no later change, and the count is asked for again in it; then what is
+//!    missing is read, and remembered. The answer is true at the time of that count.
 
-use super::{changes, execute, liveness_one_by_one};
+use super::{changes, each_liveness, execute};
 use crate::store::{engine::faults::Result, value::Liveness};
 use rusqlite::Connection;
 use std::collections::HashMap;
@@ -35,18 +35,43 @@ impl Remembered {
         connection: &Connection,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Seen>> {
-        let count = changes(connection)?;
-        if self.count != Some(count) {
-            *self = Self { count: Some(count), ..Self::default() };
-        }
+        self.keep_if_at(changes(connection)?);
         if let Some(known) = asked.iter().map(|(kind, id)| self.find(kind, id)).collect() {
             return Ok(known);
         }
-        let found = at_one_moment(connection, asked)?;
-        // Had it changed since the count, the next count would be another one and forget this.
-        for ((kind, id), seen) in asked.iter().zip(&found) {
-            self.keep(kind, id, *seen);
+        self.read_the_rest(connection, asked)
+    }
+
+    /// Forgets everything that was read at another count.
+    fn keep_if_at(&mut self, count: i64) {
+        if self.count != Some(count) {
+            *self = Self { count: Some(count), ..Self::default() };
         }
+    }
+
+    /// Reads what is missing, as of the moment at which the rest is known to be as it is remembered.
+    fn read_the_rest(
+        &mut self,
+        connection: &Connection,
+        asked: &[(&str, &str)],
+    ) -> Result<Vec<Seen>> {
+        execute(connection, "BEGIN", &[])?;
+        let found = changes(connection).and_then(|count| {
+            self.keep_if_at(count);
+            let mut found: Vec<_> = asked.iter().map(|(kind, id)| self.find(kind, id)).collect();
+            let missing = (0..asked.len()).filter(|place| found[*place].is_none());
+            let missing: Vec<usize> = missing.collect();
+            let read = each_liveness(connection, missing.iter().map(|place| asked[*place]))?;
+            for (place, seen) in missing.into_iter().zip(read) {
+                let (kind, id) = asked[place];
+                self.keep(kind, id, seen);
+                found[place] = Some(seen);
+            }
+            Ok(found.into_iter().flatten().collect())
+        });
+        let ended = execute(connection, "COMMIT", &[]);
+        let found = found?;
+        ended?;
         Ok(found)
     }
 
@@ -66,16 +91,6 @@ impl Remembered {
             self.entities += 1;
         }
     }
-}
-
-/// Reads all of it as of one moment.
-fn at_one_moment(connection: &Connection, asked: &[(&str, &str)]) -> Result<Vec<Seen>> {
-    execute(connection, "BEGIN", &[])?;
-    let found = liveness_one_by_one(connection, asked);
-    let ended = execute(connection, "COMMIT", &[]);
-    let found = found?;
-    ended?;
-    Ok(found)
 }
 
 #[cfg(test)]
@@ -120,6 +135,26 @@ mod tests {
         assert_eq!(remembered.entities, 1, "everything else is forgotten");
         writer.execute_batch("DELETE FROM entities").unwrap();
         assert_eq!(versions(&remembered.liveness(&reader, &ASKED).unwrap()), [None, None]);
+    }
+
+    #[test]
+    fn what_is_remembered_is_not_mixed_with_what_is_newer() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, writer) = one_entity(&folder);
+        let insert = "INSERT INTO entities VALUES ('session', 'b', 1, 1, '{}', 5, NULL)";
+        writer.execute_batch(insert).unwrap();
+        let both = [("session", "b"), ("client", "a"), ("session", "b")];
+        let (reader, mut remembered) = (file.open_to_read(Duration::ZERO), Remembered::default());
+        let reader = reader.unwrap();
+        assert_eq!(versions(&remembered.liveness(&reader, &both[1..2]).unwrap()), [Some(1)]);
+        // Between the count and the transaction.
+        writer.execute_batch("UPDATE entities SET version = 2").unwrap();
+        let seen = remembered.read_the_rest(&reader, &both).unwrap();
+        assert_eq!(versions(&seen), [Some(2), Some(2), Some(2)]);
+        assert_eq!(remembered.entities, 2);
+        let seen = remembered.read_the_rest(&reader, &ASKED).unwrap();
+        assert_eq!(versions(&seen), [Some(2), None]);
+        assert_eq!(remembered.entities, 3, "what is remembered stays beside what was missing");
     }
 
     #[test]
