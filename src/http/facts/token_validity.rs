@@ -4,13 +4,18 @@
 //! account, the membership, the organization, the API. Killing one kills everything below it at once.
 //! What they are is compared by version, and authority is narrowed once more over what is true now.
 
-use super::{delegation, read_token::ReadToken, reading::Standing, target};
+use super::{
+    delegation,
+    read_token::ReadToken,
+    reading::{Reading, Standing},
+    target,
+};
 use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
-    actors::Hydrated,
+    actors::{HydrateError, Hydrated, View},
     crypto::PairwiseSubjects,
     domain::{
-        Machine as _, Timestamp,
+        Machine, Timestamp,
         access_token::{AccessToken, Claims},
         account::{self, Account},
         authority::{Asked, Audience, Permissions, Scopes},
@@ -84,11 +89,40 @@ struct PersonBasis<'a> {
     membership: Option<&'a str>,
 }
 
+/// What is read to tell whether a token is good.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Everything it rests on, as it is now.
+    Everything,
+    /// Only what a commit that issues under it does not require (see [`of_token_before_commit`]); the rest may be a
+    /// second old.
+    BeforeCommit,
+}
+
 /// Tells whether everything a token says is still true; the organization `also` must be live as well.
 pub async fn of_token(
     app: &App,
     token: &ReadToken,
     also: Option<&str>,
+) -> Result<Option<Good>, OAuthError> {
+    read_token(app, token, also, Extent::Everything).await
+}
+
+/// The same for a token under which something is issued by a commit that requires its families, session, account,
+/// membership and organization: those decide there, and are not read before. That it is not good must be asked of
+/// [`of_token`].
+pub async fn of_token_before_commit(
+    app: &App,
+    token: &ReadToken,
+) -> Result<Option<Good>, OAuthError> {
+    read_token(app, token, None, Extent::BeforeCommit).await
+}
+
+async fn read_token(
+    app: &App,
+    token: &ReadToken,
+    also: Option<&str>,
+    extent: Extent,
 ) -> Result<Option<Good>, OAuthError> {
     let claims: &Claims<'_> = token;
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
@@ -134,7 +168,9 @@ pub async fn of_token(
         epoch: claims.epoch,
         person,
     };
-    look(app, &basis, also, Some(token)).await
+    // A client in its own name has nothing that such a commit requires.
+    let extent = if basis.person.is_some() { extent } else { Extent::Everything };
+    look(app, &basis, also, (Some(token), extent)).await
 }
 
 /// Tells whether everything a person's grant rests on is still there; `also` as for a token.
@@ -167,7 +203,7 @@ pub async fn of_grant(
         epoch: grant.epochs(),
         person: Some(person),
     };
-    look(app, &basis, also, None).await
+    look(app, &basis, also, (None, Extent::Everything)).await
 }
 
 /// Looks at everything; of a token it is known what was found the last time.
@@ -175,7 +211,7 @@ async fn look(
     app: &App,
     basis: &Basis<'_>,
     also: Option<&str>,
-    token: Option<&ReadToken>,
+    (token, extent): (Option<&ReadToken>, Extent),
 ) -> Result<Option<Good>, OAuthError> {
     // Neither the issuer nor our own API is a row.
     let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
@@ -186,11 +222,13 @@ async fn look(
     // Its row may be missing: not every client is asked about.
     asked.extend(consent.as_deref().map(|id| (Consent::KIND, id)));
     let optional = asked.len();
-    asked.push((Client::KIND, basis.client_id));
-    asked.extend(to_an_api.then_some((Resource::KIND, basis.audience)));
-    asked.extend(basis.organization.map(|slug| (Organization::KIND, slug)));
-    asked.extend(also.map(|slug| (Organization::KIND, slug)));
-    if let Some(person) = &basis.person {
+    if extent == Extent::Everything {
+        asked.push((Client::KIND, basis.client_id));
+        asked.extend(to_an_api.then_some((Resource::KIND, basis.audience)));
+        asked.extend(basis.organization.map(|slug| (Organization::KIND, slug)));
+        asked.extend(also.map(|slug| (Organization::KIND, slug)));
+    }
+    if let Some(person) = basis.person.as_ref().filter(|_| extent == Extent::Everything) {
         asked.extend(person.families.iter().map(|family| (TokenFamily::KIND, *family)));
         asked.extend(person.session.map(|session| (Session::KIND, session)));
         asked.push((Account::KIND, person.account));
@@ -203,6 +241,7 @@ async fn look(
     }
     // What narrows it is the same where the same entities have the same versions.
     let versions = || found.iter().map(|found| found.map_or(0, |found| found.version));
+    let token = token.filter(|_| extent == Extent::Everything);
     if let Some(good) = token.and_then(|token| token.found_good(also, versions())) {
         return Ok(Some(good));
     }
@@ -224,21 +263,24 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    fn version(&self, kind: &str, id: &str) -> i64 {
-        self.standing.version(kind, id)
+    /// Returns an entity at the version that was just read; as it was less than a second ago, if it was not.
+    async fn see<M: Machine>(
+        &self,
+        view: &View<M>,
+        id: &str,
+    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+        let was_read = self.standing.asked.contains(&(M::KIND, id));
+        let reading = if was_read { Reading::At(&self.standing) } else { Reading::Recent };
+        reading.see(view, id).await
     }
 
     async fn narrowed(&self) -> Result<Option<Good>, OAuthError> {
         let Self { app, basis, .. } = *self;
-        let id = basis.client_id;
-        let client = app.clients.at_version(id, self.version(Client::KIND, id)).await?;
+        let client = self.see(&app.clients, basis.client_id).await?;
         let Some(client) = client.machine.known() else { return Ok(None) };
         let home = match basis.organization {
             None => None,
-            Some(slug) => {
-                let version = self.version(Organization::KIND, slug);
-                Some(app.organizations.at_version(slug, version).await?)
-            }
+            Some(slug) => Some(self.see(&app.organizations, slug).await?),
         };
         let home = home.as_ref().and_then(|home| home.machine.known());
         let (audience, offered, types) = if basis.audience == app.issuer {
@@ -247,8 +289,7 @@ impl Read<'_> {
             let resource = if app.is_own_api(basis.audience) {
                 app.own_api.clone()
             } else {
-                let version = self.version(Resource::KIND, basis.audience);
-                app.resources.at_version(basis.audience, version).await?
+                self.see(&app.resources, basis.audience).await?
             };
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();
@@ -296,10 +337,7 @@ impl Read<'_> {
         let Self { app, basis, .. } = *self;
         let member = match person.membership {
             None => None,
-            Some(id) => {
-                let version = self.version(Membership::KIND, id);
-                Some(app.memberships.at_version(id, version).await?)
-            }
+            Some(id) => Some(self.see(&app.memberships, id).await?),
         };
         let member = member.as_ref().and_then(|seen| seen.machine.known());
         let belongs = |member: &membership::Known, home: &organization::Known| {
@@ -316,8 +354,7 @@ impl Read<'_> {
                 Some(Held { organization: home.slug.clone(), permissions })
             }
             (None, Some(home)) if basis.roles.is_empty() => {
-                let version = self.version(Account::KIND, person.account);
-                let account = app.accounts.at_version(person.account, version).await?;
+                let account = self.see(&app.accounts, person.account).await?;
                 if !account.machine.known().is_some_and(|known| known.administers) {
                     return Ok(None);
                 }
@@ -336,8 +373,7 @@ impl Read<'_> {
         if narrowed.is_err() || !may_hold {
             return Ok(None);
         }
-        let version = self.version(Account::KIND, person.account);
-        let account = app.accounts.at_version(person.account, version).await?;
+        let account = self.see(&app.accounts, person.account).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
         let of_member = match (member, home) {
             (Some(member), Some(home)) => member.epoch_at(home),
@@ -353,7 +389,7 @@ impl Read<'_> {
 
     async fn consent_epoch(&self) -> Result<u64, OAuthError> {
         let Some(id) = self.consent else { return Ok(0) };
-        match self.version(Consent::KIND, id) {
+        match self.standing.version(Consent::KIND, id) {
             0 => Ok(0),
             version => Ok(self.app.consent_views.at_version(id, version).await?.machine.epoch()),
         }

@@ -3,8 +3,9 @@
 use super::parameters::Hint;
 use crate::{
     domain::{
-        account::{EMAIL_ADDRESSES, Known},
-        approval_block::Sides,
+        Fingerprint, Machine as _,
+        account::{Account, EMAIL_ADDRESSES, Known},
+        approval_block::{ApprovalBlock, Sides},
         authorization::{AuthorizationFacts, RequestedGrant},
         client::KnownClient,
         token_family::FAMILIES,
@@ -15,12 +16,13 @@ use crate::{
             error::{Code, OAuthError},
         },
         app::App,
-        facts::{authorization::FactsReader, token_validity},
+        facts::{
+            authorization::FactsReader,
+            reading::{Reading, Standing},
+            token_validity,
+        },
     },
 };
-
-/// No account has this id, and reading it costs what reading one does.
-const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Bytes; no account has a longer id, and a database could not be asked about everything.
 const LONGEST_ID: usize = 64;
@@ -43,8 +45,13 @@ pub(super) async fn find(
         Hint::Email(email) => app.store.find(EMAIL_ADDRESSES, email).await?.map(|(_, id)| id),
         Hint::Account(id) => Some(id.clone()).filter(|id| id.len() <= LONGEST_ID),
     };
-    let id = id.filter(|id| !id.contains('\0')).unwrap_or_else(|| DECOY.to_owned());
-    let seen = app.accounts.peek(&id).await?;
+    let id = id.filter(|id| !id.contains('\0')).unwrap_or_else(|| decoy(hint));
+    let sides = Sides { account: id.clone(), client_id: client.client_id.clone() };
+    let sides = sides.id();
+    let asked = [(Account::KIND, id.as_str()), (ApprovalBlock::KIND, sides.as_str())];
+    let found = app.store.liveness(&asked).await?;
+    let now = Reading::At(&Standing { asked: &asked, found: &found });
+    let seen = now.see(&app.accounts, &id).await?;
     let facts = {
         let (redirect_uri, chosen, anew) = (None, None, false);
         let (account, wanted) = (id.as_str(), &*wanted);
@@ -60,8 +67,7 @@ pub(super) async fn find(
         };
         Box::pin(reader.gather()).await?
     };
-    let sides = Sides { account: id.clone(), client_id: client.client_id.clone() };
-    let block = app.approval_blocks.peek(&sides.id()).await?;
+    let block = now.see(&app.approval_blocks, &sides).await?;
     let reached = reaches(app, client, &id, &facts).await?;
     let known = seen.machine.known().filter(|known| reached && known.admits(app.clock.now()));
     let known = known.ok_or(UNKNOWN)?;
@@ -76,6 +82,13 @@ pub(super) async fn find(
         OAuthError::new(refused.code, refused.description)
     })?;
     Ok(known.clone())
+}
+
+/// Returns an id that no account has. It is another one for each hint: reading it costs what reading an account does,
+/// the first time and later.
+fn decoy(hint: &Hint) -> String {
+    let (Hint::Email(text) | Hint::Account(text)) = hint;
+    Fingerprint::of(text.as_bytes()).into()
 }
 
 /// Tells whether the client may ask this person anything.

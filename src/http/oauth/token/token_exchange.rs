@@ -1,6 +1,6 @@
 //! Token exchange: RFC 8693, for a client that acts for another (adr/0088).
 //!
-//! 1. the subject token is an access token or an API key of ours, and good now;
+//! 1. the subject token is an access token or an API key of ours, and good now, which the commit decides;
 //! 2. the actor token, where there is one, is the client's own;
 //! 3. the whole of what the subject token stands for becomes a grant of the client, under everything
 //!    that it rests on;
@@ -62,7 +62,7 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
     check_types(form)?;
     check_actor(app, client, form).await?;
     let narrowing = narrowing(app, form)?;
-    let presented = subject::read(app, caller, form, &narrowing).await?;
+    let (presented, token) = subject::read(app, caller, form, &narrowing).await?;
     if client.is_self_registered() {
         check_known(app, client, &presented).await?;
     }
@@ -91,6 +91,10 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
     let started = issuing::start(app, (&caller.context, client), grant, narrowing).await;
+    if let (Err(_), Some(token)) = (&started, &token) {
+        // What is wrong with the token is said first.
+        subject::check(app, token).await?;
+    }
     let mut issued = started.map_err(|why| match why {
         NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
         NotStarted::Exhausted(why) => OAuthError::new(

@@ -2,6 +2,7 @@
 
 use super::{INVALID_SUBJECT, WRONG_ORGANIZATION};
 use crate::{
+    actors::Hydrated,
     crypto::API_KEY_PREFIX,
     domain::{
         Timestamp,
@@ -12,7 +13,7 @@ use crate::{
         delegation::{Person, Presented, Proved, Root, Subject},
         grant::{Grant, MembershipRef},
         requested_claims::RequestedClaims,
-        token_family::{Malformed, Narrowing},
+        token_family::{Malformed, Narrowing, TokenFamily},
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -20,6 +21,7 @@ use crate::{
         extract::{client_auth::Caller, form::Form},
         facts::{
             api_key::{self, Found, LiveKey},
+            read_token::ReadToken,
             reading::Reading,
             target::{self, Sought},
             token_validity,
@@ -27,6 +29,10 @@ use crate::{
         issuing,
     },
 };
+use std::sync::Arc;
+
+/// What was presented, and the token, if it is one: whether it is good is decided by the commit.
+pub(super) type Read = (Presented, Option<Arc<ReadToken>>);
 
 /// Reads the subject token, which must be good now.
 pub(super) async fn read(
@@ -34,36 +40,53 @@ pub(super) async fn read(
     caller: &Caller,
     form: &Form,
     asked: &Narrowing,
-) -> Result<Presented, OAuthError> {
+) -> Result<Read, OAuthError> {
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter subject_token is missing");
     let token = form.get("subject_token").ok_or(missing)?;
     if token.starts_with(API_KEY_PREFIX) {
         let found = api_key::find(app, &caller.context, token, &[]).await?;
         return match found.0 {
-            Found::Good(live) => of_key(app, caller, *live, asked).await,
+            Found::Good(live) => Ok((of_key(app, caller, *live, asked).await?, None)),
             Found::Suspended => Err(WRONG_ORGANIZATION),
             Found::Nothing => Err(INVALID_SUBJECT),
         };
     }
     let claims = app.read_access_token(token).ok_or(INVALID_SUBJECT)?;
-    let family = match claims.family() {
-        None => None,
-        // What a family stands for never changes.
-        Some(family) => Some(app.family_views.look(family).await?),
-    };
-    let grant = match &family {
-        None => None,
-        Some(seen) => Some(seen.machine.grant().ok_or(INVALID_SUBJECT)?),
-    };
-    if token_validity::of_token(app, &claims, None).await?.is_none() {
-        let lost = lost_organization(app, &claims, grant).await?;
-        return Err(if lost { WRONG_ORGANIZATION } else { INVALID_SUBJECT });
+    let family = family(app, &claims).await?;
+    let grant = grant(family.as_deref())?;
+    if token_validity::of_token_before_commit(app, &claims).await?.is_none() {
+        check(app, &claims).await?;
     }
     let epoch = match grant {
         None => client_epoch(app, &claims.client_id).await?,
         Some(grant) => grant.epoch,
     };
-    of_token(app, Claims::clone(&claims), (grant, epoch))
+    let presented = of_token(app, Claims::clone(&claims), (grant, epoch))?;
+    Ok((presented, Some(claims)))
+}
+
+/// Refuses a token that is not good now.
+pub(super) async fn check(app: &App, claims: &ReadToken) -> Result<(), OAuthError> {
+    if token_validity::of_token(app, claims, None).await?.is_some() {
+        return Ok(());
+    }
+    let family = family(app, claims).await?;
+    let lost = lost_organization(app, claims, grant(family.as_deref())?).await?;
+    Err(if lost { WRONG_ORGANIZATION } else { INVALID_SUBJECT })
+}
+
+type Seen = Arc<Hydrated<TokenFamily>>;
+
+/// Returns the family of a token; what a family stands for never changes.
+async fn family(app: &App, claims: &Claims<'_>) -> Result<Option<Seen>, OAuthError> {
+    match claims.family() {
+        None => Ok(None),
+        Some(family) => Ok(Some(app.family_views.look(family).await?)),
+    }
+}
+
+fn grant(family: Option<&Hydrated<TokenFamily>>) -> Result<Option<&Grant>, OAuthError> {
+    family.map(|seen| seen.machine.grant().ok_or(INVALID_SUBJECT)).transpose()
 }
 
 /// How often a client was enabled again.
