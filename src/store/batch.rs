@@ -5,6 +5,7 @@
 //! (adr/0100).
 
 use super::value::Value;
+use std::sync::OnceLock;
 
 /// What a column holds, by the name that PostgreSQL has for it.
 #[derive(Clone, Copy)]
@@ -127,42 +128,52 @@ impl<'a> Array<'a> {
 /// Batches that are carried out together and do not touch each other's rows.
 pub(super) struct Together<const N: usize> {
     parts: [&'static Batch; N],
-    /// All of them at once, for PostgreSQL: it answers how many rows each has touched.
-    statement: &'static str,
+    /// For PostgreSQL: all of those that have rows at once, by which they are. It makes ready for every part that it is
+    /// given, and that takes longer than a row.
+    statements: Box<[OnceLock<&'static str>]>,
 }
 
 impl<const N: usize> Together<N> {
     pub(super) fn new(parts: [&'static Batch; N]) -> Self {
-        let mut others = 0;
-        let (mut with, mut counts) = (Vec::new(), Vec::new());
-        for (place, part) in parts.iter().enumerate() {
-            with.push(format!("part{place} AS ({} RETURNING 1)", part.from(others)));
-            counts.push(format!("(SELECT COUNT(*) FROM part{place})"));
-            others += part.columns.len();
-        }
-        let statement = format!("WITH {} SELECT {}", with.join(", "), counts.join(", "));
-        Self { parts, statement: leaked(statement) }
+        Self { parts, statements: (0..1 << N).map(|_| OnceLock::new()).collect() }
     }
 
     /// Binds the values of each batch.
-    pub(super) fn bind<'a>(&self, values: [Vec<Value<'a>>; N]) -> BoundTogether<'a, N> {
+    pub(super) fn bind<'a>(&'static self, values: [Vec<Value<'a>>; N]) -> BoundTogether<'a, N> {
         let mut values = values.into_iter();
         let parts = self.parts.map(|part| part.bind(values.next().unwrap_or_default()));
-        BoundTogether { parts, statement: self.statement }
+        BoundTogether { parts, together: self }
     }
 }
 
 /// Batches and their values.
 pub(super) struct BoundTogether<'a, const N: usize> {
     pub(super) parts: [Bound<'a>; N],
-    statement: &'static str,
+    together: &'static Together<N>,
 }
 
 impl<'a, const N: usize> BoundTogether<'a, N> {
-    /// Returns the one statement, and the arrays of all parts.
-    pub(super) fn list(&self) -> (&'static str, Vec<Array<'a>>) {
-        (self.statement, self.parts.iter().flat_map(Bound::arrays).collect())
+    /// Returns one statement for the parts that have rows, and their arrays; nothing where none has. It answers how many
+    /// rows each of them has touched.
+    pub(super) fn list(&self) -> Option<(&'static str, Vec<Array<'a>>)> {
+        let filled = || self.parts.iter().filter(|part| !part.is_empty());
+        filled().next()?;
+        let places = self.parts.iter().enumerate().filter(|(_, part)| !part.is_empty());
+        let which = places.fold(0, |which, (place, _)| which | 1 << place);
+        let statement = self.together.statements[which].get_or_init(|| statement(filled()));
+        Some((statement, filled().flat_map(Bound::arrays).collect()))
     }
+}
+
+fn statement<'p, 'a: 'p>(parts: impl Iterator<Item = &'p Bound<'a>>) -> &'static str {
+    let mut others = 0;
+    let (mut with, mut counts) = (Vec::new(), Vec::new());
+    for (place, Bound { batch, .. }) in parts.enumerate() {
+        with.push(format!("part{place} AS ({} RETURNING 1)", batch.from(others)));
+        counts.push(format!("(SELECT COUNT(*) FROM part{place})"));
+        others += batch.columns.len();
+    }
+    leaked(format!("WITH {} SELECT {}", with.join(", "), counts.join(", ")))
 }
 
 /// Once in a process for each statement: drivers want static text.
@@ -197,17 +208,25 @@ mod tests {
     }
 
     #[test]
-    fn batches_together_are_one_statement_with_a_count_of_each() {
-        let both = Together::new([&*PUT, &*DROP]);
-        let bound = both.bind([vec![], vec!["z".into()]]);
-        let (statement, arrays) = bound.list();
-        let put = "INSERT INTO t (a, b) SELECT * FROM unnest($1::text[], $2::bigint[])";
-        let drop = "DELETE FROM t USING unnest($3::text[]) AS gone (a) WHERE t.a = gone.a";
+    fn batches_together_are_one_statement_with_a_count_of_each_that_has_rows() {
+        static BOTH: LazyLock<Together<2>> = LazyLock::new(|| Together::new([&*PUT, &*DROP]));
+        assert!(BOTH.bind([vec![], vec![]]).list().is_none());
+        let drop = "AS gone (a) WHERE t.a = gone.a RETURNING 1)";
+        let second = BOTH.bind([vec![], vec!["z".into()]]);
+        let (statement, arrays) = second.list().unwrap();
         let expected = format!(
-            "WITH part0 AS ({put} ON CONFLICT DO NOTHING RETURNING 1), part1 AS ({drop} RETURNING 1) \
+            "WITH part0 AS (DELETE FROM t USING unnest($1::text[]) {drop} \
+             SELECT (SELECT COUNT(*) FROM part0)"
+        );
+        assert_eq!((statement, arrays.len()), (expected.as_str(), 1));
+        let both = BOTH.bind([vec!["x".into(), 1.into()], vec!["z".into()]]);
+        let (statement, arrays) = both.list().unwrap();
+        let expected = format!(
+            "WITH part0 AS (INSERT INTO t (a, b) SELECT * FROM unnest($1::text[], $2::bigint[]) \
+             ON CONFLICT DO NOTHING RETURNING 1), \
+             part1 AS (DELETE FROM t USING unnest($3::text[]) {drop} \
              SELECT (SELECT COUNT(*) FROM part0), (SELECT COUNT(*) FROM part1)"
         );
         assert_eq!((statement, arrays.len()), (expected.as_str(), 3));
-        assert!(bound.parts[0].is_empty() && !bound.parts[1].is_empty());
     }
 }

@@ -213,9 +213,12 @@ impl Connection {
                 }
             }
             Self::Postgres(c) => {
-                let rows = postgres::fetch_lists(c, batches.list()).await?;
+                let Some(list) = batches.list() else { return Ok(touched) };
+                let rows = postgres::fetch_lists(c, list).await?;
                 let counts = rows.first().ok_or(DatabaseError::Unexpected)?;
-                for (column, touched) in touched.iter_mut().enumerate() {
+                let filled = touched.iter_mut().zip(&batches.parts);
+                let filled = filled.filter(|(_, batch)| !batch.is_empty());
+                for (column, (touched, _)) in filled.enumerate() {
                     let count = counts.int(column)?;
                     *touched = count.try_into().map_err(|_| DatabaseError::Unexpected)?;
                 }

@@ -3,6 +3,7 @@
 
 use crate::{
     api_caller::{DIRECTORY, EVERYTHING},
+    exchange::{ACCESS_TOKEN, AGENTS, EXCHANGE},
     http::Answer,
     outside::Outside,
     person::{parameter, redirect, text},
@@ -60,6 +61,21 @@ async fn is_good(node: Outside, token: &str) -> bool {
     node.introspect("invoices-api", token).await["active"] == true
 }
 
+/// Tells whether an agent may act with the token, though it asks for nothing that a role confers.
+async fn is_exchanged(node: Outside, token: &str) -> bool {
+    let fields = [
+        ("grant_type", EXCHANGE),
+        ("subject_token", token),
+        ("subject_token_type", ACCESS_TOKEN),
+        ("scope", "openid"),
+    ];
+    let answer = node.post_as("agent", "/connect/token", &fields).await;
+    if answer.status != 200 {
+        assert_eq!(answer.status, 400, "{answer:?}");
+    }
+    answer.status == 200
+}
+
 /// Calls the management API or `/me`.
 async fn call(
     node: Outside,
@@ -77,6 +93,7 @@ async fn call(
 async fn what_a_process_ends_is_over_for_another_at_once() {
     let pair = Pair::start().await;
     pair.apply(DIRECTORY);
+    pair.apply(AGENTS);
     let [one, other] = pair.nodes;
     let asking = Asking::start(other);
 
@@ -113,7 +130,9 @@ async fn what_a_process_ends_is_over_for_another_at_once() {
     asking.token.send_replace(token.clone());
     for round in 0..rounds(CHANGES_OF_ROLES) {
         assert!(is_good(other, &token).await, "role {round}");
+        assert!(is_exchanged(other, &token).await, "role {round}");
         change(json!({ "roles": [] })).await;
+        assert!(!is_exchanged(other, &token).await, "role {round}: the token is void as a whole");
         assert!(!is_good(other, &token).await, "role {round}");
         change(json!({ "roles": ["clerk"] })).await;
     }
@@ -126,12 +145,14 @@ async fn what_a_process_ends_is_over_for_another_at_once() {
         asking.token.send_replace(token.to_owned());
         assert!(is_good(other, token).await, "sign-out {round}");
         assert_eq!(other.userinfo(token).await.status, 200);
+        assert!(is_exchanged(other, token).await, "sign-out {round}");
         let mine = ("x-session-token", session.as_str());
         let sessions = call(one, (Method::GET, "/me/sessions"), mine, None).await.json();
         let is_this = |one: &&Value| one["current"] == true;
         let this = sessions["items"].as_array().unwrap().iter().find(is_this).unwrap();
         let path = format!("/me/sessions/{}", text(&this["id"]));
         assert_eq!(call(one, (Method::DELETE, &path), mine, None).await.status, 204);
+        assert!(!is_exchanged(other, token).await, "sign-out {round}");
         assert!(!is_good(other, token).await, "sign-out {round}");
         assert_eq!(other.userinfo(token).await.status, 401);
     }
@@ -142,7 +163,9 @@ async fn what_a_process_ends_is_over_for_another_at_once() {
         let token = get_token().await;
         asking.token.send_replace(token.clone());
         assert!(is_good(other, &token).await, "suspension {round}");
+        assert!(is_exchanged(other, &token).await, "suspension {round}");
         change(json!({ "enabled": false })).await;
+        assert!(!is_exchanged(other, &token).await, "suspension {round}");
         assert!(!is_good(other, &token).await, "suspension {round}");
         change(json!({ "enabled": true })).await;
         assert!(!is_good(other, &token).await, "nothing revives");

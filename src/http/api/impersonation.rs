@@ -33,7 +33,7 @@ use crate::{
             target::{self, Sought},
             tries::Stopped,
         },
-        issuing::{self, Issued, NotStarted},
+        issuing::{self, Issued, NotStarted, Starting},
     },
 };
 use axum::http::StatusCode;
@@ -127,7 +127,8 @@ pub async fn begin(mut call: Call) -> Answer {
     let grant = grant(&call, home, (&token, client), wanted).await?;
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
-    let issued = issuing::start(&call.app, (&context, client), grant, narrowing).await;
+    let starting = Starting { grant, narrowing, token: None };
+    let issued = issuing::start(&call.app, (&context, client), starting).await;
     let Issued { access_token, token_type, expires_in, scope, .. } = issued.map_err(refused)?;
     let body = Impersonation { access_token, token_type, expires_in, scope };
     let mut response = private_json(&body);

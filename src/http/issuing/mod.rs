@@ -2,7 +2,7 @@
 
 mod start;
 
-pub use start::{NotStarted, start};
+pub use start::{NotStarted, Starting, SubjectToken, start};
 
 use crate::{
     crypto::draw_id_at,

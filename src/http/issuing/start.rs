@@ -5,7 +5,8 @@ use crate::{
     actors::{Answer, CommitError, Failure, Replied},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
-        Context, Machine as _,
+        Context, Machine as _, Requirement,
+        access_token::AccessToken,
         account::Account,
         agent_allowance::{self, AgentAllowance, Taking},
         api_key::ApiKey,
@@ -20,12 +21,15 @@ use crate::{
         app::App,
         facts::{
             limits::{self, Limited},
+            read_token::ReadToken,
             reading::Reading,
+            token_validity,
             tries::{Stopped, Tries},
         },
     },
 };
 use serde_json::Map;
+use std::sync::Arc;
 
 /// Why no token was issued.
 pub enum NotStarted {
@@ -45,13 +49,28 @@ impl From<Stopped<Refusal>> for NotStarted {
     }
 }
 
+/// A grant that one party is to hold for another.
+pub struct Starting<'a> {
+    pub grant: Grant,
+    pub narrowing: Narrowing,
+    /// What it is given for, if that is a token.
+    pub token: Option<&'a SubjectToken>,
+}
+
+/// A token that seems good; the commit that issues under it decides.
+pub struct SubjectToken {
+    pub claims: Arc<ReadToken>,
+    /// What the person's authority followed from when it seemed so.
+    pub seen: Vec<Requirement>,
+}
+
 /// Begins the family of the grant and issues its one token.
 pub async fn start(
     app: &App,
     (context, client): (&Context, &KnownClient),
-    grant: Grant,
-    narrowing: Narrowing,
+    starting: Starting<'_>,
 ) -> Result<Issued, NotStarted> {
+    let Starting { grant, narrowing, token } = starting;
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let family = draw_id_at(&*app.dice, app.clock.now());
     let next = OpaqueKind::RefreshToken.mint(&family, &app.vault.now(), &*app.dice).fingerprint;
@@ -59,7 +78,17 @@ pub async fn start(
     let (Issue { grant, granted }, roles) = loop {
         let reading = Reading::anew_if(tries.anew());
         let limited = limits::gather(app, client, &grant, reading).await;
-        let Limited { limits, roles, requirements } = tries.read(limited)?;
+        let Limited { limits, roles, mut requirements } = tries.read(limited)?;
+        match token {
+            // Something has changed meanwhile.
+            Some(SubjectToken { claims, .. }) if tries.anew() => {
+                let good = token_validity::of_token(app, claims, None).await;
+                let good = good.map_err(NotStarted::Failed)?;
+                good.ok_or(NotStarted::Over { kind: AccessToken::KIND })?;
+            }
+            Some(SubjectToken { seen, .. }) => requirements.extend_from_slice(seen),
+            None => {}
+        }
         let issuing = Issuing {
             client_id: client.client_id.clone(),
             narrowing: narrowing.clone(),

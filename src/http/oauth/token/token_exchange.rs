@@ -23,7 +23,7 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         facts::{token_validity, tries::Stopped},
-        issuing::{self, NotStarted},
+        issuing::{self, NotStarted, Starting},
     },
 };
 
@@ -90,10 +90,11 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
         let why = "this API is not for clients that registered themselves";
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
-    let started = issuing::start(app, (&caller.context, client), grant, narrowing).await;
+    let starting = Starting { grant, narrowing, token: token.as_ref() };
+    let started = issuing::start(app, (&caller.context, client), starting).await;
     if let (Err(_), Some(token)) = (&started, &token) {
         // What is wrong with the token is said first.
-        subject::check(app, token).await?;
+        subject::check(app, &token.claims).await?;
     }
     let mut issued = started.map_err(|why| match why {
         NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),

@@ -5,13 +5,15 @@ use crate::{
     actors::Hydrated,
     crypto::API_KEY_PREFIX,
     domain::{
-        Timestamp,
+        Requirement, Timestamp,
         access_token::Claims,
         api_key::Issuer,
         authority::{Audience, Permission, Scopes},
         authorization_details::Details,
         delegation::{Person, Presented, Proved, Root, Subject},
         grant::{Grant, MembershipRef},
+        membership::Membership,
+        organization::Organization,
         requested_claims::RequestedClaims,
         token_family::{Malformed, Narrowing, TokenFamily},
     },
@@ -26,13 +28,10 @@ use crate::{
             target::{self, Sought},
             token_validity,
         },
-        issuing,
+        issuing::{self, SubjectToken},
     },
 };
 use std::sync::Arc;
-
-/// What was presented, and the token, if it is one: whether it is good is decided by the commit.
-pub(super) type Read = (Presented, Option<Arc<ReadToken>>);
 
 /// Reads the subject token, which must be good now.
 pub(super) async fn read(
@@ -40,7 +39,7 @@ pub(super) async fn read(
     caller: &Caller,
     form: &Form,
     asked: &Narrowing,
-) -> Result<Read, OAuthError> {
+) -> Result<(Presented, Option<SubjectToken>), OAuthError> {
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter subject_token is missing");
     let token = form.get("subject_token").ok_or(missing)?;
     if token.starts_with(API_KEY_PREFIX) {
@@ -54,6 +53,8 @@ pub(super) async fn read(
     let claims = app.read_access_token(token).ok_or(INVALID_SUBJECT)?;
     let family = family(app, &claims).await?;
     let grant = grant(family.as_deref())?;
+    // Before it is looked at: where they change meanwhile, the commit finds out.
+    let seen = seen(app, grant).await?;
     if token_validity::of_token_before_commit(app, &claims).await?.is_none() {
         check(app, &claims).await?;
     }
@@ -62,7 +63,7 @@ pub(super) async fn read(
         Some(grant) => grant.epoch,
     };
     let presented = of_token(app, Claims::clone(&claims), (grant, epoch))?;
-    Ok((presented, Some(claims)))
+    Ok((presented, Some(SubjectToken { claims, seen })))
 }
 
 /// Refuses a token that is not good now.
@@ -73,6 +74,22 @@ pub(super) async fn check(app: &App, claims: &ReadToken) -> Result<(), OAuthErro
     let family = family(app, claims).await?;
     let lost = lost_organization(app, claims, grant(family.as_deref())?).await?;
     Err(if lost { WRONG_ORGANIZATION } else { INVALID_SUBJECT })
+}
+
+/// Returns what the person's authority follows from.
+async fn seen(app: &App, grant: Option<&Grant>) -> Result<Vec<Requirement>, OAuthError> {
+    let Some(MembershipRef { id, organization, .. }) =
+        grant.and_then(|one| one.membership.as_ref())
+    else {
+        return Ok(Vec::new());
+    };
+    let home = app.organizations.look(organization).await?;
+    let mut seen = vec![Requirement::unchanged::<Organization>(&**organization, home.version)];
+    if let Some(id) = id {
+        let member = app.memberships.look(id).await?;
+        seen.push(Requirement::unchanged::<Membership>(&**id, member.version));
+    }
+    Ok(seen)
 }
 
 type Seen = Arc<Hydrated<TokenFamily>>;
