@@ -42,7 +42,10 @@ async fn a_rotation_loses_no_request_and_no_verification() {
             let mut verifier =
                 Verifier { keys: server.key_set().await, fetched: server.clock.now() };
             let mut kids = Vec::new();
-            while !over.load(SeqCst) {
+            // The last token is asked for after everything is over.
+            let mut is_over = false;
+            while !is_over {
+                is_over = over.load(SeqCst);
                 let token = server.token("billing", "invoices:read").await;
                 verifier.verify(&server, &token).await;
                 // Whoever is asked instead of verifying is told the same.
