@@ -49,8 +49,8 @@ impl Load for Ciba {
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
         &[
-            (Compared::Rate, Who::Limit, Bound::Floor(0.4)),
-            (Compared::Rate, Who::Peer, Bound::Floor(1.5)),
+            (Compared::Rate, Who::Limit, Bound::Floor(0.5)),
+            (Compared::Rate, Who::Peer, Bound::Floor(2.2)),
         ]
     }
 
