@@ -13,14 +13,17 @@
 #![expect(clippy::print_stderr, reason = "whoever waits for minutes is told what goes on")]
 #![expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 
+mod alarm;
 mod bare;
 mod connection;
 mod families;
 mod figures;
 mod limit;
+mod lines;
 mod load;
 mod options;
 mod plot;
+mod population;
 mod portal;
 mod process;
 mod report;
@@ -33,11 +36,11 @@ mod signing;
 mod token;
 
 use options::Options;
-use report::Circumstances;
+use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, directory, growth, identifiers, live, memory, passwords, pending, revoked, screens,
-    start, storm,
+    LOADS, directory, flat, growth, identifiers, live, memory, offered, passwords, pending,
+    revoked, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -90,8 +93,12 @@ async fn measure(options: Options) -> Outcome<()> {
         eprintln!("{}", report::UNOPTIMISED);
     }
     let folder = tempfile::tempdir()?;
-    let circumstances =
-        Circumstances { plan: options.plan, rounds: options.rounds, load: report::load_now() };
+    let circumstances = Circumstances {
+        only: options.only().map(str::to_owned),
+        plan: options.plan,
+        rounds: options.rounds,
+        load: report::load_now(),
+    };
     let stage = Stage {
         scene: Scene::new(options.plan.connections),
         folder: folder.path().to_owned(),
@@ -100,65 +107,107 @@ async fn measure(options: Options) -> Outcome<()> {
         cast: options.cast.clone(),
         postgres: options.postgres.clone(),
     };
-    let (mut sections, mut panels) = (Vec::new(), Vec::new());
+    let mut found = Found::default();
+    measure_loads(&options, &stage, &mut found).await?;
+    measure_others(&options, &stage, &mut found).await?;
+    measure_by_name(&options, &stage, &mut found).await?;
+    let body = report::body(&found.sections);
+    let text = match &options.into {
+        None => body,
+        Some(into) => {
+            report::keep(into, (&stage, &circumstances), (&body, found.picture.as_ref()))?
+        }
+    };
+    println!("{text}");
+    Ok(())
+}
+
+/// What a run has found.
+#[derive(Default)]
+struct Found {
+    sections: Vec<Section>,
+    picture: Option<Picture>,
+}
+
+/// Presses all servers with each load.
+async fn measure_loads(options: &Options, stage: &Stage, found: &mut Found) -> Outcome<()> {
     let loads: Vec<_> = LOADS.into_iter().filter(|load| options.wants(load.name())).collect();
-    if !loads.is_empty() {
-        let servers = stage.raise().await?;
-        for load in loads {
-            let effort = (options.plan, options.rounds);
-            let (section, drawn) = rounds::measure(load, (&stage, &servers), effort).await?;
-            sections.push(section);
-            panels.extend(drawn);
-        }
-        if options.wants(screens::NAME) {
-            sections.extend(screens::first_byte(&servers, options.pairs).await?);
-        }
+    if loads.is_empty() {
+        return Ok(());
     }
+    let servers = stage.raise().await?;
+    let mut panels = Vec::new();
+    for load in loads {
+        let effort = (options.plan, options.rounds);
+        let (section, drawn) = rounds::measure(load, (stage, &servers), effort).await?;
+        found.sections.push(section);
+        panels.extend(drawn);
+    }
+    if options.wants(screens::NAME) {
+        found.sections.extend(screens::first_byte(&servers, options.pairs).await?);
+    }
+    let about =
+        "Operations per second and CPU time per operation of Porteiro, the limit and the peer";
+    let svg = plot::draw(("Porteiro over HTTP", about), &panels);
+    found.picture = Some(Picture { about, svg });
+    Ok(())
+}
+
+/// Measures what is no load.
+async fn measure_others(options: &Options, stage: &Stage, found: &mut Found) -> Outcome<()> {
+    let sections = &mut found.sections;
     if options.wants(identifiers::NAME) && stage.cast.contains(&Who::Porteiro) {
         eprintln!("identifiers");
-        sections.push(identifiers::measure(&stage, options.pairs).await?);
+        sections.push(identifiers::measure(stage, options.pairs).await?);
     }
     if options.wants(passwords::NAME) {
         sections.push(passwords::measure(options.plan, options.rounds).await?);
     }
     if options.wants(storm::NAME) && stage.cast.contains(&Who::Porteiro) {
-        sections.push(storm::measure(&stage, options.plan, options.rounds).await?);
+        sections.push(storm::measure(stage, options.plan, options.rounds).await?);
     }
     if options.wants(memory::NAME) {
         eprintln!("memory");
-        sections.push(memory::measure(&stage, options.plan, options.times).await?);
+        sections.push(memory::measure(stage, options.plan, options.times).await?);
     }
     if options.wants(live::NAME) && stage.cast.contains(&Who::Porteiro) {
         eprintln!("live");
-        sections.push(live::measure(&stage).await?);
+        sections.push(live::measure(stage).await?);
     }
     if options.wants(start::NAME) && stage.cast.contains(&Who::Porteiro) {
         eprintln!("start");
-        sections.push(start::measure(&stage, options.times).await?);
+        sections.push(start::measure(stage, options.times).await?);
     }
+    Ok(())
+}
+
+/// Measures what takes too long for every run.
+async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) -> Outcome<()> {
+    let Options { plan, rounds, share, .. } = *options;
+    let sections = &mut found.sections;
     if options.asks_for(growth::NAME) {
-        sections.push(growth::measure(&stage, options.plan, options.share).await?);
+        sections.push(growth::measure(stage, plan, share).await?);
     }
     if options.asks_for(directory::NAME) {
-        sections.extend(directory::measure(&stage, options.plan, options.share).await?);
+        sections.extend(directory::measure(stage, plan, share).await?);
     }
     if options.asks_for(pending::NAME) {
-        sections.push(pending::measure(&stage, options.plan, options.share).await?);
+        sections.push(pending::measure(stage, plan, share).await?);
     }
     if options.asks_for(revoked::NAME) {
-        sections.push(revoked::measure(&stage, options.share).await?);
+        sections.push(revoked::measure(stage, share).await?);
     }
-    let body = report::body(&sections);
-    let Some(into) = &options.into else {
-        println!("{body}");
-        return Ok(());
-    };
-    let preface = report::preface(&stage, &circumstances)?;
-    let plot = "![Operations per second and CPU time per operation](http.svg)";
-    let text = format!("{preface}\n{plot}\n\n{body}{}", report::READING);
-    std::fs::create_dir_all(into)?;
-    std::fs::write(into.join("http.md"), &text)?;
-    std::fs::write(into.join("http.svg"), plot::draw(&panels))?;
-    println!("{text}");
+    if options.asks_for(offered::NAME) {
+        let (section, panels) = offered::measure(stage, plan, rounds).await?;
+        sections.push(section);
+        let about = "p50 and p99 of Porteiro, the limit and the peer at the same offered load";
+        let svg = plot::draw(("Latency at equal offered load", about), &panels);
+        found.picture = Some(Picture { about, svg });
+    }
+    if options.asks_for(flat::NAME) {
+        let (section, picture) = flat::measure(stage, (plan, rounds), share).await?;
+        sections.push(section);
+        found.picture = Some(picture);
+    }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use crate::{
     Outcome,
-    load::Plan,
+    load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, directory, growth, identifiers, live, memory, passwords, pending, revoked,
-        start, storm,
+        LOADS, Load, directory, flat, growth, identifiers, live, memory, offered, passwords,
+        pending, revoked, start, storm,
     },
     servers::Who,
 };
@@ -41,7 +41,7 @@ impl Options {
             peer: None,
             cast: Who::ALL.to_vec(),
             postgres: None,
-            plan: Plan { connections: 16, warm_up, measured },
+            plan: Plan { connections: 16, warm_up, measured, pace: Pace::Closed },
             rounds: 5,
             times: 5,
             pairs: 600,
@@ -81,7 +81,21 @@ impl Options {
                 }
             }
         }
+        // Others have reports under their names that were not written here.
+        let has_report = |name: &str| [offered::NAME, flat::NAME].contains(&name);
+        if options.into.is_some() && options.only().is_some_and(|name| !has_report(name)) {
+            return Err("of single scenarios only offered and flat are kept".into());
+        }
+        if options.asks_for(flat::NAME) {
+            options.plan.measured = options.plan.measured.min(flat::ROUND);
+            options.cast = vec![Who::Porteiro];
+        }
         Ok(options)
+    }
+
+    /// The one scenario that is asked for, if it is one.
+    pub fn only(&self) -> Option<&str> {
+        self.only.as_deref()
     }
 
     /// Says whether a scenario is asked for.
@@ -114,6 +128,8 @@ fn names() -> impl Iterator<Item = &'static str> {
         directory::NAME,
         pending::NAME,
         revoked::NAME,
+        offered::NAME,
+        flat::NAME,
     ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

@@ -22,21 +22,16 @@ const PANEL: (f64, f64) = (500.0, 190.0);
 /// From the panel's corner to the plotted field, and the field's width.
 const FIELD: (f64, f64, f64) = (80.0, 36.0, 320.0);
 const BAR: (f64, f64) = (22.0, 32.0);
-const MARGIN: f64 = 16.0;
-const HEAD: f64 = 40.0;
+pub const MARGIN: f64 = 16.0;
+pub const HEAD: f64 = 40.0;
 
-/// Draws the panels, row by row.
-pub fn draw(panels: &[Panel]) -> String {
+/// Draws the panels, row by row. Its title stands above them; `about` is read out in its place.
+pub fn draw((title, about): (&str, &str), panels: &[Panel]) -> String {
     let rows = panels.len().div_ceil(COLUMNS);
     let width = PANEL.0 * COLUMNS as f64 + 2.0 * MARGIN;
     let height = PANEL.1 * rows as f64 + 2.0 * MARGIN + HEAD;
-    let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="Operations per second and CPU time per operation of Porteiro, the limit and the peer" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12" fill="#1f2328">
-<rect width="{width}" height="{height}" fill="#ffffff"/>
-<text x="{MARGIN}" y="{title}" font-size="16" font-weight="600">Porteiro over HTTP: medians of rounds; thin lines from the least round to the most</text>
-"##,
-        title = MARGIN + 16.0,
-    );
+    let title = format!("{title}: medians of rounds; thin lines from the least round to the most");
+    let mut svg = begin((width, height), &title, about);
     for (index, panel) in panels.iter().enumerate() {
         let x = MARGIN + (index % COLUMNS) as f64 * PANEL.0;
         let y = MARGIN + HEAD + (index / COLUMNS) as f64 * PANEL.1;
@@ -46,6 +41,17 @@ pub fn draw(panels: &[Panel]) -> String {
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// Begins a picture with its title.
+pub fn begin((width, height): (f64, f64), title: &str, about: &str) -> String {
+    let line = MARGIN + 16.0;
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{about}" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12" fill="#1f2328">
+<rect width="{width}" height="{height}" fill="#ffffff"/>
+<text x="{MARGIN}" y="{line}" font-size="16" font-weight="600">{title}</text>
+"##
+    )
 }
 
 impl Panel {
@@ -118,7 +124,13 @@ fn step(most: f64) -> f64 {
     times.unwrap_or(10.0) * power
 }
 
+/// Writes a number with three digits, or as many as it has before the point; without zeros after it.
 fn number(value: f64) -> String {
-    let digits = usize::from(value != 0.0 && value < 100.0 && value.fract() != 0.0);
-    thousands(&format!("{value:.digits$}"))
+    let digits = match value {
+        value if value < 10.0 => 2,
+        value if value < 100.0 => 1,
+        _ => return thousands(&format!("{value:.0}")),
+    };
+    let text = format!("{value:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

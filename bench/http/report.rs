@@ -7,7 +7,7 @@ use crate::{
     process::run,
     servers::{Stage, Who, peer},
 };
-use std::{fmt::Write as _, fs, process::Command};
+use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 /// One part of the report.
 pub struct Section {
@@ -53,8 +53,17 @@ pub fn body(sections: &[Section]) -> String {
     text
 }
 
+/// A picture of the figures.
+pub struct Picture {
+    /// What it shows.
+    pub about: &'static str,
+    pub svg: String,
+}
+
 /// How the run was made.
 pub struct Circumstances {
+    /// The one scenario that was asked for, if it was one.
+    pub only: Option<String>,
     pub plan: Plan,
     pub rounds: usize,
     /// The load of the machine before anything was started.
@@ -71,16 +80,20 @@ pub fn load_now() -> String {
 pub const UNOPTIMISED: &str = "This is not a release build: its figures mean nothing.";
 
 /// Writes what a reader must know before the figures.
-pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> {
+fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> {
     let date = run(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let cores = std::thread::available_parallelism()?;
-    let Circumstances { plan, rounds, load } = circumstances;
-    let Plan { connections, warm_up, measured } = plan;
+    let Circumstances { only, plan, rounds, load } = circumstances;
+    let Plan { connections, warm_up, measured, .. } = plan;
     let revision = run(Command::new("git").args(["describe", "--always", "--dirty"]));
     let revision = revision.map_or(String::new(), |revision| format!(" at {revision}"));
+    let (title, command) = match only {
+        None => ("Over HTTP, measured".to_owned(), "bench/run".to_owned()),
+        Some(name) => (format!("Over HTTP, measured: {name}"), format!("bench/run {name}")),
+    };
     let mut text = format!(
-        "# Over HTTP, measured\n\n\
-         By `bench/run`, {date}, on {cores} cores ({}), load {load} before the run.\n\
+        "# {title}\n\n\
+         By `{command}`, {date}, on {cores} cores ({}), load {load} before the run.\n\
          {}{revision}",
         processor(),
         run(Command::new(&stage.binary).arg("--version"))?,
@@ -91,7 +104,7 @@ pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> 
     let _ = writeln!(
         text,
         ".\n\n\
-         {connections} connections, each with one request under way; {rounds} rounds of \
+         {connections} connections, each with at most one request under way; {rounds} rounds of \
          {measured:?} for each server in turn, each after {warm_up:?} of the same load unmeasured, \
          and all after one round that counts for nothing. \
          Figures are medians of rounds, in brackets the least and the most. Every answer was the one \
@@ -108,8 +121,29 @@ pub fn preface(stage: &Stage, circumstances: &Circumstances) -> Outcome<String> 
     Ok(text)
 }
 
+/// Keeps a report, and its picture beside it, in a folder; returns its text.
+pub fn keep(
+    folder: &Path,
+    (stage, circumstances): (&Stage, &Circumstances),
+    (body, picture): (&str, Option<&Picture>),
+) -> Outcome<String> {
+    let name = circumstances.only.as_deref().unwrap_or("http");
+    let mut text = preface(stage, circumstances)?;
+    fs::create_dir_all(folder)?;
+    if let Some(Picture { about, svg }) = picture {
+        let _ = write!(text, "\n![{about}]({name}.svg)\n");
+        fs::write(folder.join(format!("{name}.svg")), svg)?;
+    }
+    let _ = write!(text, "\n{body}");
+    if circumstances.only.is_none() {
+        text.push_str(READING);
+    }
+    fs::write(folder.join(format!("{name}.md")), &text)?;
+    Ok(text)
+}
+
 /// What is to be said of the figures.
-pub const READING: &str = "\
+const READING: &str = "\
 ## How to read it
 
 - Ratios within this run are what counts; absolute rates say little about other machines.

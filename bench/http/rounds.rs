@@ -27,8 +27,8 @@ struct Summary {
 }
 
 /// A round and what was asked of the server before and after it.
-struct Looked {
-    round: Round,
+pub struct Looked {
+    pub round: Round,
     commits: Option<f64>,
     growth: f64,
 }
@@ -74,7 +74,8 @@ pub async fn measure(
     Ok((section, panels(load, &summaries)))
 }
 
-async fn one(load: &dyn Load, scene: &Scene, server: &Server, plan: Plan) -> Outcome<Looked> {
+/// Makes one round, and looks at its answers.
+pub async fn one(load: &dyn Load, scene: &Scene, server: &Server, plan: Plan) -> Outcome<Looked> {
     let scripts = load.scripts(scene, server, plan.connections).await?;
     let (commits, resident) = (server.commits().await?, server.process.resident()?);
     let round = press(server, scripts, plan).await?;
