@@ -240,7 +240,9 @@ fn contents(path: &Path) -> io::Result<Option<(Metadata, Contents)>> {
     if metadata.len() > LARGEST_FILE {
         return Ok(Some((metadata, Err(Problem::TooLarge))));
     }
-    let mut contents = Zeroizing::new(Vec::with_capacity(64 * 1024));
+    // One that has to grow leaves pieces of the key behind; one byte more shows that the file has ended.
+    let size = usize::try_from(metadata.len()).unwrap_or_default() + 1;
+    let mut contents = Zeroizing::new(Vec::with_capacity(size));
     file.take(LARGEST_FILE).read_to_end(&mut contents)?;
     Ok(Some((metadata, Ok(contents))))
 }

@@ -119,7 +119,7 @@ fn a_schema_that_is_not_understood_is_refused() {
     assert!(Schema::compile(&nested(10)).is_ok());
     assert!(Schema::compile(&json!(true)).unwrap().admits(&json!(1)));
     assert!(!Schema::compile(&json!(false)).unwrap().admits(&json!(1)));
-    let bomb = (0..8).fold(json!(true), |inner, _| json!({ "allOf": vec![inner; 8] }));
+    let bomb = (0..4).fold(json!(true), |inner, _| json!({ "allOf": vec![inner; 8] }));
     for (schema, why) in [
         (json!({ "$ref": "https://evil.example/schema" }), BadSchema::Unknown("$ref".to_owned())),
         (json!({ "$defs": {} }), BadSchema::Unknown("$defs".to_owned())),

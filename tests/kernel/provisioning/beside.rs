@@ -181,25 +181,18 @@ async fn a_workbench_opens_only_what_its_keys_belong_to() {
 
 #[tokio::test]
 async fn thousands_of_clients_are_one_commit() {
-    for count in [2_000, 10_000] {
-        let shop = Shop::open().await;
-        let text = clients(count, "first");
-        let stopwatch = Stopwatch::start();
-        let parsed = file(&text);
-        let (read, stopwatch) = (stopwatch.elapsed(), Stopwatch::start());
-        let created = apply(&shop.bench, &parsed, false, &|_, _| {}).await.unwrap();
-        let written = stopwatch.elapsed();
-        assert_eq!(created.steps.len(), count + 4);
-        assert_eq!(shop.bench.store().report().commits, 1);
-        let stored = shop.world.stranger().await.count("entities WHERE kind = 'client'").await;
-        assert_eq!(usize::try_from(stored).unwrap(), count + 1);
-        // Some change: the others are required to be as they were read.
-        let changed = text.replace("0.example", "0.example/new");
-        let changed = apply(&shop.bench, &file(&changed), false, &|_, _| {}).await.unwrap();
-        let changed = lines(&changed).iter().filter(|line| line.starts_with('~')).count();
-        assert_eq!(changed, count / 10);
-        println!("{count} clients: read {read:?}, applied {written:?}");
-        assert!(written < Duration::from_mins(1));
-        shop.bench.close().await;
-    }
+    let count = 3_000;
+    let shop = Shop::open().await;
+    let text = clients(count, "first");
+    let created = apply(&shop.bench, &file(&text), false, &|_, _| {}).await.unwrap();
+    assert_eq!(created.steps.len(), count + 4);
+    assert_eq!(shop.bench.store().report().commits, 1);
+    let stored = shop.world.stranger().await.count("entities WHERE kind = 'client'").await;
+    assert_eq!(usize::try_from(stored).unwrap(), count + 1);
+    // Some change: the others are required to be as they were read.
+    let changed = text.replace("0.example", "0.example/new");
+    let changed = apply(&shop.bench, &file(&changed), false, &|_, _| {}).await.unwrap();
+    let changed = lines(&changed).iter().filter(|line| line.starts_with('~')).count();
+    assert_eq!(changed, count / 10);
+    shop.bench.close().await;
 }

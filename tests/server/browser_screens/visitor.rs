@@ -176,20 +176,21 @@ impl Visitor {
 
     /// Judges what can be seen of a page, however it was loaded.
     pub async fn judge_shown(&self, name: &str) {
-        for look in [Look::NarrowDark, Look::Light] {
+        for (look, again) in [(Look::NarrowDark, false), (Look::Light, true)] {
             self.show_as(look).await;
-            self.judge_accessibility(name, look).await;
+            self.judge_accessibility(name, look, again).await;
             let out = self.browser.evaluate(OVERFLOW).await;
             assert_eq!(out, json!([]), "{name}, {look:?}: it does not fit");
         }
     }
 
-    async fn judge_accessibility(&self, name: &str, look: Look) {
+    /// Judges a page; `again` where all was judged that does not depend on how it is shown.
+    async fn judge_accessibility(&self, name: &str, look: Look, again: bool) {
         let Some(axe) = &self.axe else { return };
         if self.browser.evaluate("return typeof axe").await == "undefined" {
             self.browser.evaluate(axe.script()).await;
         }
-        let found = self.browser.run(Axe::judge(), &Value::Null).await;
+        let found = self.browser.run(Axe::judge(), &json!(again)).await;
         assert_eq!(violations(&found), [""; 0], "{name}, {look:?}");
     }
 
