@@ -119,8 +119,8 @@ impl WebhookCourier {
                 Ok(())
             }
             Err(Failure::Failed(why)) => {
-                let since = note(means, endpoint, Command::Failed).await;
                 let now = means.clock.now();
+                let since = note(means, endpoint, Command::Failed).await;
                 let pause = self.pauses.begin(&endpoint.id, since.unwrap_or(now), now);
                 Err(not_before(pause, &why))
             }
