@@ -36,14 +36,16 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.weight = self.weight.saturating_add(weight);
     }
 
-    pub fn remove<Q>(&mut self, key: &Q)
+    /// Forgets a value; says whether it was there.
+    pub fn remove<Q>(&mut self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let removed = self.young.remove(key);
-        self.lighten(removed);
-        self.old.remove(key);
+        let young = self.young.remove(key);
+        let was_there = young.is_some();
+        self.lighten(young);
+        self.old.remove(key).is_some() || was_there
     }
 
     fn lighten(&mut self, gone: Option<(V, usize)>) {

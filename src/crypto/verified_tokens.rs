@@ -4,18 +4,23 @@
 //! cost. A text that was signed stays signed: it is known by its hash, and only what it says is remembered. Whether
 //! that is still true (its end, its issuer, everything it rests on) is looked at each time. Another key set forgets
 //! everything; a forgery is never remembered.
+//!
+//! A token that this process has signed itself needs no verification when it is first shown: its hash was noted.
 
 use super::Verifiers;
 use crate::generations::Generations;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Parts, each behind a lock of its own.
 const PARTS: usize = 8;
 
 /// How many tokens a part takes up before it forgets those that were taken up before them.
 const GENERATION: usize = 512;
+
+/// The same of tokens that were signed here and not shown yet, of which only the hash is kept.
+const SIGNED_GENERATION: usize = 4_096;
 
 type Print = [u8; 32];
 
@@ -28,6 +33,15 @@ pub struct VerifiedTokens<C> {
 struct Part<C> {
     verifiers: Arc<Verifiers>,
     tokens: Generations<Print, Arc<C>>,
+    signed: Generations<Print, ()>,
+}
+
+/// What is known of a text.
+enum Known<C> {
+    Verified(Arc<C>),
+    /// It was signed here.
+    Signed,
+    Nothing,
 }
 
 impl<C: DeserializeOwned> VerifiedTokens<C> {
@@ -40,26 +54,49 @@ impl<C: DeserializeOwned> VerifiedTokens<C> {
     /// revocation.
     pub fn read(&self, verifiers: &Arc<Verifiers>, token: &str) -> Option<Arc<C>> {
         let print: Print = Sha256::digest(token).into();
-        let part = &self.parts[usize::from(print[0]) % PARTS];
-        let lock = || part.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(read) = lock().find(verifiers, &print) {
-            return Some(read);
-        }
-        let read: Arc<C> = Arc::new(verifiers.read(self.typ, token).ok()?);
-        lock().keep(verifiers, print, read.clone());
+        let known = self.part(&print).find(verifiers, &print);
+        let read = match known {
+            Known::Verified(read) => return Some(read),
+            Known::Signed => verifiers.read_signed(self.typ, token),
+            Known::Nothing => verifiers.read(self.typ, token),
+        };
+        let read: Arc<C> = Arc::new(read.ok()?);
+        self.part(&print).keep(verifiers, print, read.clone());
         Some(read)
+    }
+
+    /// Notes a token that was just signed with a key of these.
+    pub fn note_signed(&self, verifiers: &Arc<Verifiers>, token: &str) {
+        let print: Print = Sha256::digest(token).into();
+        self.part(&print).note_signed(verifiers, print);
+    }
+
+    fn part(&self, print: &Print) -> MutexGuard<'_, Part<C>> {
+        let part = &self.parts[usize::from(print[0]) % PARTS];
+        part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<C> Part<C> {
     fn new(verifiers: Arc<Verifiers>) -> Self {
-        Self { verifiers, tokens: Generations::default() }
+        Self { verifiers, tokens: Generations::default(), signed: Generations::default() }
     }
 
-    fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Option<Arc<C>> {
+    fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Known<C> {
         self.follow(verifiers);
         self.make_room();
-        self.tokens.find(print).cloned()
+        if let Some(read) = self.tokens.find(print) {
+            return Known::Verified(read.clone());
+        }
+        if self.signed.remove(print) { Known::Signed } else { Known::Nothing }
+    }
+
+    fn note_signed(&mut self, verifiers: &Arc<Verifiers>, print: Print) {
+        self.follow(verifiers);
+        if self.signed.weight() >= SIGNED_GENERATION {
+            self.signed.turn();
+        }
+        self.signed.insert(print, (), 1);
     }
 
     fn keep(&mut self, verifiers: &Arc<Verifiers>, print: Print, read: Arc<C>) {
@@ -133,13 +170,34 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_was_signed_here_is_not_verified_and_counts_while_its_keys_do() {
+        let [_, _, signer, _] = signers();
+        let (keys, tokens) = (verifiers(&signer), VerifiedTokens::<Value>::of_type("at+jwt"));
+        let sign = |name: &str| signer.sign("at+jwt", &json!({ "sub": name })).unwrap();
+        let (token, other) = (sign("ana"), sign("rui"));
+        // The signature of another token: whether it is verified can be seen.
+        let (said, signature) =
+            (token.rsplit_once('.').unwrap().0, other.rsplit_once('.').unwrap().1);
+        let forged = format!("{said}.{signature}");
+        assert!(tokens.read(&keys, &forged).is_none());
+        tokens.note_signed(&keys, &forged);
+        assert_eq!(*tokens.read(&keys, &forged).unwrap(), json!({ "sub": "ana" }));
+        tokens.note_signed(&keys, &token);
+        assert!(tokens.read(&Arc::new(Verifiers::default()), &token).is_none(), "its key is gone");
+        tokens.note_signed(&keys, &forged);
+        let anew = verifiers(&signer);
+        assert!(tokens.read(&anew, &forged).is_none(), "the set was read anew");
+    }
+
+    #[test]
     fn what_is_verified_while_the_keys_change_is_not_remembered() {
         let [_, _, signer, _] = signers();
         let (before, after) = (verifiers(&signer), Arc::new(Verifiers::default()));
         let mut part = Part::new(before.clone());
-        assert!(part.find(&after, &[1; 32]).is_none());
+        assert!(matches!(part.find(&after, &[1; 32]), Known::Nothing));
         part.keep(&before, [1; 32], Arc::new(json!({})));
-        assert!(part.find(&after, &[1; 32]).is_none(), "the keys changed while it was verified");
+        let found = part.find(&after, &[1; 32]);
+        assert!(matches!(found, Known::Nothing), "the keys changed while it was verified");
     }
 
     #[test]
@@ -153,9 +211,13 @@ mod tests {
         };
         for number in 0..10 * GENERATION {
             part.keep(&verifiers, print(number), Arc::new(json!({})));
-            assert!(part.find(&verifiers, &print(0)).is_some(), "{number}");
+            assert!(matches!(part.find(&verifiers, &print(0)), Known::Verified(_)), "{number}");
             assert!(part.tokens.len() <= 2 * GENERATION);
         }
-        assert!(part.find(&verifiers, &print(1)).is_none());
+        assert!(matches!(part.find(&verifiers, &print(1)), Known::Nothing));
+        for number in 0..3 * SIGNED_GENERATION {
+            part.note_signed(&verifiers, print(number));
+            assert!(part.signed.len() <= 2 * SIGNED_GENERATION);
+        }
     }
 }

@@ -15,6 +15,9 @@ pub use claims::{Claims, Mint};
 use super::{CLOCK_SKEW, Decision, Machine, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 
+/// What its header says that it is (RFC 9068 §2.1).
+pub const TYPE: &str = "at+jwt";
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessToken {
     /// Issued or not: nothing is known of it.

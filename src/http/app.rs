@@ -30,7 +30,7 @@ use crate::{
     },
     domain::{
         Clock, Context, Locale, QuietHours,
-        access_token::AccessToken,
+        access_token::{self, AccessToken},
         account::Account,
         api_key::ApiKey,
         approval_block::ApprovalBlock,
@@ -239,7 +239,7 @@ impl App {
             dice: system.dice(),
             store: system.fresh_reads(),
             keys: system.keys(),
-            verified_tokens: VerifiedTokens::of_type("at+jwt"),
+            verified_tokens: VerifiedTokens::of_type(access_token::TYPE),
             clients: system.view(),
             registry: system.host().await?,
             client_assertions: system.host().await?,
@@ -371,12 +371,19 @@ impl App {
         typ: &str,
         claims: &impl Serialize,
     ) -> Result<String, OAuthError> {
-        let signer = self.keys.borrow().signer(algorithm).cloned();
+        let (signer, verifiers) = {
+            let keys = self.keys.borrow();
+            (keys.signer(algorithm).cloned(), keys.verifiers.clone())
+        };
         let signer = signer.ok_or_else(OAuthError::unavailable)?;
-        signer.sign(typ, claims).map_err(|error| {
+        let token = signer.sign(typ, claims).map_err(|error| {
             tracing::error!(%error, "a token could not be signed");
             OAuthError::unavailable()
-        })
+        })?;
+        if typ == access_token::TYPE {
+            self.verified_tokens.note_signed(&verifiers, &token);
+        }
+        Ok(token)
     }
 
     /// Reads an access token of ours that has not expired; says nothing of revocation.
