@@ -5,6 +5,7 @@
 //! families, requests and assertions hear of nothing but their beginning for a long time.
 
 use super::{
+    ahead,
     commit_builder::{Author, decided},
     failure::{Answer, Failure, answer},
     kind_shared::KindShared,
@@ -45,8 +46,9 @@ pub(super) async fn bear<M: Machine>(
 async fn decide_and_commit<M: Machine>(
     shared: &KindShared<M>,
     id: &str,
-    Request { context, command, .. }: &Request<M>,
+    request: &Request<M>,
 ) -> Option<Answer<M>> {
+    let Request { context, command, .. } = request;
     let services = &shared.services;
     let now = services.clock.now();
     let unborn = M::default();
@@ -57,7 +59,7 @@ async fn decide_and_commit<M: Machine>(
     }
     let author = Author { id, context, services };
     let (_, commit) = decided((&unborn, 0), (&events, effects), (&author, now));
-    match services.store.commit(commit).await {
+    match ahead::commit((&services.store, commit), request, &outcome).await {
         Ok(version) => Some(answer::<M>(outcome, version)),
         Err(CommitError::Unknown) => {
             shared.metrics.unknown();

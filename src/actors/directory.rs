@@ -5,7 +5,10 @@
 //! shard's lock: the sweep that holds that lock alone and sees zero can end the actor, and no command
 //! is on its way to an actor that is gone.
 
-use super::mailbox::Envelope;
+use super::{
+    held::{Held, LastHeld},
+    mailbox::Envelope,
+};
 use crate::domain::{Machine, Timestamp};
 use ractor::{ActorCell, ActorRef};
 use std::{
@@ -30,6 +33,8 @@ pub(super) const MAILBOX: u32 = 256;
 pub(super) struct AwakeEntity<M: Machine> {
     pub(super) actor: ActorRef<Envelope<M>>,
     pub(super) load: Arc<Load>,
+    /// What its actor held after its last command.
+    pub(super) last: Arc<LastHeld<M>>,
 }
 
 /// How busy an entity is; apart from its actor, so that an envelope does not hold its own mailbox.
@@ -96,7 +101,7 @@ impl<M: Machine> Directory<M> {
         &self,
         id: &str,
         now: Timestamp,
-        wake: impl FnOnce(Arc<str>) -> Option<ActorRef<Envelope<M>>>,
+        wake: impl FnOnce(Arc<str>, Arc<LastHeld<M>>) -> Option<ActorRef<Envelope<M>>>,
     ) -> Result<Arc<AwakeEntity<M>>, NotAdmitted> {
         let shard = self.shard(id);
         if let Some(entity) = read(shard).get(id) {
@@ -107,11 +112,18 @@ impl<M: Machine> Directory<M> {
             return entity.admit(now).ok_or(NotAdmitted::Full);
         }
         let id: Arc<str> = id.into();
-        let actor = wake(id.clone()).ok_or(NotAdmitted::NoActor)?;
+        let last = Arc::new(LastHeld::default());
+        let actor = wake(id.clone(), last.clone()).ok_or(NotAdmitted::NoActor)?;
         let (pending, touched) = (AtomicU32::new(0), AtomicI64::new(now.millis()));
-        let entity = Arc::new(AwakeEntity { actor, load: Arc::new(Load { pending, touched }) });
+        let load = Arc::new(Load { pending, touched });
+        let entity = Arc::new(AwakeEntity { actor, load, last });
         directory.insert(id, entity.clone());
         entity.admit(now).ok_or(NotAdmitted::Full)
+    }
+
+    /// Returns what the actor of `id` held after its last command, if it is awake.
+    pub(super) fn last_held(&self, id: &str) -> Option<Held<M>> {
+        read(self.shard(id)).get(id)?.last.get()
     }
 
     /// Removes an entity whose actor has ended, unless another has taken its place.

@@ -1,9 +1,10 @@
 //! How other modules reach the entities of one kind; they hold nothing else of an actor.
 
 use super::{
+    ahead::{Ahead, Work},
     birth::bear,
     directory::NotAdmitted,
-    failure::{Answer, Failure},
+    failure::{Answer, Failure, Replied},
     gate::{Gate, Permit},
     kind_shared::KindShared,
     mailbox::{Condition, Envelope, Outcome, Request, Unopened},
@@ -41,18 +42,49 @@ impl<M: Machine> Entities<M> {
     ///
     /// A caller that stops waiting takes an unbegun command with it.
     pub async fn ask(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
+        // An answer that may be older needs no turn in the mailbox.
+        if M::tolerates_stale(&command)
+            && let Some(answer) = self.glance(id, &command)
+        {
+            return answer;
+        }
         self.ask_within(self.timeout, context, id, command).await
     }
 
     /// Asks an entity whose id was drawn a moment ago: nothing is looked for under it, and no actor is
     /// started. If something was there after all, the commit finds it, and its actor is asked.
     pub async fn ask_new(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
+        let (context, condition) = (context.clone(), Condition::Nothing);
+        self.bear(id, Request { context, command, condition, work: None }).await
+    }
+
+    /// Asks the entity `id`, which may be `new`, and does `work` on its reply while that is committed. What
+    /// comes of it is returned with the answer, and thrown away with what was not committed.
+    pub async fn ask_and_work<T: Send + 'static>(
+        &self,
+        (context, id, new): (&Context, &str, bool),
+        command: M::Command,
+        work: impl Fn(&M::Reply) -> T + Send + Sync + 'static,
+    ) -> Result<(Replied<M::Reply>, T), Failure<M::Refusal>> {
+        let ahead = Ahead::new(work);
+        let work: Arc<dyn Work<M>> = ahead.clone();
+        let (context, condition, work) = (context.clone(), Condition::Nothing, Some(work));
+        let request = Request { context, command, condition, work };
+        let replied = if new {
+            self.bear(id, request).await?
+        } else {
+            self.send(self.timeout, id, request).await?
+        };
+        let result = ahead.result(&replied.reply);
+        Ok((replied, result))
+    }
+
+    async fn bear(&self, id: &str, request: Request<M>) -> Answer<M> {
         let permit = self.admit()?;
         if self.shared.quarantine.is_barred(id, self.shared.services.clock.now()) {
             return Err(Failure::Unavailable);
         }
-        let (shared, new, context) = (self.shared.clone(), id.to_owned(), context.clone());
-        let request = Request { context, command, condition: Condition::Nothing };
+        let (shared, new) = (self.shared.clone(), id.to_owned());
         let (tell, told) = oneshot::channel();
         // As with an actor: what was begun is carried to its end, though its caller may have gone.
         self.gate.run(async move {
@@ -78,8 +110,8 @@ impl<M: Machine> Entities<M> {
         version: i64,
         command: M::Command,
     ) -> Answer<M> {
-        let condition = Condition::IsAt(version);
-        self.send(self.timeout, id, Request { context: context.clone(), command, condition }).await
+        let (context, condition) = (context.clone(), Condition::IsAt(version));
+        self.send(self.timeout, id, Request { context, command, condition, work: None }).await
     }
 
     /// Asks with a timeout of its own.
@@ -90,8 +122,8 @@ impl<M: Machine> Entities<M> {
         id: &str,
         command: M::Command,
     ) -> Answer<M> {
-        let condition = Condition::Nothing;
-        self.send(timeout, id, Request { context: context.clone(), command, condition }).await
+        let (context, condition) = (context.clone(), Condition::Nothing);
+        self.send(timeout, id, Request { context, command, condition, work: None }).await
     }
 
     /// Asks for what must not be abandoned: a revocation is carried out though its caller hangs up.
@@ -119,6 +151,14 @@ impl<M: Machine> Entities<M> {
                 tracing::warn!(kind = M::KIND, "a command that no caller waits for was not done");
             }
         });
+    }
+
+    /// Answers from what the entity's actor held after its last command, if that is young enough.
+    fn glance(&self, id: &str, command: &M::Command) -> Option<Answer<M>> {
+        let held = self.shared.directory.last_held(id)?;
+        let answer = held.glance(command, self.shared.services.clock.now())?;
+        self.shared.metrics.ask();
+        Some(answer)
     }
 
     pub fn report(&self) -> KindReport {
@@ -152,14 +192,15 @@ impl<M: Machine> Entities<M> {
         }
         for _ in 0..SENDS {
             let now = self.shared.services.clock.now();
-            let entity = match self.shared.directory.admit(id, now, |id| self.shared.wake(id)) {
-                Ok(entity) => entity,
-                Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
-                Err(NotAdmitted::Full) => {
-                    self.shared.metrics.shed();
-                    return Err(Failure::Busy);
-                }
-            };
+            let entity =
+                match self.shared.directory.admit(id, now, |id, last| self.shared.wake(id, last)) {
+                    Ok(entity) => entity,
+                    Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
+                    Err(NotAdmitted::Full) => {
+                        self.shared.metrics.shed();
+                        return Err(Failure::Busy);
+                    }
+                };
             let (reply, answer) = oneshot::channel();
             let unopened = Unopened { request, permit, reply };
             // An envelope that cannot be sent is dropped, and so comes back like any other.

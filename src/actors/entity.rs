@@ -10,8 +10,10 @@
 //!   that the command tolerates less.
 
 use super::{
+    ahead,
     commit_builder::{Author, decided},
     failure::{Answer, Failure, answer, causes},
+    held::{Held, LastHeld, STALE},
     hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
     mailbox::{Condition, Envelope, Request},
@@ -21,10 +23,7 @@ use crate::{
     store::{CommitError, Liveness},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
-use std::{marker::PhantomData, sync::Arc, time::Duration};
-
-/// How old an answer may be that tolerates an older one.
-const STALE: Duration = Duration::from_secs(1);
+use std::{marker::PhantomData, sync::Arc};
 
 /// How often a decision is made anew after losing to another node.
 const ATTEMPTS: usize = 5;
@@ -43,15 +42,10 @@ pub(super) struct State<M: Machine> {
     shared: Arc<KindShared<M>>,
     myself: ActorCell,
     held: Option<Held<M>>,
+    /// The same after the last command, for askers that tolerate it.
+    last: Arc<LastHeld<M>>,
     /// A command has been begun and not finished: seen when the state is dropped, this is a failure.
     busy: bool,
-}
-
-/// A machine as of a version of its row, and when that was last known to be the present one.
-struct Held<M> {
-    machine: M,
-    version: i64,
-    seen_at: Timestamp,
 }
 
 /// How a command ended.
@@ -69,14 +63,14 @@ struct Stale;
 impl<M: Machine> Actor for Entity<M> {
     type Msg = Envelope<M>;
     type State = State<M>;
-    type Arguments = (Arc<str>, Arc<KindShared<M>>);
+    type Arguments = (Arc<str>, Arc<KindShared<M>>, Arc<LastHeld<M>>);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Self::Msg>,
-        (id, shared): Self::Arguments,
+        (id, shared, last): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(State { id, shared, myself: myself.get_cell(), held: None, busy: false })
+        Ok(State { id, shared, myself: myself.get_cell(), held: None, last, busy: false })
     }
 
     async fn handle(
@@ -89,7 +83,10 @@ impl<M: Machine> Actor for Entity<M> {
         let Some((request, port)) = envelope.open() else { return Ok(()) };
         state.busy = true;
         // Boxed: an actor that waits for work should not carry the working set of a commit.
-        match Box::pin(state.settle(&request)).await {
+        let settled = Box::pin(state.settle(&request)).await;
+        // Before the answer: what its caller asks next is not answered from before it.
+        state.last.set(state.held.clone());
+        match settled {
             Settled::Answered(answer) => port.answer(answer),
             Settled::Unknown => {
                 state.shared.metrics.unknown();
@@ -119,8 +116,11 @@ impl<M: Machine> Drop for State<M> {
 
 impl<M: Machine> State<M> {
     async fn settle(&mut self, request: &Request<M>) -> Settled<M> {
-        let Request { context, command, condition } = request;
+        let Request { context, command, condition, work } = request;
         for _ in 0..ATTEMPTS {
+            if let Some(work) = work {
+                work.forget();
+            }
             let now = self.shared.services.clock.now();
             let (fresh, held) = match self.held.take() {
                 Some(held) => (false, held),
@@ -158,10 +158,11 @@ impl<M: Machine> State<M> {
                 return Settled::Answered(unmet.unwrap_or_else(|| answer::<M>(outcome, version)));
             }
             let author = Author { id: &self.id, context, services: &self.shared.services };
-            let (next, commit) = decided((&machine, version), (&events, effects), (&author, now));
-            let failure = match self.shared.services.store.commit(commit).await {
+            let (next, commit) = decided((&*machine, version), (&events, effects), (&author, now));
+            let store = &self.shared.services.store;
+            let failure = match ahead::commit((store, commit), request, &outcome).await {
                 Ok(version) => {
-                    self.held = Some(Held { machine: next, version, seen_at: now });
+                    self.held = Some(Held { machine: Arc::new(next), version, seen_at: now });
                     return Settled::Answered(answer::<M>(outcome, version));
                 }
                 Err(CommitError::Unknown) => return Settled::Unknown,
@@ -187,7 +188,9 @@ impl<M: Machine> State<M> {
 
     async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
         match hydrate::<M>(&self.shared.services.store, &self.id).await {
-            Ok(Hydrated { machine, version }) => Ok(Held { machine, version, seen_at }),
+            Ok(Hydrated { machine, version }) => {
+                Ok(Held { machine: Arc::new(machine), version, seen_at })
+            }
             Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
             // To decide on a row that a newer binary wrote would erase what this one cannot keep.
             Err(error) => {

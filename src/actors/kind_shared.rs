@@ -3,6 +3,7 @@
 use super::{
     directory::Directory,
     entity::Entity,
+    held::LastHeld,
     mailbox::Envelope,
     metrics::{KindMetrics, KindReport},
     quarantine::{QUARANTINE_AFTER, Quarantine},
@@ -43,9 +44,13 @@ impl<M: Machine> KindShared<M> {
     }
 
     /// Starts the actor of `id` under the present host; nothing is read before its first command.
-    pub(super) fn wake(self: &Arc<Self>, id: Arc<str>) -> Option<ActorRef<Envelope<M>>> {
+    pub(super) fn wake(
+        self: &Arc<Self>,
+        id: Arc<str>,
+        last: Arc<LastHeld<M>>,
+    ) -> Option<ActorRef<Envelope<M>>> {
         let host = self.host.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let arguments = (id, self.clone());
+        let arguments = (id, self.clone(), last);
         let spawned = ActorRuntime::spawn_linked_instant(None, Entity::new(), arguments, host);
         self.metrics.woke();
         spawned.ok().map(|(actor, _started)| actor)

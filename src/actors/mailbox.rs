@@ -4,7 +4,7 @@
 //! returns its request to the caller, which sends it to the next actor. So a command is begun once
 //! or not at all, and none fails for what another command in the queue has done.
 
-use super::{directory::Load, failure::Answer, gate::Permit};
+use super::{ahead::Work, directory::Load, failure::Answer, gate::Permit};
 use crate::{
     clock::Stopwatch,
     domain::{Context, Machine},
@@ -17,6 +17,8 @@ pub(super) struct Request<M: Machine> {
     pub(super) context: Context,
     pub(super) command: M::Command,
     pub(super) condition: Condition,
+    /// What is to be done with the reply while it is committed.
+    pub(super) work: Option<Arc<dyn Work<M>>>,
 }
 
 /// What the caller says of the entity.

@@ -14,6 +14,7 @@
 //! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
 //! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
+mod ahead;
 mod birth;
 mod commit_builder;
 mod directory;
@@ -24,6 +25,7 @@ mod failure;
 mod feed;
 mod gate;
 pub mod hashing;
+mod held;
 mod host;
 mod hydrate;
 mod janitor;

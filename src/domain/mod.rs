@@ -93,8 +93,8 @@ pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync 
     const REVISION: u32 = 1;
     type Command: Send + Sync + 'static;
     type Event: Send + Sync + 'static;
-    type Reply: Send + 'static;
-    type Refusal: Send + 'static;
+    type Reply: Send + Sync + 'static;
+    type Refusal: Send + Sync + 'static;
 
     /// Says what follows from `command`; a refusal may still carry events.
     fn decide(&self, command: &Self::Command, now: Timestamp) -> Decision<Self>;

@@ -184,6 +184,29 @@ async fn a_command_may_say_that_it_tolerates_an_older_answer() {
 }
 
 #[tokio::test]
+async fn an_older_answer_needs_no_turn_and_is_never_from_before_the_last_one() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("a", 1).await.unwrap();
+    let mut stranger = world.stranger().await;
+    stranger.hold("a").await;
+    let mut working = JoinSet::new();
+    let ledgers = node.ledgers.clone();
+    working.spawn(async move { ledgers.ask("a", Command::Append(2)).await });
+    node.asked(2).await;
+    assert_eq!(node.ledgers.ask("a", Command::Glance).await.unwrap(), [1]);
+    assert!(working.try_join_next().is_none(), "the other command is still under way");
+    stranger.let_go().await;
+    assert_eq!(working.join_all().await, [Ok(vec![1, 2])]);
+    for entry in 3..200 {
+        node.append("a", entry).await.unwrap();
+        let glanced = node.ledgers.ask("a", Command::Glance).await.unwrap();
+        assert_eq!(glanced.last(), Some(&entry));
+    }
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn an_entity_that_a_newer_binary_wrote_is_left_alone() {
     let world = World::new().await;
     let node = world.node().await;

@@ -20,6 +20,8 @@ pub enum Command {
     Append(u64),
     /// Appends and records, whether or not it is there already: done twice, it shows.
     Push(u64),
+    /// Appends, or shows what is there if the entry is.
+    Ensure(u64),
     /// Appends while the other fact holds.
     AppendIf(u64, Requirement),
     /// Reads while the other fact holds.
@@ -92,7 +94,11 @@ impl Machine for Ledger {
             Command::Join(owner) => {
                 return Decision::accept(vec![Event::Joined(owner.clone())], vec![]);
             }
+            Command::Ensure(entry) if self.entries.contains(entry) => {
+                return Decision::accept(vec![], self.entries.clone());
+            }
             Command::Append(entry)
+            | Command::Ensure(entry)
             | Command::Push(entry)
             | Command::AppendIf(entry, _)
             | Command::AppendAndBear { entry, .. }

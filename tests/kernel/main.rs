@@ -9,6 +9,7 @@
     reason = "tests wait for child processes on blocking threads"
 )]
 
+mod ahead;
 mod architecture;
 mod assurance;
 mod bad_days;

@@ -176,6 +176,21 @@ impl Ledgers {
         plain(self.0.ask_new(&Context::node(), id, command).await)
     }
 
+    /// Asks, and keeps what was worked on in `seen`; the result is the sum of what the reply has.
+    pub async fn ask_and_add_up(
+        &self,
+        id: &str,
+        (new, command): (bool, Command),
+        seen: Arc<Mutex<Vec<Vec<u64>>>>,
+    ) -> Result<(Vec<u64>, u64), Failure<Refusal>> {
+        let work = move |reply: &Vec<u64>| {
+            seen.lock().unwrap().push(reply.clone());
+            reply.iter().sum()
+        };
+        let asked = self.0.ask_and_work((&Context::node(), id, new), command, work).await;
+        asked.map(|(replied, sum)| (replied.reply, sum))
+    }
+
     pub async fn ask_within(&self, timeout: Duration, id: &str, command: Command) -> Entries {
         plain(self.0.ask_within(timeout, &Context::node(), id, command).await)
     }

@@ -128,7 +128,7 @@ pub async fn begin(mut call: Call) -> Answer {
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
     let starting = Starting { grant, narrowing, token: None };
-    let issued = issuing::start(&call.app, (&context, client), starting).await;
+    let issued = issuing::start(&call.app, (&context, &seen), starting).await;
     let Issued { access_token, token_type, expires_in, scope, .. } = issued.map_err(refused)?;
     let body = Impersonation { access_token, token_type, expires_in, scope };
     let mut response = private_json(&body);

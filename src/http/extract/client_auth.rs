@@ -43,8 +43,8 @@ impl Caller {
     }
 
     /// The client as it was seen.
-    pub fn seen(&self) -> Arc<Hydrated<Client>> {
-        self.seen.clone()
+    pub fn seen(&self) -> &Arc<Hydrated<Client>> {
+        &self.seen
     }
 
     /// Insists on a client that has proved who it is.

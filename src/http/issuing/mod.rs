@@ -5,16 +5,17 @@ mod start;
 pub use start::{NotStarted, Starting, SubjectToken, start};
 
 use crate::{
+    actors::Hydrated,
     crypto::draw_id_at,
     domain::{
-        access_token::{Claims, Mint},
+        access_token::{self, Claims, Mint},
         authority::{Audience, Granted},
         authorization_details::Details,
-        client::KnownClient,
+        client::{Client, KnownClient},
         grant::Grant,
         id_token::{self, IdToken},
         signing_keys::SigningAlgorithm,
-        token_family::Lifetimes,
+        token_family::{Lifetimes, Reply},
     },
     http::{
         answer::{
@@ -27,6 +28,7 @@ use crate::{
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A successful answer (RFC 6749 §5.1).
@@ -77,6 +79,31 @@ pub struct Under<'a> {
     pub profile: &'a Map<String, Value>,
 }
 
+/// What signs the reply of a family, while the family commits it.
+pub struct FamilySigner {
+    pub app: App,
+    pub client: Arc<Hydrated<Client>>,
+    pub family: String,
+    pub nonce: Option<String>,
+    /// The claims of the person that the ID token tells.
+    pub profile: Arc<Map<String, Value>>,
+    pub roles: Vec<String>,
+}
+
+impl FamilySigner {
+    /// Signs what a family has decided to issue; `None` for any other reply.
+    pub fn sign(&self, reply: &Reply) -> Option<Result<Issued, OAuthError>> {
+        let (Reply::Issue(issue), Some(client)) = (reply, self.client.machine.known()) else {
+            return None;
+        };
+        let Self { app, family, nonce, profile, roles, .. } = self;
+        let under = Under { grant: &issue.grant, family, nonce: nonce.as_deref(), profile };
+        let epoch = issue.grant.epochs();
+        let granted = &issue.granted;
+        Some(sign(app, Signing { client, granted, roles, epoch, under: Some(under) }))
+    }
+}
+
 /// The recipient of this name.
 pub fn audience(app: &App, name: &str) -> Audience {
     if name == app.issuer { Audience::Issuer } else { Audience::Resource(name.to_owned()) }
@@ -102,11 +129,7 @@ pub fn lifetimes(app: &App) -> Lifetimes {
 }
 
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
-pub fn sign(
-    app: &App,
-    signing: Signing<'_>,
-    refresh_token: Option<Zeroizing<String>>,
-) -> Result<Issued, OAuthError> {
+pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
     let Signing { client, granted, roles, epoch, under } = signing;
     let now = app.clock.now();
     let person = under.and_then(|under| under.grant.account.as_deref());
@@ -127,7 +150,7 @@ pub fn sign(
         now,
         lifetime: app.lifetimes.access_token,
     });
-    let access_token = app.sign(SigningAlgorithm::Es256, "at+jwt", &claims)?;
+    let access_token = app.sign(SigningAlgorithm::Es256, access_token::TYPE, &claims)?;
     let scope = claims.scope;
     // An ID token is for the client that a person signs into, and for no party that acts for them.
     let signed_into = under.filter(|_| delegation.is_none());
@@ -154,7 +177,7 @@ pub fn sign(
         exchanged_for: None,
         token_type: "Bearer",
         expires_in: u64::try_from(claims.exp - claims.iat).unwrap_or_default(),
-        refresh_token,
+        refresh_token: None,
         id_token,
         scope,
         authorization_details: claims.authorization_details,

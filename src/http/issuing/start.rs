@@ -1,8 +1,8 @@
 //! Begins the family of a grant that one party holds for another, and issues its one token (adr/0088).
 
-use super::{Issued, Signing, Under, lifetimes, sign};
+use super::{FamilySigner, Issued, lifetimes};
 use crate::{
-    actors::{Answer, CommitError, Failure, Replied},
+    actors::{Answer, CommitError, Failure, Hydrated, Replied},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
         Context, Machine as _, Requirement,
@@ -14,7 +14,7 @@ use crate::{
         client::{Client, KnownClient, Leash},
         grant::Grant,
         session::Session,
-        token_family::{Command, Issue, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
+        token_family::{Command, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
     },
     http::{
         answer::error::OAuthError,
@@ -28,7 +28,6 @@ use crate::{
         },
     },
 };
-use serde_json::Map;
 use std::sync::Arc;
 
 /// Why no token was issued.
@@ -67,15 +66,18 @@ pub struct SubjectToken {
 /// Begins the family of the grant and issues its one token.
 pub async fn start(
     app: &App,
-    (context, client): (&Context, &KnownClient),
+    (context, seen): (&Context, &Arc<Hydrated<Client>>),
     starting: Starting<'_>,
 ) -> Result<Issued, NotStarted> {
     let Starting { grant, narrowing, token } = starting;
+    let Some(client) = seen.machine.known() else {
+        return Err(NotStarted::Over { kind: Client::KIND });
+    };
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let family = draw_id_at(&*app.dice, app.clock.now());
     let next = OpaqueKind::RefreshToken.mint(&family, &app.vault.now(), &*app.dice).fingerprint;
     let mut tries = Tries::new();
-    let (Issue { grant, granted }, roles) = loop {
+    loop {
         let reading = Reading::anew_if(tries.anew());
         let limited = limits::gather(app, client, &grant, reading).await;
         let Limited { limits, roles, mut requirements } = tries.read(limited)?;
@@ -99,17 +101,26 @@ pub async fn start(
         };
         let start = Start { grant: grant.clone(), refreshable: false, issuing };
         let command = Command::Start(Box::new(start));
-        let limited = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
-        let answer = match limited {
-            Some(leash) => {
-                start_and_take(app, context, (&family, command), (client, leash)).await?
-            }
-            None if tries.anew() => app.families.ask(context, &family, command).await,
-            None => app.families.ask_new(context, &family, command).await,
+        let signer = FamilySigner {
+            app: app.clone(),
+            client: seen.clone(),
+            family: family.clone(),
+            nonce: None,
+            profile: Arc::default(),
+            roles,
         };
-        match answer {
-            Ok(Replied { reply: Reply::Issue(issue), .. }) => break (*issue, roles),
-            Ok(_) => return Err(NotStarted::Failed(OAuthError::unavailable())),
+        let limited = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
+        let signed = if let Some(leash) = limited {
+            let begun = start_and_take(app, context, (&family, command), (client, leash)).await?;
+            begun.map(|begun| signer.sign(&begun.reply))
+        } else {
+            let asked = (context, &*family, !tries.anew());
+            let work = move |reply: &Reply| signer.sign(reply);
+            app.families.ask_and_work(asked, command, work).await.map(|(_, signed)| signed)
+        };
+        match signed {
+            Ok(Some(issued)) => return issued.map_err(NotStarted::Failed),
+            Ok(None) => return Err(NotStarted::Failed(OAuthError::unavailable())),
             Err(Failure::Unmet {
                 kind:
                     kind @ (Session::KIND
@@ -120,12 +131,7 @@ pub async fn start(
             }) => return Err(NotStarted::Over { kind }),
             Err(failure) => tries.after(failure).await?,
         }
-    };
-    let nothing = Map::new();
-    let under = Under { grant: &grant, family: &family, nonce: None, profile: &nothing };
-    let (epoch, roles) = (grant.epochs(), &*roles);
-    let signing = Signing { client, granted: &granted, roles, epoch, under: Some(under) };
-    sign(app, signing, None).map_err(NotStarted::Failed)
+    }
 }
 
 /// Begins the family, and takes what it grants of the limits of an agent in the same commit.

@@ -49,7 +49,7 @@ pub async fn post(
     }
     let form = source.form();
     // The client is the one that has authenticated, however it named itself.
-    let proven = proof::prove(caller.seen(), form)?;
+    let proven = proof::prove(caller.seen().clone(), form)?;
     checks::run(&app, &source, &proven, Endpoint::Pushed).await?;
     let request_uri = pushed::seal(&app, &client.client_id, form)?;
     let expires_in = app.lifetimes.par.as_secs();

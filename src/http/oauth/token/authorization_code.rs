@@ -33,8 +33,7 @@ async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuth
     let refreshable = client.may_use(GrantType::RefreshToken);
     // The scopes were said when the code was asked for.
     let narrowing = Narrowing { scopes: None, ..issue::narrowing(app, form) };
-    let presented =
-        Presented { context: &caller.context, client, family: &code.id, refreshable, narrowing };
+    let presented = Presented { caller, family: &code.id, refreshable, narrowing };
     issue::issue(app, presented, |issuing| {
         Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,

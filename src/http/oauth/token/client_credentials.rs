@@ -54,7 +54,7 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthE
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
     let epoch = home.map_or(0, |home| home.epoch);
     let signing = Signing { client, granted: &granted, roles: &roles, epoch, under: None };
-    issuing::sign(app, signing, None)
+    issuing::sign(app, signing)
 }
 
 /// Returns the organization the client speaks for, as it is.

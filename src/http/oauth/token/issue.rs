@@ -4,14 +4,14 @@
 //! 2. membership, organization and API are looked at, and become requirements of the commit: if one
 //!    has changed meanwhile, they are looked at again;
 //! 3. the family decides, and commits; where it is not known whether it did, it is asked again;
-//! 4. only then is anything signed.
+//! 4. what it grants is signed while it commits, and answered only if that succeeds (adr/0101).
 
 use super::Issued;
 use crate::{
-    actors::{Failure, Replied},
+    actors::Failure,
     crypto::OpaqueKind,
     domain::{
-        Context, Machine as _,
+        Machine as _,
         account::Account,
         authority::{Scopes, Widening},
         authorization_details::Details,
@@ -24,25 +24,25 @@ use crate::{
     http::{
         answer::error::{Code, OAuthError},
         app::App,
-        extract::form::Form,
+        extract::{client_auth::Caller, form::Form},
         facts::{
             added_claims::{self, About, Place},
             limits::{self, Limited},
             reading::Reading,
             tries::{Stopped, Tries},
         },
-        issuing::{Signing, Under, audience, check_client, lifetimes, sign},
+        issuing::{FamilySigner, audience, check_client, lifetimes},
     },
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 pub const INVALID_GRANT: OAuthError =
     OAuthError::new(Code::InvalidGrant, "the code or token is not valid, or not for this client");
 
 /// What a client presents: a code or a token of this family.
 pub struct Presented<'a> {
-    pub context: &'a Context,
-    pub client: &'a KnownClient,
+    pub caller: &'a Caller,
     pub family: &'a str,
     /// Whether a refresh token is due.
     pub refreshable: bool,
@@ -75,7 +75,8 @@ pub async fn issue(
     presented: Presented<'_>,
     command: impl Fn(Issuing) -> Command,
 ) -> Result<Issued, OAuthError> {
-    let Presented { context, client, family, refreshable, narrowing } = presented;
+    let Presented { caller, family, refreshable, narrowing } = presented;
+    let (context, client) = (&caller.context, caller.client());
     check_client(client)?;
     // Before anything is spent: what cannot be signed is not asked for.
     for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
@@ -93,11 +94,11 @@ pub async fn issue(
         return Err(INVALID_GRANT.because("its redirect URI is no longer the client's"));
     }
     // Before anything is spent as well: without the claims of the operator nothing is issued.
-    let profile = profile(app, client, &shown.grant).await?;
+    let profile = Arc::new(profile(app, client, &shown.grant).await?);
     // Drawn once for all tries: by it the family knows a command that it has carried out.
     let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
     let mut tries = Tries::new();
-    let (issue, roles) = loop {
+    let mut issued = loop {
         let limited =
             limits::gather(app, client, &shown.grant, Reading::anew_if(tries.anew())).await;
         let Limited { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
@@ -109,9 +110,19 @@ pub async fn issue(
             requirements,
             lifetimes: lifetimes(app),
         };
-        match app.families.ask(context, family, command(issuing)).await {
-            Ok(Replied { reply: Reply::Issue(issue), .. }) => break (issue, roles),
-            Ok(_) => return Err(OAuthError::unavailable()),
+        let signer = FamilySigner {
+            app: app.clone(),
+            client: caller.seen().clone(),
+            family: family.to_owned(),
+            nonce: shown.nonce.clone(),
+            profile: profile.clone(),
+            roles,
+        };
+        let asked = (context, family, false);
+        let work = move |reply: &Reply| signer.sign(reply);
+        match app.families.ask_and_work(asked, command(issuing), work).await {
+            Ok((_, Some(issued))) => break issued?,
+            Ok((_, None)) => return Err(OAuthError::unavailable()),
             Err(Failure::Unmet {
                 kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND | Client::KIND),
             }) => {
@@ -120,11 +131,8 @@ pub async fn issue(
             Err(failure) => tries.after(failure).await.map_err(refuse)?,
         }
     };
-    let nonce = shown.nonce.as_deref();
-    let under = Some(Under { grant: &issue.grant, family, nonce, profile: &profile });
-    let epoch = issue.grant.epochs();
-    let signing = Signing { client, granted: &issue.granted, roles: &roles, epoch, under };
-    sign(app, signing, refreshable.then_some(next.text))
+    issued.refresh_token = refreshable.then_some(next.text);
+    Ok(issued)
 }
 
 /// Returns the claims that the ID token tells of the person: those that were asked for,

@@ -93,8 +93,7 @@ async fn issue(
     let refreshable = client.may_use(GrantType::RefreshToken);
     // The scopes were said when the client asked.
     let narrowing = Narrowing { scopes: None, ..issue::narrowing(app, form) };
-    let presented =
-        Presented { context: &caller.context, client, family: &code.id, refreshable, narrowing };
+    let presented = Presented { caller, family: &code.id, refreshable, narrowing };
     issue::issue(app, presented, |issuing| {
         token_family::Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,

@@ -23,19 +23,12 @@ pub const GRANT: Grant = Grant {
 };
 
 async fn refresh(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
-    let client = caller.client();
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter refresh_token is missing");
     let token = form.get("refresh_token").ok_or(missing)?;
     let token = OpaqueKind::RefreshToken.read(token, &app.vault.now());
     let Some(token) = token else { return Err(INVALID_GRANT.because("no refresh token of ours")) };
     let narrowing = issue::narrowing(app, form);
-    let presented = Presented {
-        context: &caller.context,
-        client,
-        family: &token.id,
-        refreshable: true,
-        narrowing,
-    };
+    let presented = Presented { caller, family: &token.id, refreshable: true, narrowing };
     issue::issue(app, presented, |issuing| {
         Command::Refresh(Box::new(Refresh { token: token.fingerprint, issuing }))
     })

@@ -91,7 +91,7 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
     let starting = Starting { grant, narrowing, token: token.as_ref() };
-    let started = issuing::start(app, (&caller.context, client), starting).await;
+    let started = issuing::start(app, (&caller.context, caller.seen()), starting).await;
     if let (Err(_), Some(token)) = (&started, &token) {
         // What is wrong with the token is said first.
         subject::check(app, &token.claims).await?;

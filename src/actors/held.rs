@@ -1,0 +1,56 @@
+//! What an actor holds of its entity, and what others may see of it without asking.
+
+use super::failure::{Answer, answer};
+use crate::domain::{Decision, Machine, Timestamp};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// How old an answer may be that tolerates an older one.
+pub(super) const STALE: Duration = Duration::from_secs(1);
+
+/// A machine as of a version of its row, and when that was last known to be the present one.
+pub(super) struct Held<M> {
+    pub(super) machine: Arc<M>,
+    pub(super) version: i64,
+    pub(super) seen_at: Timestamp,
+}
+
+// Derived, it would ask the machine to be `Clone`.
+impl<M> Clone for Held<M> {
+    fn clone(&self) -> Self {
+        Self { machine: self.machine.clone(), ..*self }
+    }
+}
+
+impl<M: Machine> Held<M> {
+    /// Answers a command that tolerates an older answer, if it commits nothing and rests on nothing else.
+    pub(super) fn glance(&self, command: &M::Command, now: Timestamp) -> Option<Answer<M>> {
+        if !M::tolerates_stale(command) || now.since(self.seen_at) >= STALE {
+            return None;
+        }
+        let Decision { events, effects, outcome } = self.machine.decide(command, now);
+        let reads = events.is_empty() && effects.write_nothing() && effects.requirements.is_empty();
+        reads.then(|| answer::<M>(outcome, self.version))
+    }
+}
+
+/// What an actor held after its last command; nothing before the first, and after one of unknown outcome.
+pub(super) struct LastHeld<M>(Mutex<Option<Held<M>>>);
+
+impl<M> Default for LastHeld<M> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<M> LastHeld<M> {
+    pub(super) fn set(&self, held: Option<Held<M>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
+    pub(super) fn get(&self) -> Option<Held<M>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
