@@ -276,7 +276,7 @@ impl Running {
             Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice })
         };
         let public =
-            serve(listeners, tls.clone(), router::public(&app, steps), connections.clone());
+            serve(listeners, tls.clone(), router::public(&app, &steps), connections.clone());
         let leaving = Leaving::default();
         let private = operators_listener(plan.operator).await?;
         let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());

@@ -6,9 +6,10 @@ use super::{
     app::App,
     flows::{self, steps::Steps},
     layers::{
-        admission::{self, Admission},
+        admission::Admission,
+        around::{AroundLayer, Surroundings},
         cors::Cors,
-        envelope::{self, Envelope, EnvelopeOptions},
+        envelope::{Envelope, EnvelopeOptions},
     },
     mailbox, me,
     oauth::{
@@ -20,11 +21,9 @@ use super::{
     vitals::Vitals,
 };
 use axum::{
-    Extension, Router,
-    middleware::from_fn_with_state,
+    Router,
     routing::{MethodRouter, get, post},
 };
-use tower::ServiceBuilder;
 
 /// One path of the public listener. Its name in metrics is the path itself.
 struct Route {
@@ -269,7 +268,7 @@ pub fn vitals(extras: Extras) -> Vitals {
 }
 
 /// Returns everything that is served on the public listener.
-pub fn public(app: &App, steps: Steps) -> Router {
+pub fn public(app: &App, steps: &Steps) -> Router {
     let https = app.issuer.starts_with("https://");
     let envelope = Envelope::new(EnvelopeOptions {
         dice: &*app.dice,
@@ -302,24 +301,17 @@ pub fn public(app: &App, steps: Steps) -> Router {
             // A browser navigates to these: what it gets is a page.
             let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
             let envelope = envelope.with_voice(voice).with_pages(pages);
-            whole = whole.merge(stack(part, envelope, admission));
+            // A flow is told of in this voice, and so are its pages.
+            let steps = (voice == Voice::Problem).then(|| steps.clone());
+            // Each answer has a request id and the security headers and is counted, a panic included.
+            // Inside that, what is not for this host is refused, answers come in time, and pages of
+            // other sites read them where the endpoint is for them. A request takes a body permit while
+            // its body comes in, and a work permit while it is worked on (http::limits).
+            let around = AroundLayer::new(Surroundings { envelope, admission, steps });
+            whole = whole.merge(part.layer(around));
         }
     }
-    whole.layer(Extension(steps)).with_state(app.clone())
-}
-
-/// Puts around the endpoints what stands around every one of them, outermost first.
-fn stack(served: Router<App>, envelope: Envelope, admission: Admission) -> Router<App> {
-    served.layer(
-        ServiceBuilder::new()
-            // Outermost, so that each answer has a request id and the security headers and is
-            // counted, a panic included.
-            .layer(from_fn_with_state(envelope, envelope::envelope))
-            // Refuses what is not for this host, answers in time, and lets pages of other sites
-            // read the answer where the endpoint is for them. A request takes a body permit while
-            // its body comes in, and a work permit while it is worked on (http::limits).
-            .layer(from_fn_with_state(admission, admission::admit)),
-    )
+    whole.with_state(app.clone())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod authorization;
 mod authorization_details;
 mod authorize_answers;
 mod backchannel;
+mod bad_days;
 mod binary;
 mod brand;
 mod browser;

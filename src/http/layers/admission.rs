@@ -8,7 +8,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 #[derive(Clone)]
 pub struct Admission {
@@ -21,27 +21,33 @@ pub struct Admission {
     pub voice: Voice,
 }
 
+/// For the operator's listener, where nothing else stands around the endpoints.
 pub async fn admit(State(admission): State<Admission>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let mut response = admission.decide(request, next).await;
-    // Refusals too: a program that cannot read them cannot tell what was wrong.
+    let mut response = match admission.answer_at_once(&request) {
+        Some(answer) => answer,
+        None => admission.in_time(async { Ok(next.run(request).await) }).await,
+    };
     admission.cors.open(origin, &mut response);
     response
 }
 
 impl Admission {
-    async fn decide(&self, request: Request, next: Next) -> Response {
-        let voice = self.voice;
-        if let Err(stopped) = self.hosts.judge(&request) {
-            return voice.word(stopped);
-        }
-        if let Some(allowed) = self.cors.preflight(&request) {
-            return allowed;
-        }
-        match tokio::time::timeout(self.deadline, next.run(request)).await {
-            Ok(response) => response,
+    /// Answers what is not meant for an endpoint: another host's requests, and questions of browsers.
+    pub fn answer_at_once(&self, request: &Request) -> Option<Response> {
+        let stopped = self.hosts.judge(request).err();
+        stopped.map(|why| self.voice.word(why)).or_else(|| self.cors.preflight(request))
+    }
+
+    /// Waits for an answer as long as it may take.
+    pub async fn in_time(
+        &self,
+        answering: impl Future<Output = Result<Response, Infallible>>,
+    ) -> Response {
+        match tokio::time::timeout(self.deadline, answering).await {
+            Ok(Ok(response)) => response,
             // A body that came too late was refused before: this is our own slowness.
-            Err(_late) => voice.word(Stopped::Late),
+            Err(_late) => self.voice.word(Stopped::Late),
         }
     }
 }

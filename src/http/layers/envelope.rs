@@ -15,20 +15,17 @@ use crate::{
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderName, HeaderValue, StatusCode, header},
-    middleware::Next,
     response::Response,
 };
 use std::{
-    future::{Ready, poll_fn, ready},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
+    future::{Ready, ready},
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::Poll,
 };
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span, instrument::Instrumented};
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -69,53 +66,30 @@ impl RequestIds {
     }
 }
 
-pub async fn envelope(
-    State(envelope): State<Envelope>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let stopwatch = Stopwatch::start();
-    let id = envelope.ids.next();
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let id = &*id;
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let route_name = route.as_ref().map(MatchedPath::as_str);
-    let method = request.method().as_str();
-    let peer = request.extensions().get::<Peer>();
-    let address = address::of(peer, request.headers(), &envelope.addresses);
-    let pages = envelope.pages.as_ref();
-    let browser = pages.and_then(|app| Browser::of(app, request.headers()));
-    // Formatting a span's fields is not free: an operator who wants spans asks for this level.
-    let span = tracing::debug_span!("http.request", id, method, route = route_name);
-    // A panic is our fault and an answer, not a closed connection.
-    let answered = surviving(next.run(request).instrument(span)).await;
-    let mut response = answered.unwrap_or_else(|| {
-        tracing::error!(id, %address, route = route_name, "a handler panicked");
-        envelope.voice.word(Stopped::Panicked)
-    });
-    if let Some(browser) = browser {
-        response = browser.dress(response, id);
+/// What the envelope keeps of a request until it is answered.
+pub struct Received {
+    stopwatch: Stopwatch,
+    id: Arc<str>,
+    route: Option<MatchedPath>,
+    address: IpAddr,
+    browser: Option<Browser>,
+    span: Span,
+}
+
+impl Received {
+    fn route(&self) -> Option<&str> {
+        self.route.as_ref().map(MatchedPath::as_str)
     }
-    let (status, took) = (response.status(), stopwatch.elapsed());
-    envelope.vitals.answered(route_name, status, took);
-    if let Some(Refused { code, description, reason }) = response.extensions().get() {
-        envelope.vitals.refused(*code);
-        let (name, status) = (code.name(), status.as_u16());
-        // A client that polls hears this until a person decides: it is counted, and no line for an operator.
-        if *code == Code::AuthorizationPending {
-            tracing::debug!(id, route = route_name, status, code = name, "refused");
-        } else {
-            tracing::info!(
-                id, %address, route = route_name, status, code = name, description, reason, "refused"
-            );
-        }
-    } else if is_denial(status) {
-        tracing::info!(id, %address, route = route_name, status = status.as_u16(), "refused");
-    } else {
-        tracing::debug!(id, route = route_name, status = status.as_u16(), ?took, "answered");
+
+    /// Whatever is logged while the answer is worked out belongs to this request.
+    pub fn instrument<F: Future>(&self, answering: F) -> Instrumented<F> {
+        answering.instrument(self.span.clone())
     }
-    envelope.seal(&mut response, id);
-    response
+
+    pub fn note_panic(&self) {
+        let Self { id, address, .. } = self;
+        tracing::error!(id = &**id, %address, route = self.route(), "a handler panicked");
+    }
 }
 
 /// Whether an answer denies the caller something; operators look for the address of such a caller.
@@ -126,22 +100,62 @@ fn is_denial(status: StatusCode) -> bool {
     )
 }
 
-/// Waits for `answer`; nothing comes of one that panics.
-async fn surviving<T>(answer: impl Future<Output = T>) -> Option<T> {
-    let mut answer = pin!(answer);
-    poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
-        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
-    })
-    .await
-}
-
 impl Envelope {
     pub fn new(options: EnvelopeOptions<'_>) -> Self {
         let EnvelopeOptions { dice, vitals, addresses, strict_transport } = options;
         let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
         let (ids, voice, pages) = (Arc::new(ids), Voice::Problem, None);
         Self { ids, vitals, addresses, strict_transport, voice, pages }
+    }
+
+    /// Numbers a request and notes where it comes from.
+    pub fn receive(&self, request: &mut Request) -> Received {
+        let stopwatch = Stopwatch::start();
+        let id = self.ids.next();
+        request.extensions_mut().insert(RequestId(id.clone()));
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        let peer = request.extensions().get::<Peer>();
+        let address = address::of(peer, request.headers(), &self.addresses);
+        let pages = self.pages.as_ref();
+        let browser = pages.and_then(|app| Browser::of(app, request.headers()));
+        // Formatting a span's fields is not free: an operator who wants spans asks for this level.
+        let (method, name) = (request.method().as_str(), route.as_ref().map(MatchedPath::as_str));
+        let span = tracing::debug_span!("http.request", id = &*id, method, route = name);
+        Received { stopwatch, id, route, address, browser, span }
+    }
+
+    /// Words a refusal as the endpoints inside do.
+    pub fn word(&self, stopped: Stopped) -> Response {
+        self.voice.word(stopped)
+    }
+
+    /// Counts, logs and seals the answer to a request.
+    pub fn send(&self, received: &Received, mut response: Response) -> Response {
+        let Received { stopwatch, id, address, .. } = received;
+        let (id, route) = (&**id, received.route());
+        if let Some(browser) = &received.browser {
+            response = browser.dress(response, id);
+        }
+        let (status, took) = (response.status(), stopwatch.elapsed());
+        self.vitals.answered(route, status, took);
+        if let Some(Refused { code, description, reason }) = response.extensions().get() {
+            self.vitals.refused(*code);
+            let (name, status) = (code.name(), status.as_u16());
+            // A client that polls hears this until a person decides: it is counted, and no line for an operator.
+            if *code == Code::AuthorizationPending {
+                tracing::debug!(id, route, status, code = name, "refused");
+            } else {
+                tracing::info!(
+                    id, %address, route, status, code = name, description, reason, "refused"
+                );
+            }
+        } else if is_denial(status) {
+            tracing::info!(id, %address, route, status = status.as_u16(), "refused");
+        } else {
+            tracing::debug!(id, route, status = status.as_u16(), ?took, "answered");
+        }
+        self.seal(&mut response, id);
+        response
     }
 
     /// The same for endpoints that word their refusals in another way.

@@ -1,6 +1,7 @@
-//! What stands around every endpoint: one small file each, stacked in `http::stack`.
+//! What stands around every endpoint: one small file each, put together in `around`.
 
 pub mod admission;
+pub mod around;
 pub mod cors;
 pub mod envelope;
 pub mod host;
