@@ -31,25 +31,30 @@ impl<K: Hash + Eq, V> Generations<K, V> {
 
     pub fn insert(&mut self, key: K, value: V, weight: usize) {
         self.old.remove(&key);
-        let replaced = self.young.insert(key, (value, weight));
-        self.lighten(replaced);
+        if let Some((_, replaced)) = self.young.insert(key, (value, weight)) {
+            self.lighten(replaced);
+        }
         self.weight = self.weight.saturating_add(weight);
     }
 
-    /// Forgets a value; says whether it was there.
-    pub fn remove<Q>(&mut self, key: &Q) -> bool
+    /// Takes a value out.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let young = self.young.remove(key);
-        let was_there = young.is_some();
-        self.lighten(young);
-        self.old.remove(key).is_some() || was_there
+        let (value, _) = match self.young.remove(key) {
+            Some(young) => {
+                self.lighten(young.1);
+                young
+            }
+            None => self.old.remove(key)?,
+        };
+        Some(value)
     }
 
-    fn lighten(&mut self, gone: Option<(V, usize)>) {
-        self.weight = self.weight.saturating_sub(gone.map_or(0, |(_, weight)| weight));
+    fn lighten(&mut self, gone: usize) {
+        self.weight = self.weight.saturating_sub(gone);
     }
 
     /// Begins a generation: what is old now is forgotten.
@@ -98,7 +103,7 @@ mod tests {
         kept.insert("a".into(), 2, 4);
         assert_eq!(kept.weight(), 4);
         kept.turn();
-        kept.remove("a");
+        assert_eq!((kept.remove("a"), kept.remove("a")), (Some(2), None));
         assert_eq!((kept.find("a").copied(), kept.weight(), kept.len()), (None, 0, 0));
     }
 }

@@ -8,6 +8,7 @@ use super::{
     ahead,
     commit_builder::{Author, decided},
     failure::{Answer, Failure, answer},
+    held::Held,
     kind_shared::KindShared,
     mailbox::Request,
 };
@@ -15,6 +16,7 @@ use crate::{
     domain::{Decision, Machine},
     store::CommitError,
 };
+use std::sync::Arc;
 
 /// Notes a failure where a decision panics.
 struct Begun<'a, M: Machine> {
@@ -58,9 +60,13 @@ async fn decide_and_commit<M: Machine>(
         return None;
     }
     let author = Author { id, context, services };
-    let (_, commit) = decided((&unborn, 0), (&events, effects), (&author, now));
+    let (next, commit) = decided((&unborn, 0), (&events, effects), (&author, now));
     match ahead::commit((&services.store, commit), request, &outcome).await {
-        Ok(version) => Some(answer::<M>(outcome, version)),
+        Ok(version) => {
+            // Before the answer: what is asked next may be asked of it.
+            shared.newborns.hold(id, Held { machine: Arc::new(next), version, seen_at: now });
+            Some(answer::<M>(outcome, version))
+        }
         Err(CommitError::Unknown) => {
             shared.metrics.unknown();
             Some(Err(Failure::Unknown))

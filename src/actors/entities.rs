@@ -153,9 +153,11 @@ impl<M: Machine> Entities<M> {
         });
     }
 
-    /// Answers from what the entity's actor held after its last command, if that is young enough.
+    /// Answers a command that tolerates an older answer from what the entity's actor held after its last command,
+    /// or from what was born.
     fn glance(&self, id: &str, command: &M::Command) -> Option<Answer<M>> {
-        let held = self.shared.directory.last_held(id)?;
+        let KindShared { directory, newborns, .. } = &*self.shared;
+        let held = directory.last_held(id).or_else(|| newborns.get(id))?;
         let answer = held.glance(command, self.shared.services.clock.now())?;
         self.shared.metrics.ask();
         Some(answer)

@@ -70,7 +70,8 @@ impl<M: Machine> Actor for Entity<M> {
         myself: ActorRef<Self::Msg>,
         (id, shared, last): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(State { id, shared, myself: myself.get_cell(), held: None, last, busy: false })
+        let held = shared.newborns.take(&id);
+        Ok(State { id, shared, myself: myself.get_cell(), held, last, busy: false })
     }
 
     async fn handle(

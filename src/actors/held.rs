@@ -25,9 +25,10 @@ impl<M> Clone for Held<M> {
 }
 
 impl<M: Machine> Held<M> {
-    /// Answers a command that tolerates an older answer, if it commits nothing and rests on nothing else.
+    /// Answers a command that tolerates an older answer, if this is young enough, and if the answer commits nothing
+    /// and rests on nothing else.
     pub(super) fn glance(&self, command: &M::Command, now: Timestamp) -> Option<Answer<M>> {
-        if !M::tolerates_stale(command) || now.since(self.seen_at) >= STALE {
+        if now.since(self.seen_at) >= STALE {
             return None;
         }
         let Decision { events, effects, outcome } = self.machine.decide(command, now);

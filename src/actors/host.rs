@@ -68,6 +68,7 @@ impl<M: Machine> Actor for Host<M> {
         let is_full = state.shared.directory.count() > max_awake;
         let idle = if is_full { idle.min(IDLE_WHEN_FULL) } else { idle };
         state.shared.metrics.rested(state.shared.directory.rest(now, idle));
+        state.shared.newborns.sweep();
         state.shared.quarantine.tidy(now);
         drop(myself.send_after(state.idle_policy.every(), || Sweep));
         Ok(())

@@ -6,6 +6,7 @@ use super::{
     held::LastHeld,
     mailbox::Envelope,
     metrics::{KindMetrics, KindReport},
+    newborn::Newborns,
     quarantine::{QUARANTINE_AFTER, Quarantine},
     services::Services,
 };
@@ -16,6 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct KindShared<M: Machine> {
     pub(super) services: Arc<Services>,
     pub(super) directory: Directory<M>,
+    pub(super) newborns: Newborns<M>,
     pub(super) quarantine: Quarantine,
     pub(super) metrics: KindMetrics,
     /// The host that supervises the entities; none between its death and its successor's start.
@@ -27,6 +29,7 @@ impl<M: Machine> KindShared<M> {
         Self {
             services,
             directory: Directory::new(),
+            newborns: Newborns::default(),
             quarantine: Quarantine::default(),
             metrics: KindMetrics::default(),
             host: RwLock::new(None),

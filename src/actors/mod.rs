@@ -35,6 +35,7 @@ mod kind_shared;
 mod mailbox;
 mod metrics;
 mod multi_commit;
+mod newborn;
 mod outbox;
 mod outbox_metrics;
 mod quarantine;

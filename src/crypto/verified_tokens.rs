@@ -88,7 +88,7 @@ impl<C> Part<C> {
         if let Some(read) = self.tokens.find(print) {
             return Known::Verified(read.clone());
         }
-        if self.signed.remove(print) { Known::Signed } else { Known::Nothing }
+        if self.signed.remove(print).is_some() { Known::Signed } else { Known::Nothing }
     }
 
     fn note_signed(&mut self, verifiers: &Arc<Verifiers>, print: Print) {

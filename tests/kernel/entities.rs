@@ -4,11 +4,7 @@ use crate::{
     ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
 };
-use porteiro::{
-    actors::Failure,
-    domain::{Context, Requirement},
-    store::Moment,
-};
+use porteiro::{actors::Failure, domain::Context};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -370,76 +366,6 @@ async fn one_entity_cannot_hoard_all_places() {
     assert!(answers.contains(&Err(Failure::Busy)));
     assert!(answers.iter().all(|answer| matches!(answer, Ok(_) | Err(Failure::Busy))));
     node.stop().await;
-}
-
-#[tokio::test]
-async fn a_new_entity_is_not_looked_for() {
-    let world = World::new().await;
-    let node = world.node().await;
-    let reads = node.store.report().reads;
-    assert_eq!(node.ledgers.ask_new("a", Command::Append(1)).await.unwrap(), [1]);
-    assert_eq!(node.store.report().reads, reads);
-    assert_eq!(node.ledgers.report().woken, 0, "nothing owns it yet");
-    assert_eq!(node.append("a", 2).await.unwrap(), [1, 2]);
-    node.stop().await;
-}
-
-#[tokio::test]
-async fn a_birth_that_fails_is_told_and_leaves_nothing() {
-    let world = World::new().await;
-    let node = world.node().await;
-    node.script.fail_next(Moment::Commit, 1);
-    let answer = node.ledgers.ask_new("a", Command::Append(1)).await;
-    assert_eq!(answer, Err(Failure::Unknown));
-    assert_eq!(node.append("a", 2).await.unwrap(), [2]);
-    let required = Requirement::live::<Ledger>("gone");
-    let unmet = node.ledgers.ask_new("b", Command::AppendIf(1, required)).await;
-    assert!(matches!(unmet, Err(Failure::Unmet { .. })), "{unmet:?}");
-    node.script.panic_next_write();
-    let answer = node.ledgers.ask_new("c", Command::Append(1)).await;
-    assert_eq!(answer, Err(Failure::Unknown));
-    assert_eq!(node.append("c", 1).await.unwrap(), [1]);
-    node.stop().await;
-}
-
-#[tokio::test]
-async fn of_many_births_under_one_id_one_is_first_and_the_others_see_it() {
-    let world = World::new().await;
-    let nodes = [world.node().await, world.node().await];
-    let mut askers = JoinSet::new();
-    for entry in 0..20_u64 {
-        let ledgers = nodes[usize::try_from(entry).unwrap() % 2].ledgers.clone();
-        askers.spawn(async move { ledgers.ask_new("a", Command::Append(entry)).await });
-    }
-    for answer in askers.join_all().await {
-        assert!(matches!(answer, Ok(_) | Err(Failure::Contended)), "{answer:?}");
-    }
-    let mut entries = nodes[0].entries("a").await;
-    assert!(!entries.is_empty());
-    entries.sort_unstable();
-    entries.dedup();
-    assert_eq!(entries.len(), nodes[1].entries("a").await.len(), "none is there twice");
-    for node in nodes {
-        node.stop().await;
-    }
-}
-
-#[tokio::test]
-async fn what_was_thought_new_and_is_not_is_found_by_the_commit() {
-    let world = World::new().await;
-    let (node, other) = (world.node().await, world.node().await);
-    node.append("a", 1).await.unwrap();
-    assert_eq!(other.ledgers.ask_new("a", Command::Append(2)).await.unwrap(), [1, 2]);
-    node.append("b", 1).await.unwrap();
-    let answer = other.ledgers.ask_new("b", Command::Append(1)).await;
-    assert_eq!(refused(&answer), Some(Refusal::AlreadyThere));
-    node.append("c", 1).await.unwrap();
-    assert_eq!(other.ledgers.ask_new("c", Command::Read).await.unwrap(), [1]);
-    node.append("d", 1).await.unwrap();
-    let glanced = other.ledgers.ask_new("d", Command::Glance).await.unwrap();
-    assert_eq!(glanced, [1], "what is only presumed is not shown to whoever takes old answers");
-    node.stop().await;
-    other.stop().await;
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod ahead;
 mod architecture;
 mod assurance;
 mod bad_days;
+mod births;
 mod commands;
 mod commits;
 mod contexts;

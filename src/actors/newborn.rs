@@ -1,0 +1,85 @@
+//! What was born a moment ago and has no actor yet: its first command decides on this instead of reading its row.
+//!
+//! It is held as an actor would hold it. What is decided on it is committed against its version, and an answer
+//! that commits nothing rests on the row's present version: a newborn that another node has changed is read.
+
+use super::held::Held;
+use crate::generations::Generations;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many are held before the older half is given up. The host gives them up after a second or two anyway.
+const GENERATION: usize = 512;
+
+pub(super) struct Newborns<M>(Mutex<Generations<Box<str>, Held<M>>>);
+
+impl<M> Default for Newborns<M> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<M> Newborns<M> {
+    pub(super) fn hold(&self, id: &str, held: Held<M>) {
+        let mut newborns = self.lock();
+        if newborns.weight() >= GENERATION {
+            newborns.turn();
+        }
+        newborns.insert(id.into(), held, 1);
+    }
+
+    /// Returns one, which stays.
+    pub(super) fn get(&self, id: &str) -> Option<Held<M>> {
+        self.lock().find(id).cloned()
+    }
+
+    /// Hands one over to its actor.
+    pub(super) fn take(&self, id: &str) -> Option<Held<M>> {
+        self.lock().remove(id)
+    }
+
+    /// Gives up those that were here at the last sweep, too.
+    pub(super) fn sweep(&self) {
+        self.lock().turn();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Generations<Box<str>, Held<M>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+    use std::sync::Arc;
+
+    fn held(version: i64) -> Held<()> {
+        Held { machine: Arc::new(()), version, seen_at: Timestamp::from_millis(0) }
+    }
+
+    fn version(held: Option<Held<()>>) -> Option<i64> {
+        held.map(|held| held.version)
+    }
+
+    #[test]
+    fn a_newborn_is_handed_over_once_and_given_up_with_the_second_sweep() {
+        let newborns = Newborns::default();
+        newborns.hold("a", held(1));
+        newborns.hold("b", held(2));
+        assert_eq!(version(newborns.get("a")), Some(1));
+        assert_eq!((version(newborns.take("a")), version(newborns.take("a"))), (Some(1), None));
+        newborns.sweep();
+        newborns.sweep();
+        assert_eq!(version(newborns.get("b")), None);
+    }
+
+    #[test]
+    fn newborns_are_bounded() {
+        let newborns = Newborns::default();
+        for number in 0..10_000 {
+            newborns.hold(&number.to_string(), held(number));
+        }
+        assert!(newborns.lock().len() <= 2 * GENERATION, "{}", newborns.lock().len());
+        assert_eq!(version(newborns.take("9999")), Some(9_999));
+    }
+}
