@@ -2,7 +2,7 @@
 
 use super::services::Services;
 use crate::{
-    crypto::draw_text,
+    crypto::draw_id_at,
     domain::{Context, Dispatch, Effects, Machine, Record, Timestamp},
     store::{Change, Commit, Delta, Expected, Message, Recorded},
 };
@@ -66,7 +66,8 @@ pub(super) fn add_effects<M: Machine>(commit: &mut Commit, effects: Effects, aut
         record: record.in_context(context),
     };
     commit.records.extend(records.into_iter().map(own));
-    commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services)));
+    let at = commit.at;
+    commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services, at)));
 }
 
 /// What a sealed payload is bound to, so that it cannot be sent another way or at another time.
@@ -74,8 +75,8 @@ pub(super) fn outbox_context(id: &str, topic: &str, expires_at: Timestamp) -> Ve
     format!("{}:{id}{}:{topic}{}", id.len(), topic.len(), expires_at.millis()).into_bytes()
 }
 
-fn seal(dispatch: &Dispatch, services: &Services) -> Message {
-    let id = draw_text(&*services.dice, 16);
+fn seal(dispatch: &Dispatch, services: &Services, at: Timestamp) -> Message {
+    let id = draw_id_at(&*services.dice, at);
     let content = dispatch.payload.expose();
     let context = outbox_context(&id, dispatch.topic, dispatch.expires_at);
     let payload = services.vault.now().seal(OUTBOX_PURPOSE, &context, content, &*services.dice);

@@ -55,7 +55,9 @@ impl Engine {
     /// Opens a connection to write with.
     pub(super) async fn connect(&self) -> Result<Connection> {
         match self {
-            Self::Sqlite(file) => Ok(Connection::Sqlite(file.open_to_write()?, file.clone())),
+            Self::Sqlite(file) => {
+                Ok(Connection::Sqlite(file.open_to_write()?, sqlite::Upkeep::of(file.clone())))
+            }
             Self::Postgres(options) => {
                 Ok(Connection::Postgres(PgConnection::connect_with(options).await?))
             }
@@ -66,7 +68,8 @@ impl Engine {
     pub(super) async fn connect_read_only(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(file) => {
-                Ok(Connection::Sqlite(file.open_to_read(LOCK_TIMEOUT)?, file.clone()))
+                let connection = file.open_to_read(LOCK_TIMEOUT)?;
+                Ok(Connection::Sqlite(connection, sqlite::Upkeep::of(file.clone())))
             }
             Self::Postgres(_) => self.connect().await,
         }
@@ -98,7 +101,7 @@ impl Engine {
 /// A connection that writes; COMMIT is a statement of ours, so that its failure is seen as such.
 pub(super) enum Connection {
     /// Its statements run here: the caller has a thread of its own, or waits for nothing else.
-    Sqlite(rusqlite::Connection, sqlite::File),
+    Sqlite(rusqlite::Connection, sqlite::Upkeep),
     Postgres(PgConnection),
 }
 
@@ -106,8 +109,8 @@ impl Connection {
     pub(super) async fn begin(&mut self) -> Result<()> {
         match self {
             // IMMEDIATE takes the write lock now: a lock upgrade later could fail half way.
-            Self::Sqlite(connection, file) => {
-                file.check_same().inspect_err(|_| sqlite::leave_the_log(connection))?;
+            Self::Sqlite(connection, upkeep) => {
+                upkeep.look(connection)?;
                 sqlite::execute(connection, "BEGIN IMMEDIATE", &[]).map(drop)
             }
             // Spelled out: a server's own default must not turn conflicts into errors.
@@ -292,8 +295,8 @@ impl Connection {
     /// Ends the connection in order.
     pub(super) async fn close(self) {
         let closed = match self {
-            Self::Sqlite(c, file) => {
-                let _ = file.check_same().inspect_err(|_| sqlite::leave_the_log(&c));
+            Self::Sqlite(c, mut upkeep) => {
+                upkeep.end(&c);
                 c.close().map_err(|(_, error)| DatabaseError::from(error))
             }
             Self::Postgres(c) => c.close().await.map_err(DatabaseError::from),

@@ -12,7 +12,7 @@ use super::{
     page::Asked,
 };
 use crate::{
-    crypto::draw_text,
+    crypto::{draw_id_at, draw_text},
     domain::{
         Fingerprint,
         client::{
@@ -156,7 +156,7 @@ pub async fn create(mut call: Call) -> Answer {
     check_metadata(&call.app, &metadata, &members).await?;
     let mut change = call.begin().await?;
     change.holds_roles(&roles, "#/roles")?;
-    let client_id = draw_text(&*call.app.dice, 16);
+    let client_id = draw_id_at(&*call.app.dice, call.app.clock.now());
     let secret = metadata.may_use_secret().then(|| draw_secret(&call.app));
     let draft = Draft {
         client_id: client_id.clone(),

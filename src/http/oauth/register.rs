@@ -15,7 +15,7 @@ use self::statement::Stated;
 use super::metadata::AUTH_METHODS;
 use crate::{
     actors::Failure,
-    crypto::draw_text,
+    crypto::{draw_id_at, draw_text},
     domain::{
         Fingerprint,
         authority::{Permission, Scopes},
@@ -93,7 +93,7 @@ pub async fn post(
     app.pace.take(Purpose::Registration, address, app.clock.now())?;
     let Checked { metadata, statement } = checked(&app, &body).await?;
     let kept_for = admit(&app, address).await?;
-    let client_id = draw_text(&*app.dice, 16);
+    let client_id = draw_id_at(&*app.dice, app.clock.now());
     let secret = metadata.may_use_secret().then(|| draw_secret(&app));
     let token = draw_token(&app);
     let members = members(&metadata, statement.as_deref());

@@ -6,8 +6,10 @@
 
 mod readers;
 mod remembered;
+mod upkeep;
 
 pub(in crate::store) use readers::Readers;
+pub(in crate::store) use upkeep::Upkeep;
 
 use super::{
     LOCK_TIMEOUT,
@@ -36,8 +38,8 @@ const PREPARED: usize = 256;
 /// How much of the file the connection that writes keeps in memory, at most.
 const WRITER_CACHE_KIB: i64 = 8 * 1024;
 
-/// Pages of 4 KiB in the write-ahead log before they are copied to the file.
-const CHECKPOINT_PAGES: i64 = 4_000;
+/// Pages of the write-ahead log with which a COMMIT copies them itself: only where [`upkeep`] did not come to it.
+const TOO_LONG: i64 = 8 * upkeep::LONG;
 
 /// The file of a database.
 #[derive(Clone)]
@@ -103,8 +105,15 @@ impl File {
         connection.pragma_update(None, "synchronous", "full")?;
         // What the writer changes is all over the file: pages that it has are not read again for each commit.
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-        // A page that is changed often is copied from the log to the file once for all of that.
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "wal_autocheckpoint", TOO_LONG)?;
+        Ok(connection)
+    }
+
+    /// Opens a connection that copies the log to the file when it is asked to, and not when it is closed.
+    fn open_to_copy(&self) -> Result<Connection> {
+        let connection = self.open(OpenFlags::SQLITE_OPEN_READ_WRITE, LOCK_TIMEOUT)?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        leave_the_log(&connection);
         Ok(connection)
     }
 
@@ -171,8 +180,9 @@ fn create_private_file(file: &Path) {
     }
 }
 
-/// Has a connection leave the write-ahead log alone when it is closed: by its name it belongs to another file now.
-pub(super) fn leave_the_log(connection: &Connection) {
+/// Has a connection leave the write-ahead log alone when it is closed. Where the file was replaced, the log belongs
+/// by its name to another.
+fn leave_the_log(connection: &Connection) {
     if let Err(error) = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
         tracing::warn!(%error, "the write-ahead log may be removed");
     }
@@ -247,6 +257,25 @@ fn changes(connection: &Connection) -> Result<i64> {
     let mut rows = statement.raw_query();
     let row = rows.next()?.ok_or(DatabaseError::Unexpected)?;
     Ok(row.get(0)?)
+}
+
+/// How much is in the write-ahead log, in pages.
+struct Frames {
+    written: i64,
+    /// Copied to the file already.
+    copied: i64,
+}
+
+fn frames(connection: &Connection) -> Result<Frames> {
+    let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?;
+    let read = |row: &rusqlite::Row<'_>| Ok(Frames { written: row.get(1)?, copied: row.get(2)? });
+    Ok(statement.query_row([], read)?)
+}
+
+/// Copies the log to the file, as far as no reader needs the file as it is; waits for no other.
+fn copy_log(connection: &Connection) -> Result<()> {
+    let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?;
+    Ok(statement.query_row([], |_| Ok(()))?)
 }
 
 /// Binds by place: the numbers of a statement come in their order, which every statement that a test runs is
