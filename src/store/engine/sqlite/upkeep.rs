@@ -170,7 +170,8 @@ mod tests {
             restarts += i32::from(written < before);
             (before, longest) = (written, longest.max(written));
         }
-        assert!(upkeep.copier.is_some() && longest >= LONG, "{longest}");
+        assert!(upkeep.copier.is_some(), "another thread copies");
+        assert!((LONG..super::super::TOO_LONG).contains(&longest), "{longest}");
         upkeep.end(&connection);
         let count = connection.query_row("SELECT COUNT(*) FROM rows", [], |row| row.get(0));
         assert!(count.is_ok_and(|count: i64| count > 0));
