@@ -69,13 +69,12 @@ impl Upkeep {
             Due::Nothing => {}
             Due::Here => copy_log(connection)?,
             Due::Beside => {
-                let copier = match self.copier.take() {
+                let copier = match &mut self.copier {
                     Some(copier) => copier,
-                    None => Copier::start(self.file.clone())?,
+                    none => none.insert(Copier::start(self.file.clone())?),
                 };
                 // It may be at work: then it looks once more afterwards.
                 let _ = copier.wake.try_send(());
-                self.copier = Some(copier);
             }
         }
         Ok(())
@@ -126,15 +125,16 @@ fn copy_when_woken(file: &File, woken: &Receiver<()>) {
 
 fn copy(file: &File, open: &mut Option<Connection>) -> Result<()> {
     file.check_same()?;
-    if open.is_none() {
-        *open = Some(file.open_to_copy()?);
-    }
-    open.as_ref().map_or(Ok(()), copy_log)
+    let connection = match open {
+        Some(connection) => connection,
+        none => none.insert(file.open_to_copy()?),
+    };
+    copy_log(connection)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::TOO_LONG, *};
     use crate::clock::Stopwatch;
     use std::time::Duration;
 
@@ -171,7 +171,7 @@ mod tests {
             (before, longest) = (written, longest.max(written));
         }
         assert!(upkeep.copier.is_some(), "another thread copies");
-        assert!((LONG..super::super::TOO_LONG).contains(&longest), "{longest}");
+        assert!((LONG..TOO_LONG).contains(&longest), "{longest}");
         upkeep.end(&connection);
         let count = connection.query_row("SELECT COUNT(*) FROM rows", [], |row| row.get(0));
         assert!(count.is_ok_and(|count: i64| count > 0));
