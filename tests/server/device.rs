@@ -1,10 +1,9 @@
 //! Device authorization (RFC 8628): a device asks, a person decides in a flow, the device polls.
 
 use crate::{
-    browser::Browser,
     http::Answer,
     outside::Outside,
-    person::{PASSWORD, claims, text},
+    person::{claims, text},
     races::Pair,
     support::{INVOICES, TestOptions, TestServer, sealed},
 };
@@ -13,8 +12,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-const ANA: &str = "ana@acme.test";
-const BRUNO: &str = "bruno@acme.test";
+pub const ANA: &str = "ana@acme.test";
+pub const BRUNO: &str = "bruno@acme.test";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// A public client, another one, and one of the operator's own.
@@ -37,18 +36,18 @@ grant_types = ["urn:ietf:params:oauth:grant-type:device_code"]
 trusted = true
 "#;
 
-async fn open() -> TestServer {
+pub async fn open() -> TestServer {
     open_in(TestOptions::default()).await
 }
 
-async fn open_in(options: TestOptions) -> TestServer {
+pub async fn open_in(options: TestOptions) -> TestServer {
     let server = TestServer::open_in(options).await;
     server.apply(DEVICES).await;
     server
 }
 
 /// Asks as a client of the scene, be it public.
-async fn ask(server: Outside, client: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+pub async fn ask(server: Outside, client: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
     if ["tv", "radio", "native"].contains(&client) {
         let fields = [&[("client_id", client)], fields].concat();
         return server.post(path, &fields).await;
@@ -57,12 +56,12 @@ async fn ask(server: Outside, client: &str, path: &str, fields: &[(&str, &str)])
 }
 
 /// What a device was told, as far as it needs it.
-struct Codes {
-    device: String,
-    user: String,
+pub struct Codes {
+    pub device: String,
+    pub user: String,
 }
 
-async fn start(server: Outside, client: &str, fields: &[(&str, &str)]) -> Codes {
+pub async fn start(server: Outside, client: &str, fields: &[(&str, &str)]) -> Codes {
     let answer = ask(server, client, "/connect/device", fields).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let said = answer.json();
@@ -70,18 +69,18 @@ async fn start(server: Outside, client: &str, fields: &[(&str, &str)]) -> Codes 
     Codes { device: copy("device_code"), user: copy("user_code") }
 }
 
-async fn poll(server: Outside, client: &str, code: &str) -> Answer {
+pub async fn poll(server: Outside, client: &str, code: &str) -> Answer {
     let fields = [("grant_type", GRANT), ("device_code", code)];
     ask(server, client, "/connect/token", &fields).await
 }
 
-async fn begin(server: Outside, user_code: &str, headers: &[(&str, &str)]) -> Answer {
+pub async fn begin(server: Outside, user_code: &str, headers: &[(&str, &str)]) -> Answer {
     let body = json!({ "kind": "device", "user_code": user_code });
     server.post_json("/flows", &body, headers).await
 }
 
 /// Signs in with the code that a device shows.
-async fn enter(server: Outside, user_code: &str, email: &str) -> (Value, Answer) {
+pub async fn enter(server: Outside, user_code: &str, email: &str) -> (Value, Answer) {
     let begun = begin(server, user_code, &[]).await;
     assert_eq!(begun.status, 201, "{begun:?}");
     let flow = begun.json();
@@ -89,12 +88,12 @@ async fn enter(server: Outside, user_code: &str, email: &str) -> (Value, Answer)
     (flow, proved)
 }
 
-async fn confirm(server: Outside, flow: &Value, decision: &str) -> Answer {
+pub async fn confirm(server: Outside, flow: &Value, decision: &str) -> Answer {
     server.step(flow, "confirm", json!({ "decision": decision })).await
 }
 
 /// Lets a device act for a person, and returns the token of the session that it was done in.
-async fn allow(server: Outside, user_code: &str, email: &str) -> String {
+pub async fn allow(server: Outside, user_code: &str, email: &str) -> String {
     let (flow, asked) = enter(server, user_code, email).await;
     assert_eq!(asked.json()["state"], "confirm", "{asked:?}");
     let done = confirm(server, &flow, "allow").await;
@@ -102,7 +101,7 @@ async fn allow(server: Outside, user_code: &str, email: &str) -> String {
     text(&done.json()["result"]["session_token"]).to_owned()
 }
 
-fn steps(document: &Value) -> Vec<&str> {
+pub fn steps(document: &Value) -> Vec<&str> {
     document["steps"].as_array().unwrap().iter().map(|step| text(&step["name"])).collect()
 }
 
@@ -360,167 +359,6 @@ async fn even_the_operators_own_client_is_confirmed_every_time() {
         let done = server.post_json(&path, &json!({ "decision": "allow" }), &headers).await;
         assert_eq!(done.json()["state"], "done", "{done:?}");
         assert_eq!(poll(*server, "console", &codes.device).await.status, 200);
-    }
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_person_who_is_signed_in_enters_the_code_at_once_or_later() {
-    let server = open().await;
-    let session = server.sign_in(ANA).await;
-    let headers = [("x-session-token", session.as_str())];
-    let codes = start(*server, "tv", &[("scope", "openid")]).await;
-    begin(*server, "BBBB-BBBB", &headers).await.problem(400, "user_code_not_valid");
-    // Without a code the flow asks for it, and again where it was wrong.
-    let begun = server.post_json("/flows", &json!({ "kind": "device" }), &headers).await;
-    let flow = begun.json();
-    assert_eq!((&flow["state"], steps(&flow)), (&json!("confirm"), vec!["user_code"]), "{flow}");
-    let path = |step: &str| format!("/flows/{}/{step}", text(&flow["id"]));
-    let allow = json!({ "decision": "allow" });
-    let early = server.post_json(&path("confirm"), &allow, &headers).await;
-    early.problem(409, "step_not_available");
-    for wrong in ["BBBB-BBBB", "", "AEIOU"] {
-        let body = json!({ "user_code": wrong });
-        let refused = server.post_json(&path("user_code"), &body, &headers).await;
-        refused.problem(400, "user_code_not_valid");
-    }
-    let body = json!({ "user_code": codes.user });
-    let shown = server.post_json(&path("user_code"), &body, &headers).await.json();
-    assert_eq!((&shown["state"], steps(&shown)), (&json!("confirm"), vec!["confirm"]), "{shown}");
-    let done = server.post_json(&path("confirm"), &allow, &headers).await;
-    assert_eq!(done.json()["state"], "done", "{done:?}");
-    assert_eq!(poll(*server, "tv", &codes.device).await.status, 200);
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn user_codes_guessed_from_many_addresses_are_limited_by_account() {
-    let proxies = vec!["127.0.0.0/8".parse().unwrap()];
-    let server = open_in(TestOptions { proxies, ..TestOptions::default() }).await;
-    let codes = start(*server, "tv", &[("scope", "openid")]).await;
-    let (ana, bruno) = (server.sign_in(ANA).await, server.sign_in(BRUNO).await);
-    let guess = async |number: u32, code: &str, session: &str| {
-        let from = format!("203.0.113.{number}");
-        let headers = [("x-forwarded-for", from.as_str()), ("x-session-token", session)];
-        begin(*server, code, &headers).await
-    };
-    for number in 0..10 {
-        guess(number, "BBBB-BBBB", &ana).await.problem(400, "user_code_not_valid");
-    }
-    let refused = guess(200, &codes.user, &ana).await;
-    refused.problem(429, "too_many_requests");
-    assert!(refused.header("retry-after").is_some());
-    // Another person is not kept out by it.
-    let shown = guess(201, &codes.user, &bruno).await;
-    assert_eq!(shown.status, 201, "{shown:?}");
-    // An attacker has a device of their own: its code clears nothing.
-    server.clock.advance(Duration::from_mins(6));
-    let own = start(*server, "radio", &[("organization", "acme")]).await;
-    assert_eq!(guess(202, &own.user, &ana).await.status, 201);
-    server.quiet().await;
-    let mut judged = 0;
-    for number in 210..214 {
-        let answer = guess(number, "BBBB-BBBB", &ana).await;
-        judged += usize::from(answer.status == 400);
-    }
-    assert!(judged <= 1, "{judged} guesses");
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_flow_that_began_in_one_browser_ends_in_no_other() {
-    let server = open().await;
-    let codes = start(*server, "tv", &[("scope", "openid")]).await;
-    let mut one = Browser { server: &server, cookies: Vec::new() };
-    let mut other = Browser { server: &server, cookies: Vec::new() };
-    let body = json!({ "kind": "device", "user_code": codes.user });
-    let flow = one.post("/flows", &body).await.json();
-    other.password(ANA, PASSWORD).await;
-    let path = |step: &str| format!("/flows/{}/{step}", text(&flow["id"]));
-    let identify = json!({ "identifier": ANA });
-    other.post(&path("identifier"), &identify).await.problem(403, "wrong_channel");
-    server.step(&flow, "identifier", identify.clone()).await.problem(403, "wrong_channel");
-    one.post(&path("identifier"), &identify).await;
-    let shown = one.post(&path("password"), &json!({ "password": PASSWORD })).await;
-    assert_eq!(shown.json()["state"], "confirm", "{shown:?}");
-    let allow = json!({ "decision": "allow" });
-    other.post(&path("confirm"), &allow).await.problem(403, "wrong_channel");
-    server.step(&flow, "confirm", allow.clone()).await.problem(403, "wrong_channel");
-    poll(*server, "tv", &codes.device).await.refused(400, "authorization_pending");
-    assert_eq!(one.post(&path("confirm"), &allow).await.json()["state"], "done");
-    assert_eq!(poll(*server, "tv", &codes.device).await.status, 200);
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn what_a_person_may_not_grant_is_denied_to_the_device() {
-    let server = open().await;
-    for (email, fields, code) in [
-        // A clerk may not approve.
-        (BRUNO, [("scope", "invoices:approve"), ("organization", "acme")], "invalid_scope"),
-        (ANA, [("scope", "openid"), ("organization", "other")], "access_denied"),
-        (ANA, [("scope", "openid"), ("organization", "nowhere")], "access_denied"),
-        (
-            "clara@nowhere.test",
-            [("scope", "invoices:read"), ("resource", INVOICES)],
-            "invalid_scope",
-        ),
-    ] {
-        let codes = start(*server, "tv", &fields).await;
-        let (_, failed) = enter(*server, &codes.user, email).await;
-        assert_eq!((failed.status.as_u16(), &failed.json()["state"]), (200, &json!("failed")));
-        poll(*server, "tv", &codes.device).await.refused(400, code);
-    }
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_suspended_organization_is_denied_before_and_after_the_approval() {
-    let server = open().await;
-    let asked = [("scope", "invoices:read"), ("organization", "acme")];
-    let (before, after) = (start(*server, "tv", &asked).await, start(*server, "tv", &asked).await);
-    allow(*server, &after.user, ANA).await;
-    let (flow, _) = enter(*server, &before.user, ANA).await;
-    server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
-    poll(*server, "tv", &after.device).await.refused(400, "access_denied");
-    let failed = confirm(*server, &flow, "allow").await;
-    assert_eq!(failed.json()["state"], "failed", "{failed:?}");
-    poll(*server, "tv", &before.device).await.refused(400, "access_denied");
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_person_with_several_organizations_chooses_one() {
-    let server = open().await;
-    let codes = start(*server, "tv", &[("scope", "openid")]).await;
-    let (flow, asked) = enter(*server, &codes.user, BRUNO).await;
-    assert_eq!(asked.json()["state"], "organization", "{asked:?}");
-    assert_eq!(asked.json()["organizations"].as_array().unwrap().len(), 2);
-    let chosen = server.step(&flow, "organization", json!({ "organization": "other" })).await;
-    assert_eq!(chosen.json()["organization"], "other", "{chosen:?}");
-    confirm(*server, &flow, "allow").await;
-    let tokens = poll(*server, "tv", &codes.device).await.json();
-    assert_eq!(claims(&tokens["access_token"])["org"], "other");
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_device_ends_with_the_session_that_let_it_in_unless_it_is_offline() {
-    let server = open().await;
-    for (scope, survives) in [("openid", false), ("openid offline_access", true)] {
-        let codes = start(*server, "tv", &[("scope", scope)]).await;
-        let session = allow(*server, &codes.user, ANA).await;
-        let tokens = poll(*server, "tv", &codes.device).await.json();
-        let headers = [("x-session-token", session.as_str())];
-        let flow =
-            server.post_json("/flows", &json!({ "kind": "sign_out" }), &headers).await.json();
-        let path = format!("/flows/{}/confirm", text(&flow["id"]));
-        let out = server.post_json(&path, &json!({ "decision": "allow" }), &headers).await;
-        assert_eq!(out.json()["state"], "done", "{out:?}");
-        let refresh =
-            [("grant_type", "refresh_token"), ("refresh_token", text(&tokens["refresh_token"]))];
-        let refreshed = ask(*server, "tv", "/connect/token", &refresh).await;
-        assert_eq!(refreshed.status == 200, survives, "{scope}: {refreshed:?}");
     }
     server.stop().await;
 }

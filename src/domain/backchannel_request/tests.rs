@@ -1,8 +1,9 @@
 use super::*;
 use crate::domain::{
+    Device, Secret,
     assurance::{Level, Method},
     authority::{Audience, Scopes},
-    authorization::Choice,
+    authorization::{Choice, ConsentQuestion, RequestedGrant},
     authorization_details::Details,
     requested_claims::RequestedClaims,
 };

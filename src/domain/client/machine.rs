@@ -22,16 +22,15 @@
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{
-    AuthMethod, ClientMetadata, Deletion, GrantType, Leash, Refusal, Registrant, Registration,
-    Removal, Replacement, Usage,
+    Deletion, KnownClient, Leash, Profile, Refusal, Registrant, Registration, Removal, Replacement,
+    Usage,
 };
 use crate::domain::{
-    Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, authority::Scopes,
-    epoch::is_first, organization,
+    Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, organization,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::{collections::HashSet, ops::Not};
+use std::collections::HashSet;
 
 /// The list of all clients.
 pub const CLIENTS: &str = "clients";
@@ -59,65 +58,6 @@ pub enum Client {
         /// Until then no other client gets its id.
         forget_at: Timestamp,
     },
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KnownClient {
-    pub client_id: String,
-    pub metadata: ClientMetadata,
-    pub secret: Option<Fingerprint>,
-    /// The slug of the one organization it speaks for by itself.
-    pub organization: Option<String>,
-    /// Its roles there.
-    pub roles: Vec<String>,
-    /// First party: people are not asked for consent.
-    pub trusted: bool,
-    /// The organization has made it: it serves its members and no other person (adr/0079).
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub members_only: bool,
-    pub require_profile: Option<Profile>,
-    /// The resources whose tokens it may introspect.
-    pub introspects: Vec<String>,
-    /// The one client that may act with its tokens, if it is limited to one (RFC 8693 §4.4).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub may_act: Option<String>,
-    /// What the operator lets it do as an agent, if it is one (adr/0093).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leash: Option<Leash>,
-    /// Of one that registered itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registration: Option<Registration>,
-    /// It gets nothing, and what was issued to it is good no more.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub suspended: bool,
-    /// How often it was enabled again; what people granted before belongs to an earlier epoch.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub epoch: u64,
-    /// When it was last enabled again: tokens in its own name from before stay ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enabled_at: Option<Timestamp>,
-}
-
-/// A security profile that a client has bound itself to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    Fapi2,
-    #[serde(rename = "fapi2-message-signing")]
-    Fapi2MessageSigning,
-    FapiCiba,
-}
-
-impl Profile {
-    pub const NAMES: [(&'static str, Self); 3] = [
-        ("fapi2", Self::Fapi2),
-        ("fapi2-message-signing", Self::Fapi2MessageSigning),
-        ("fapi-ciba", Self::FapiCiba),
-    ];
-
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find_map(|(known, profile)| (known == name).then_some(profile))
-    }
 }
 
 /// What a file may say of a profile.
@@ -175,97 +115,6 @@ pub enum Event {
     Provisioned(Box<KnownClient>),
     Used { used: Usage, at: Timestamp },
     Deleted { token: Fingerprint, unused: bool, forget_at: Timestamp },
-}
-
-impl KnownClient {
-    pub(super) fn new(client_id: &str) -> Self {
-        Self {
-            client_id: client_id.to_owned(),
-            metadata: ClientMetadata::default(),
-            secret: None,
-            organization: None,
-            roles: Vec::new(),
-            trusted: false,
-            members_only: false,
-            require_profile: None,
-            introspects: Vec::new(),
-            may_act: None,
-            leash: None,
-            registration: None,
-            suspended: false,
-            epoch: 0,
-            enabled_at: None,
-        }
-    }
-
-    /// Tells whether it may prove itself this way.
-    ///
-    /// A client that named no method may present its secret either way, or has none and is public.
-    pub fn authenticates_by(&self, method: AuthMethod) -> bool {
-        match (self.metadata.token_endpoint_auth_method, self.secret) {
-            (Some(registered), _) => registered == method,
-            (None, Some(_)) => {
-                matches!(method, AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost)
-            }
-            (None, None) => method == AuthMethod::None,
-        }
-    }
-
-    pub fn may_use(&self, grant: GrantType) -> bool {
-        self.metadata.grant_types(self.organization.is_some()).contains(&grant)
-    }
-
-    /// Returns the most it may ask for, where its registration says so.
-    pub fn ceiling(&self) -> Option<Scopes> {
-        let registered = self.metadata.scope.as_deref()?;
-        // What cannot be read as scopes covers none.
-        Some(Scopes::parse(registered).unwrap_or_default())
-    }
-
-    /// Tells whether it may ask for details of this type: of any, unless its registration names some.
-    pub fn may_ask_in_detail(&self, kind: &str) -> bool {
-        let types = &self.metadata.authorization_details_types;
-        types.is_empty() || types.iter().any(|one| one == kind)
-    }
-
-    /// Checks what only the whole can tell; roles that were `held` before are not asked for again,
-    /// for its organization may have dropped one since.
-    pub(super) fn check(
-        &self,
-        home: Option<&organization::Known>,
-        held: &[String],
-    ) -> Result<(), Refusal> {
-        let faults = self.metadata.check_whole(self.organization.is_some());
-        if !faults.is_empty() {
-            return Err(Refusal::Metadata(faults));
-        }
-        match (&self.organization, home) {
-            (None, _) if !self.roles.is_empty() => return Err(Refusal::RolesNowhere),
-            (None, _) => {}
-            (Some(slug), None) => return Err(Refusal::NoSuchOrganization(slug.clone())),
-            (Some(slug), Some(home)) if !home.enabled => {
-                return Err(Refusal::Suspended(slug.clone()));
-            }
-            (Some(_), Some(_)) if self.roles == held => {}
-            (Some(_), Some(home)) => {
-                if let Some(role) = self.roles.iter().find(|role| !home.has_role(role)) {
-                    return Err(Refusal::NoSuchRole(role.clone()));
-                }
-            }
-        }
-        let by_secret = self.authenticates_by(AuthMethod::ClientSecretBasic)
-            || self.authenticates_by(AuthMethod::ClientSecretPost);
-        match (by_secret, self.secret.is_some()) {
-            (true, false) => return Err(Refusal::SecretMissing),
-            (false, true) => return Err(Refusal::SecretUseless),
-            _ => {}
-        }
-        let public = self.authenticates_by(AuthMethod::None);
-        if public && self.may_use(GrantType::ClientCredentials) {
-            return Err(Refusal::PublicMachine);
-        }
-        Ok(())
-    }
 }
 
 impl Client {

@@ -5,6 +5,7 @@ mod document;
 mod fault;
 mod fields;
 mod jwks;
+mod known;
 mod leash;
 mod localized;
 mod machine;
@@ -22,11 +23,11 @@ pub use authority::NotForCodes;
 pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
+pub use known::{KnownClient, Profile};
 pub use leash::{DailyLimit, Leash, Unit, Unmeasured};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
-    Bond, CLIENTS, Client, Command, Draft, Event, KnownClient, LONGEST_ID, ORGANIZATION_CLIENTS,
-    Profile, UNUSED_CLIENTS,
+    Bond, CLIENTS, Client, Command, Draft, Event, LONGEST_ID, ORGANIZATION_CLIENTS, UNUSED_CLIENTS,
 };
 pub use management::{Deletion, Removal, Replacement};
 pub use metadata::ClientMetadata;

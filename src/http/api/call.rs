@@ -3,7 +3,7 @@
 use super::{
     caller::{Caller, unsure},
     change::{Change, version_tag},
-    operations::Operation,
+    operation::Operation,
 };
 use crate::{
     actors::Hydrated,

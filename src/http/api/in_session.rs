@@ -6,7 +6,8 @@
 use super::{
     call::{Asked, serve_page},
     caller::Caller,
-    operations::{OPERATIONS, Operation},
+    operation::Operation,
+    operations::OPERATIONS,
 };
 use crate::{
     domain::Context,

@@ -32,6 +32,7 @@ mod invitations;
 mod keys;
 mod members;
 mod openapi;
+mod operation;
 mod operations;
 mod organizations;
 mod page;
@@ -43,7 +44,8 @@ pub use call::Asked;
 pub use change::EXISTS;
 pub use in_session::MemberInSession;
 pub use openapi::get as openapi;
-pub use operations::{OPERATIONS, Operation, Verb};
+pub use operation::{Operation, Verb};
+pub use operations::OPERATIONS;
 
 use super::app::App;
 use axum::{

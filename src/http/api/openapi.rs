@@ -2,7 +2,8 @@
 
 use super::{
     described,
-    operations::{JSON, OPERATIONS, Operation, Schemas},
+    operation::{JSON, Operation, Schemas},
+    operations::OPERATIONS,
 };
 use crate::http::app::App;
 use axum::{

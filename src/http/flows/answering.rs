@@ -2,9 +2,10 @@
 
 use super::{
     browser_sessions::{self, adds},
-    document::{Document, Outcome, Shown},
+    document::{Document, Shown},
     known_browser,
     opened::Opened,
+    parts::Outcome,
     taken::FlowAnswer,
 };
 use crate::{

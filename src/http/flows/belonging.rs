@@ -1,6 +1,6 @@
 //! Whose pages the pages of a flow are: those of an organization, or ours (adr/0076).
 
-use super::document::Client;
+use super::parts::Client;
 use crate::domain::flow::{Open, Seed};
 
 /// Returns the organization that the person was found to act for, or has chosen among their own.

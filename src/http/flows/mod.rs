@@ -23,6 +23,7 @@ mod known_browser;
 pub mod leaving;
 mod opened;
 mod operator_link;
+mod parts;
 mod problems;
 mod show;
 mod sign_out;
@@ -35,12 +36,12 @@ mod user_code;
 
 pub use approval::{Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
-pub use document::{
-    Client as ClientTold, Consent as ConsentTold, DetailInWords, Document, Outcome, Shown,
-    client as client_told, expiry,
-};
+pub use document::{Document, Shown, expiry};
 pub use known_browser::account as known_account;
 pub use opened::Opened;
+pub use parts::{
+    Client as ClientTold, Consent as ConsentTold, DetailInWords, Outcome, client as client_told,
+};
 pub use show::{get as show, look};
 pub use sign_out::after_commit as sign_out_after_commit;
 pub use steps::post as step;

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::domain::{
-    authority::{Asked, Audience, Permission},
+    authority::{Asked, Audience, Permission, Scopes},
     authorization_details::Details,
+    client::{AuthMethod, GrantType},
 };
 use serde_json::json;
 
