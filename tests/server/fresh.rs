@@ -17,12 +17,12 @@ use std::sync::{
 };
 use tokio::sync::watch;
 
-/// How often each is tried, times `PORTEIRO_TEST_ROUNDS`.
-const REVOCATIONS: usize = 400;
-const CHANGES_OF_ROLES: usize = 100;
+/// How often each is tried, times `PORTEIRO_TEST_ROUNDS` (see `bench/long/fresh`).
+const REVOCATIONS: usize = 100;
+const CHANGES_OF_ROLES: usize = 40;
 const LOOKS: usize = 10;
-const SIGN_OUTS: usize = 12;
-const SUSPENSIONS: usize = 12;
+const SIGN_OUTS: usize = 6;
+const SUSPENSIONS: usize = 6;
 
 fn rounds(usual: usize) -> usize {
     let times = std::env::var("PORTEIRO_TEST_ROUNDS").ok().and_then(|times| times.parse().ok());
