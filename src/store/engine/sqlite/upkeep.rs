@@ -69,6 +69,8 @@ impl Upkeep {
             Due::Nothing => {}
             Due::Here => copy_log(connection)?,
             Due::Beside => {
+                // One that has failed is started again.
+                self.copier.take_if(|copier| copier.thread.is_finished());
                 let copier = match &mut self.copier {
                     Some(copier) => copier,
                     none => none.insert(Copier::start(self.file.clone())?),
@@ -175,6 +177,30 @@ mod tests {
         upkeep.end(&connection);
         let count = connection.query_row("SELECT COUNT(*) FROM rows", [], |row| row.get(0));
         assert!(count.is_ok_and(|count: i64| count > 0));
+    }
+
+    #[test]
+    fn a_thread_that_has_failed_is_started_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::at(folder.path().join("a.db"), true);
+        let connection = file.open_to_write().unwrap();
+        connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, content)").unwrap();
+        let mut upkeep = Upkeep::of(file);
+        let failed = std::thread::Builder::new().spawn(|| {}).unwrap();
+        while !failed.is_finished() {
+            std::thread::yield_now();
+        }
+        upkeep.copier = Some(Copier { wake: sync_channel(1).0, thread: failed });
+        while frames(&connection).unwrap().written < LONG {
+            let write = "INSERT INTO rows (content) VALUES (randomblob(400000))";
+            connection.execute_batch(write).unwrap();
+        }
+        upkeep.shorten(&connection).unwrap();
+        let copier = upkeep.copier.as_ref().unwrap();
+        assert_eq!(copier.thread.thread().name(), Some("log-copier"));
+        upkeep.end(&connection);
+        let Frames { written, copied } = frames(&connection).unwrap();
+        assert_eq!(written, copied, "it has copied what it was woken for");
     }
 
     #[test]
