@@ -4,6 +4,7 @@ use crate::{
     api_caller::{Api, directory},
     http::Answer,
     me::{delete_in, get_in, records},
+    outside::Outside,
     person::{claims, text},
     support::{INVOICES, TestServer},
 };
@@ -39,9 +40,9 @@ organization = "other"
 grant_types = ["token-exchange"]
 "#;
 
-impl TestServer {
+impl Outside {
     /// Asks as `agent` to act with a token.
-    pub async fn exchange(&self, agent: &str, token: &str, otherwise: &[(&str, &str)]) -> Answer {
+    pub async fn exchange(self, agent: &str, token: &str, otherwise: &[(&str, &str)]) -> Answer {
         let mut fields = vec![
             ("grant_type", EXCHANGE),
             ("subject_token", token),
@@ -57,14 +58,14 @@ impl TestServer {
     }
 
     /// The same, where it must be granted.
-    pub async fn exchanged(&self, agent: &str, token: &str, scope: &str) -> String {
+    pub async fn exchanged(self, agent: &str, token: &str, scope: &str) -> String {
         let scope: &[(&str, &str)] = if scope.is_empty() { &[] } else { &[("scope", scope)] };
         let answer = self.exchange(agent, token, scope).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         text(&answer.json()["access_token"]).to_owned()
     }
 
-    pub async fn is_active(&self, token: &str) -> bool {
+    pub async fn is_active(self, token: &str) -> bool {
         self.introspect("invoices-api", token).await["active"] == true
     }
 }

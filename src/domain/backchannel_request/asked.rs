@@ -113,6 +113,7 @@ impl ApprovalRequest {
         let text = serde_json::to_vec(&shown).expect("plain data with text keys is JSON");
         Fingerprint::of(&text)
     }
+
     /// Says what was asked: the scope, and of which types the details are.
     pub(super) fn record_of_question(&self) -> Record {
         let record = self.record("approval.asked").with("scope", self.wanted.scopes.to_string());

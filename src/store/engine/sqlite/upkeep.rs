@@ -138,7 +138,15 @@ fn copy(file: &File, open: &mut Option<Connection>) -> Result<()> {
 mod tests {
     use super::{super::TOO_LONG, *};
     use crate::clock::Stopwatch;
-    use std::time::Duration;
+    use std::{path::Path, time::Duration};
+
+    /// Returns a database with a table, and a connection that writes to it.
+    fn made(path: &Path) -> (File, Connection) {
+        let file = File::at(path.to_owned(), true);
+        let connection = file.open_to_write().unwrap();
+        connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, content)").unwrap();
+        (file, connection)
+    }
 
     #[test]
     fn a_long_log_is_copied_beside_the_commits_and_its_rest_by_them() {
@@ -157,10 +165,8 @@ mod tests {
     #[test]
     fn a_log_that_is_written_without_a_pause_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::at(folder.path().join("a.db"), true);
-        let connection = file.open_to_write().unwrap();
+        let (file, connection) = made(&folder.path().join("a.db"));
         let mut upkeep = Upkeep::of(file);
-        connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, content)").unwrap();
         let (mut longest, mut restarts, mut before) = (0, 0, 0);
         let began = Stopwatch::start();
         while restarts < 3 {
@@ -182,9 +188,7 @@ mod tests {
     #[test]
     fn a_thread_that_has_failed_is_started_again() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::at(folder.path().join("a.db"), true);
-        let connection = file.open_to_write().unwrap();
-        connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, content)").unwrap();
+        let (file, connection) = made(&folder.path().join("a.db"));
         let mut upkeep = Upkeep::of(file);
         let failed = std::thread::Builder::new().spawn(|| {}).unwrap();
         while !failed.is_finished() {
@@ -207,9 +211,7 @@ mod tests {
     fn a_file_that_was_replaced_is_not_copied_to() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
-        let file = File::at(path.clone(), true);
-        let connection = file.open_to_write().unwrap();
-        connection.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY)").unwrap();
+        let (file, connection) = made(&path);
         let mut open = None;
         copy(&file, &mut open).unwrap();
         std::fs::rename(&path, folder.path().join("b.db")).unwrap();
