@@ -12,8 +12,8 @@ use hyper::Method;
 use serde_json::json;
 use std::time::Duration;
 
-pub const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
-pub const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// Two agents of no organization, one of another, and one that may ask for little.
 pub const AGENTS: &str = r#"
