@@ -16,6 +16,9 @@ use std::{
 /// How long a script of a test may take.
 const SCRIPT: Duration = Duration::from_mins(1);
 
+/// How often a browser is started before it is said that it does not start.
+const STARTS: usize = 3;
+
 /// Nothing but the pages of a test is asked for.
 const ARGUMENTS: [&str; 9] = [
     "--headless=new",
@@ -55,7 +58,7 @@ impl Chromium {
             let required =
                 std::env::var("PORTEIRO_TEST_REQUIRE_CHROMIUM").is_ok_and(|it| it == "1");
             assert!(!required, "there is no chromium with chromedriver");
-            skip();
+            say("skipped: there is no chromium with chromedriver");
             return None;
         };
         let mut driver = Command::new(driver)
@@ -76,10 +79,21 @@ impl Chromium {
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
         let capabilities = json!({ "capabilities": { "alwaysMatch": wanted } });
-        let begun = browser.command("/session", &capabilities).await;
-        browser.session = begun["sessionId"].as_str().unwrap().to_owned();
+        browser.session = browser.begin(&capabilities).await;
         browser.ask("timeouts", &json!({ "script": SCRIPT.as_millis() })).await;
         Some(browser)
+    }
+
+    /// Has the driver start its browser: on a busy machine it sometimes takes the driver too long.
+    async fn begin(&self, capabilities: &Value) -> String {
+        for _ in 0..STARTS {
+            let answer = self.send("/session", capabilities).await;
+            if answer.status == 200 {
+                return answer.json()["value"]["sessionId"].as_str().unwrap().to_owned();
+            }
+            say(&format!("the browser did not start: {}", answer.text()));
+        }
+        panic!("the browser does not start");
     }
 
     pub async fn open(&self, url: &str) {
@@ -234,7 +248,10 @@ fn find(program: &str) -> Option<std::path::PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-#[expect(clippy::print_stderr, reason = "a test that was skipped must not look like one that ran")]
-fn skip() {
-    eprintln!("skipped: there is no chromium with chromedriver");
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that was skipped, or had to wait, must not look like one that ran"
+)]
+fn say(what: &str) {
+    eprintln!("{what}");
 }
