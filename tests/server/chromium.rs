@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -61,6 +62,18 @@ impl Chromium {
             say("skipped: there is no chromium with chromedriver");
             return None;
         };
+        for _ in 0..STARTS {
+            match Self::try_start(&binary, &driver).await {
+                Ok(browser) => return Some(browser),
+                Err(why) => say(&why),
+            }
+        }
+        panic!("the browser does not start");
+    }
+
+    /// Starts a driver and has it start its browser. On a busy machine a driver sometimes ends at once, or gives up on
+    /// a browser that comes up too slowly.
+    async fn try_start(binary: &Path, driver: &Path) -> Result<Self, String> {
         let mut driver = Command::new(driver)
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -69,31 +82,27 @@ impl Chromium {
             .unwrap();
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let started = |line: &String| line.contains("started successfully on port");
-        let line = lines.find_map(|line| line.ok().filter(started)).expect("a driver that starts");
+        let line = lines.find_map(|line| line.ok().filter(started)).unwrap_or_default();
         let port: String = line.chars().filter(char::is_ascii_digit).collect();
-        let address = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
+        let address = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap_or(0)));
         let mut browser = Self { driver, address, session: String::new() };
+        if address.port() == 0 {
+            return Err("the driver did not start".to_owned());
+        }
         let wanted = json!({
             "browserName": "chrome",
             "goog:chromeOptions": { "binary": binary, "args": ARGUMENTS },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
         let capabilities = json!({ "capabilities": { "alwaysMatch": wanted } });
-        browser.session = browser.begin(&capabilities).await;
-        browser.ask("timeouts", &json!({ "script": SCRIPT.as_millis() })).await;
-        Some(browser)
-    }
-
-    /// Has the driver start its browser: on a busy machine it sometimes takes the driver too long.
-    async fn begin(&self, capabilities: &Value) -> String {
-        for _ in 0..STARTS {
-            let answer = self.send("/session", capabilities).await;
-            if answer.status == 200 {
-                return answer.json()["value"]["sessionId"].as_str().unwrap().to_owned();
-            }
-            say(&format!("the browser did not start: {}", answer.text()));
+        let begun = browser.send("/session", &capabilities).await;
+        if begun.status != 200 {
+            return Err(format!("the browser did not start: {}", begun.text()));
         }
-        panic!("the browser does not start");
+        let session = begun.json()["value"]["sessionId"].take();
+        session.as_str().unwrap().clone_into(&mut browser.session);
+        browser.ask("timeouts", &json!({ "script": SCRIPT.as_millis() })).await;
+        Ok(browser)
     }
 
     pub async fn open(&self, url: &str) {
@@ -243,7 +252,7 @@ fn shortened(body: &Value) -> String {
 }
 
 /// Finds a program as a shell does.
-fn find(program: &str) -> Option<std::path::PathBuf> {
+fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
