@@ -1,32 +1,20 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
+mod plan;
+
+pub use plan::{Flows, Issuer, OperatorAddress, Plan, RuntimeOptions};
+
 use crate::{
-    actors::{Courier, Couriers, ReadFolder, StartError, TreeOptions, hashing::HashingOptions},
+    actors::{Courier, Couriers, StartError},
     backchannel::{LogoutCourier, Means, PingCourier, PingMeans},
-    claims_hook::ClaimsHook,
-    client_documents::Fetcher,
-    clock::SystemClock,
-    crypto::{
-        PairwiseSubjects, StatementIssuers, SystemDice,
-        passkeys::{AttestationPolicy, Passkeys},
-    },
-    domain::{
-        Clock, Locale, QuietHours,
-        backchannel_request::CIBA_PING,
-        flow::{Goal, Rules},
-        logout::BACKCHANNEL_LOGOUT,
-        webhook::WEBHOOK,
-    },
+    crypto::{PairwiseSubjects, SystemDice, passkeys::Passkeys},
+    domain::{backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK},
     http::{
-        App, AppOptions, Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp,
-        flows::steps::Steps,
-        limits::pace::Rates,
+        App, AppOptions, Channels, Hosts,
         operator::{Leaving, Operator},
         router::{self, Extras},
     },
     messages::Messages,
-    outbound::{Outbound, Policy, SystemResolver},
-    store::{FaultInjection, NothingFails},
     system::{GivenUp, System, SystemError, SystemOptions},
     transport::{
         AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
@@ -34,7 +22,6 @@ use crate::{
     },
     webhooks::{self, WebhookCourier},
 };
-use ipnet::IpNet;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
@@ -43,128 +30,6 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many connections operators may have: few, so that there is always one for them.
 const OPERATORS: usize = 64;
-
-/// What a server is built from; every check has passed.
-pub struct Plan {
-    pub issuer: Issuer,
-    pub store: String,
-    pub read_folder: ReadFolder,
-    /// The first must be had; the others are the same by other names.
-    pub listen: Vec<SocketAddr>,
-    pub tls: Option<Arc<TlsIdentity>>,
-    pub operator: OperatorAddress,
-    pub lifetimes: Lifetimes,
-    /// Whether people get pages of ours.
-    pub screens: bool,
-    /// Where people are sent.
-    pub links: Links,
-    /// The language of people who have not said theirs.
-    pub locale: Locale,
-    pub hosts: Hosts,
-    /// Networks of proxies, behind which many callers share an address.
-    pub proxies: Vec<IpNet>,
-    /// Whether clients may register themselves.
-    pub registration: bool,
-    /// Whether people may make accounts for themselves, and how.
-    pub sign_up: SignUp,
-    /// The pace of addresses; without one neither they nor identifiers have one.
-    pub rates: Option<Rates>,
-    /// When people are not written to about approvals.
-    pub quiet_hours: Option<QuietHours>,
-    pub runtime_options: RuntimeOptions,
-}
-
-/// How the server goes about things; the defaults are for production.
-pub struct RuntimeOptions {
-    pub clock: Arc<dyn Clock>,
-    pub tree: TreeOptions,
-    pub hashing: HashingOptions,
-    pub limits: Limits,
-    pub connections: ConnectionLimits,
-    pub drain: DrainLimits,
-    pub flows: Flows,
-    pub passwords: PasswordOptions,
-    /// What fetches the documents of clients.
-    pub client_documents: Fetcher,
-    /// The operator's own server that adds claims, if there is one.
-    pub claims_hook: Option<ClaimsHook>,
-    /// Whose attestation of a passkey counts; without it none is asked for.
-    pub attestation: Option<AttestationPolicy>,
-    /// What carries mails and SMS.
-    pub messages: Messages,
-    /// Whose software statements count.
-    pub statement_issuers: Option<Arc<StatementIssuers>>,
-    /// What calls servers whose URLs clients have registered.
-    pub outbound: Arc<Outbound>,
-    pub fault_injection: Arc<dyn FaultInjection>,
-}
-
-/// What flows are made of.
-#[derive(Default)]
-pub struct Flows {
-    pub steps: Steps,
-    /// Kinds beside those of the product.
-    pub goals: Vec<&'static dyn Goal>,
-}
-
-impl Flows {
-    /// What is served of it, and the rules of every flow.
-    fn served_by(self, channels: Channels, attesting: bool) -> (Steps, Arc<Rules>) {
-        let steps = self.steps.served_by(channels);
-        let rules = steps.rules().attesting(attesting);
-        (steps, Arc::new(self.goals.into_iter().fold(rules, Rules::with_goal)))
-    }
-}
-
-impl Default for RuntimeOptions {
-    fn default() -> Self {
-        Self {
-            clock: Arc::new(SystemClock),
-            tree: TreeOptions::default(),
-            hashing: HashingOptions::default(),
-            limits: Limits::default(),
-            connections: ConnectionLimits::default(),
-            drain: DrainLimits::default(),
-            flows: Flows::default(),
-            passwords: PasswordOptions::default(),
-            client_documents: Fetcher::default(),
-            claims_hook: None,
-            attestation: None,
-            messages: Messages::default(),
-            statement_issuers: None,
-            outbound: Arc::new(
-                Outbound::new(Policy::default(), Arc::new(SystemResolver))
-                    .expect("only additional authorities can be unusable"),
-            ),
-            fault_injection: Arc::new(NothingFails),
-        }
-    }
-}
-
-/// What the server calls itself.
-pub enum Issuer {
-    Named(String),
-    /// `http://localhost` with the port that was bound.
-    Localhost,
-}
-
-impl Issuer {
-    /// Its name, of a server on this port.
-    fn at(self, port: u16) -> String {
-        match self {
-            Self::Named(issuer) => issuer,
-            Self::Localhost => format!("http://localhost:{port}"),
-        }
-    }
-}
-
-/// Where operators find it.
-pub enum OperatorAddress {
-    /// There, or the server does not start.
-    At(SocketAddr),
-    /// There if it is free: the operator did not ask for it.
-    Perhaps(SocketAddr),
-}
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,11 @@
 //! Builds store → actors and stops them in reverse; a value, so that tests run many at once.
 
+mod log_chain;
+mod workbench;
+
+pub use log_chain::log_chain;
+pub use workbench::Workbench;
+
 use crate::{
     actors::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
@@ -9,18 +15,15 @@ use crate::{
         hydrate, read_on_a_blocking_thread,
     },
     crypto::{
-        Dice, MacKey, Pseudonyms, SharedVault, Vault, draw_text,
+        Dice, Pseudonyms, SharedVault, draw_text,
         keys::{Fault, Folder},
-        password::PasswordCost,
     },
     domain::{
         Clock, Context, Machine,
-        password::Policy,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
     store::{
-        ChainKey, ChainKeys, FaultInjection, Mac, NothingFails, OpenError, ReadError, Store,
-        StoreOptions,
+        FaultInjection, OpenError, ReadError, Store, StoreOptions,
         views::{FreshReads, StoreReport},
     },
 };
@@ -272,97 +275,6 @@ impl System {
     }
 }
 
-/// What a command works with beside a server, or without one: the store and the keys. Nothing runs
-/// by itself.
-pub struct Workbench {
-    services: Arc<Services>,
-    password_cost: PasswordCost,
-    password_policy: Policy,
-    /// What the keys folder has a key for.
-    algorithms: Vec<SigningAlgorithm>,
-}
-
-impl Workbench {
-    /// Opens and migrates the store of the installation whose keys these are.
-    pub async fn open(
-        store_url: &str,
-        folder: &Folder,
-        clock: Arc<dyn Clock>,
-        dice: Arc<dyn Dice>,
-    ) -> Result<Self, SystemError> {
-        let sources = Sources { clock, dice, fault_injection: Arc::new(NothingFails) };
-        let services = open_services(store_url, folder, sources).await?;
-        let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
-        let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
-        Ok(Self { services, password_cost, password_policy, algorithms })
-    }
-
-    /// Has passwords hashed at another cost than usual.
-    pub fn with_password_cost(self, password_cost: PasswordCost) -> Self {
-        Self { password_cost, ..self }
-    }
-
-    /// Holds new passwords to another rule than the usual one.
-    pub fn with_password_policy(self, password_policy: Policy) -> Self {
-        Self { password_policy, ..self }
-    }
-
-    /// Tells whether the keys folder has a key to sign with by this algorithm.
-    pub fn can_sign(&self, algorithm: SigningAlgorithm) -> bool {
-        self.algorithms.contains(&algorithm)
-    }
-
-    pub fn password_policy(&self) -> Policy {
-        self.password_policy
-    }
-
-    pub fn password_cost(&self) -> PasswordCost {
-        self.password_cost
-    }
-
-    pub fn clock(&self) -> &dyn Clock {
-        &*self.services.clock
-    }
-
-    pub fn dice(&self) -> &dyn Dice {
-        &*self.services.dice
-    }
-
-    /// Names under which to find what must not be recognised.
-    pub fn pseudonyms(&self) -> Pseudonyms {
-        Pseudonyms::new(self.services.vault.clone())
-    }
-
-    /// Returns the vault of the installation.
-    pub fn vault(&self) -> Vault {
-        self.services.vault.now()
-    }
-
-    /// Begins decisions of the operator over several entities, committed together.
-    pub fn multi_commit(&self) -> MultiCommit {
-        MultiCommit::new(self.services.clone(), Context::operator())
-    }
-
-    /// The same, for a reason that the operator gave.
-    pub fn multi_commit_because(&self, reason: Option<&str>) -> MultiCommit {
-        let context = Context::operator();
-        let context = match reason {
-            Some(reason) => context.because(reason),
-            None => context,
-        };
-        MultiCommit::new(self.services.clone(), context)
-    }
-
-    pub fn store(&self) -> &Store {
-        &self.services.store
-    }
-
-    /// Finishes every commit that was handed over, then closes the store.
-    pub async fn close(self) {
-        self.services.store.close().await;
-    }
-}
-
 /// Where time, randomness and, in tests, failures come from.
 struct Sources {
     clock: Arc<dyn Clock>,
@@ -392,56 +304,4 @@ async fn open_services(
         return Err(SystemError::ForeignKeys);
     }
     Ok(Arc::new(Services { store, clock, dice, vault }))
-}
-
-/// Chains the security log with a key derived from the keys folder.
-struct LogChainKeys(SharedVault);
-
-const LOG_PURPOSE: &str = "security log";
-
-impl ChainKeys for LogChainKeys {
-    fn current(&self) -> Box<dyn ChainKey> {
-        Box::new(LogChainKey(self.0.now().mac_key(LOG_PURPOSE)))
-    }
-
-    fn mac(&self, key: &str, parts: &[&[u8]]) -> Option<Mac> {
-        Some(self.0.now().mac_key_by(LOG_PURPOSE, key)?.tag(parts))
-    }
-}
-
-/// One reading of the vault: a key that is replaced meanwhile still writes what it began.
-struct LogChainKey(MacKey);
-
-impl ChainKey for LogChainKey {
-    fn id(&self) -> &str {
-        self.0.kid()
-    }
-
-    fn mac(&self, parts: &[&[u8]]) -> Mac {
-        self.0.tag(parts)
-    }
-}
-
-/// Returns what chains the security log of an installation whose vault this is.
-pub fn log_chain(vault: SharedVault) -> Arc<dyn ChainKeys> {
-    Arc::new(LogChainKeys(vault))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::crypto::SecretKey;
-
-    #[test]
-    fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
-        let vault = SharedVault::new(Vault::new(SecretKey::new(&[1; 32]), vec![]));
-        let chain = log_chain(vault.clone());
-        let held = chain.current();
-        let (key, mac) = (held.id().to_owned(), held.mac(&[b"x"]));
-        assert_eq!(chain.mac(&key, &[b"x"]), Some(mac));
-        vault.replace(Vault::new(SecretKey::new(&[2; 32]), vec![]));
-        assert_eq!((held.id(), held.mac(&[b"x"])), (key.as_str(), mac));
-        assert_ne!(chain.current().id(), key, "the next one has the new key");
-        assert_eq!(chain.mac(&key, &[b"x"]), None);
-    }
 }

@@ -1,7 +1,9 @@
 //! What handlers share: the doors of the system below, and what configuration says.
 
+mod tokens;
+
 use super::{
-    answer::error::{OAuthError, Voice},
+    answer::error::Voice,
     brand_files::BrandFiles,
     extract::cookies::CookieNames,
     facts::{
@@ -41,14 +43,12 @@ use crate::{
         consent::Consent,
         device_grant::DeviceGrant,
         flow::{Flow, Rules},
-        id_token::IdToken,
         invitation::Invitation,
         membership::Membership,
         organization::Organization,
         pushed_request::PushedRequest,
         resource::{self, DETAIL_OWNERS, Resource, SCOPE_OWNERS},
         session::Session,
-        signing_keys::SigningAlgorithm,
         token_family::TokenFamily,
         trail::Trail,
         webhook::Webhook,
@@ -59,7 +59,6 @@ use crate::{
 };
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use serde::Serialize;
 use std::{
     ops::Deref,
     sync::{Arc, OnceLock},
@@ -362,66 +361,6 @@ impl App {
     /// The way to every new password.
     pub fn new_passwords(&self) -> &NewPasswords {
         &self.new_passwords
-    }
-
-    /// Signs with the key that signs now.
-    pub(super) fn sign(
-        &self,
-        algorithm: SigningAlgorithm,
-        typ: &str,
-        claims: &impl Serialize,
-    ) -> Result<String, OAuthError> {
-        let (signer, verifiers) = {
-            let keys = self.keys.borrow();
-            (keys.signer(algorithm).cloned(), keys.verifiers.clone())
-        };
-        let signer = signer.ok_or_else(OAuthError::unavailable)?;
-        let token = signer.sign(typ, claims).map_err(|error| {
-            tracing::error!(%error, "a token could not be signed");
-            OAuthError::unavailable()
-        })?;
-        if typ == access_token::TYPE {
-            self.verified_tokens.note_signed(&verifiers, &token);
-        }
-        Ok(token)
-    }
-
-    /// Reads an access token of ours that has not expired; says nothing of revocation.
-    pub(super) fn read_access_token(&self, token: &str) -> Option<Arc<ReadToken>> {
-        let verifiers = self.keys.borrow().verifiers.clone();
-        let claims = self.verified_tokens.read(&verifiers, token)?;
-        let now = self.clock.now().seconds();
-        (claims.iss == self.issuer && now < claims.exp).then_some(claims)
-    }
-
-    /// Reads an ID token of ours for this client and returns the account it names.
-    pub(super) fn subject_of_id_token(&self, token: &str, client: &KnownClient) -> Option<String> {
-        let claims = self.read_id_token_hint(token)?;
-        if claims.aud != client.client_id {
-            return None;
-        }
-        self.account_of(client, &claims.sub)
-    }
-
-    /// Returns the account that a client knows by this subject.
-    pub(super) fn account_of(&self, client: &KnownClient, subject: &str) -> Option<String> {
-        if !PairwiseSubjects::is_one(subject) {
-            return Some(subject.to_owned());
-        }
-        self.pairwise.account(&client.pairwise_sector()?, subject)
-    }
-
-    /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
-    /// signed is not ours (adr/0035).
-    pub(super) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
-        let verifiers = self.keys.borrow().hint_verifiers.clone();
-        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
-        (claims.iss == self.issuer).then_some(claims)
-    }
-
-    /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
-    pub(super) fn subject(&self, client: &KnownClient, account: &str) -> String {
-        self.pairwise.known_to(client, account)
     }
 
     /// Notes that a person has used a client, so that one which registered itself is not forgotten.

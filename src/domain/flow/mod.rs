@@ -35,6 +35,8 @@
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
 //! is kept at least that long, so no flow can begin twice.
 
+mod approval;
+mod device;
 mod goal;
 mod held;
 mod open;
@@ -45,19 +47,20 @@ mod selecting;
 mod settling;
 mod step;
 
+pub use approval::{ApprovalAsked, ApprovalChange, ApprovalSaid};
+pub use device::{DeviceChange, EnteredDevice};
 pub use goal::{
     APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY,
     SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, Wanted,
 };
 pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
-pub use open::{Applicant, ApprovalSaid, EnteredDevice, Open, Stage};
+pub use open::{Applicant, Open, Stage};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
-    Acceptance, AccountChange, AccountSeen, ApprovalAsked, ApprovalChange, Command, DeviceChange,
-    Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved, Reply, Selected,
-    SessionChange, Step,
+    Acceptance, AccountChange, AccountSeen, Command, Finished, FinishedSession, Fresh, Material,
+    Moment, Notice, Proved, Reply, Selected, SessionChange, Step,
 };
 
 use super::{

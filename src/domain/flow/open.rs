@@ -1,19 +1,16 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    ApprovalChange, DeviceChange, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over,
+    ApprovalSaid, EnteredDevice, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over,
     Refusal, Reply, Role, Rules, Seed, Step,
 };
 use crate::domain::{
-    Decision, Dispatch, Fingerprint, Record, Timestamp,
+    Decision, Dispatch, Record, Timestamp,
     account::Draft,
-    approval_block::Sides,
     assurance::{Acr, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
-    backchannel_request,
-    device_grant::{self, DeviceRequest},
     epoch::is_first,
-    grant::{Grant, Person},
+    grant::Person,
     pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
@@ -75,82 +72,6 @@ pub struct Open {
     /// What the person was shown of a request for an approval, and what they said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Box<ApprovalSaid>>,
-}
-
-/// A request for an approval that a person was shown, and what they said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovalSaid {
-    /// The id of the request.
-    pub id: String,
-    pub client_id: String,
-    /// The hash of exactly what was shown.
-    pub shown: Fingerprint,
-    /// They said yes to it.
-    #[serde(default)]
-    pub agreed: bool,
-    /// A passkey of theirs has signed it after that.
-    #[serde(default)]
-    pub asserted: bool,
-}
-
-impl ApprovalSaid {
-    /// The person says yes, and has proved enough.
-    pub(super) fn approved(&self, grant: Box<Grant>) -> ApprovalChange {
-        let approval = backchannel_request::Approval {
-            id: self.id.clone(),
-            grant,
-            shown: self.shown,
-            asserted: self.asserted,
-            in_flow: true,
-            requirements: Vec::new(),
-        };
-        let command = backchannel_request::Command::Approve(Box::new(approval));
-        ApprovalChange { id: self.id.clone(), command, blocks: None }
-    }
-
-    /// The person says no, or may not grant what is asked for. That they have not proved enough says
-    /// nothing: the request waits.
-    fn denied(&self, account: &str, why: &Denial, block: bool) -> Option<ApprovalChange> {
-        if matches!(
-            why,
-            Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson | Denial::NotSureEnough
-        ) {
-            return None;
-        }
-        let (account, client_id) = (account.to_owned(), self.client_id.clone());
-        let blocks = block.then(|| Sides { account: account.clone(), client_id });
-        let command = backchannel_request::Command::Deny { account, why: why.clone() };
-        Some(ApprovalChange { id: self.id.clone(), command, blocks })
-    }
-}
-
-/// A device whose code a person has entered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EnteredDevice {
-    /// The id of its grant.
-    pub grant: String,
-    pub request: DeviceRequest,
-    /// The code itself, sealed: the person compares it with what the device shows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-}
-
-impl EnteredDevice {
-    /// The person says yes.
-    pub(super) fn approved(&self, grant: Box<Grant>) -> DeviceChange {
-        let id = self.grant.clone();
-        DeviceChange { grant: id.clone(), command: device_grant::Command::Approve { id, grant } }
-    }
-
-    /// The person says no, or may not grant what is asked for. That they could not prove who they are
-    /// says nothing: another may enter the code.
-    fn denied(&self, account: &str, why: &Denial) -> Option<DeviceChange> {
-        if matches!(why, Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson) {
-            return None;
-        }
-        let command = device_grant::Command::Deny { account: account.to_owned(), why: why.clone() };
-        Some(DeviceChange { grant: self.grant.clone(), command })
-    }
 }
 
 /// A person who asks for an account.

@@ -1,14 +1,14 @@
 //! What may be done in a flow, and what is answered.
 
-use super::{Applicant, ApprovalSaid, EnteredDevice, Flow, Held, Open, Over, Rules, Seed};
+use super::{
+    Applicant, ApprovalAsked, ApprovalChange, DeviceChange, EnteredDevice, Flow, Held, Open, Over,
+    Rules, Seed,
+};
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
-    approval_block::Sides,
     assurance::{Method, Worth},
-    authorization::{AuthorizationFacts, ConsentQuestion},
-    backchannel_request::{self, ApprovalRequest},
-    device_grant,
+    authorization::AuthorizationFacts,
     grant::{Grant, Person},
 };
 use serde::{Deserialize, Serialize};
@@ -171,45 +171,6 @@ pub struct AccountChange {
     /// The id of the account.
     pub account: String,
     pub command: account::Command,
-}
-
-/// What becomes of the request of a device in the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceChange {
-    /// The id of its grant.
-    pub grant: String,
-    pub command: device_grant::Command,
-}
-
-/// A request for an approval, as it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalAsked {
-    /// Its id.
-    pub id: String,
-    pub request: ApprovalRequest,
-}
-
-impl ApprovalAsked {
-    /// Notes what the person is shown of it now.
-    pub fn shown(&self, question: &ConsentQuestion) -> ApprovalSaid {
-        ApprovalSaid {
-            id: self.id.clone(),
-            client_id: self.request.wanted.client_id.clone(),
-            shown: self.request.shown(&self.id, question),
-            agreed: false,
-            asserted: false,
-        }
-    }
-}
-
-/// What becomes of a request for an approval in the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalChange {
-    /// Its id.
-    pub id: String,
-    pub command: backchannel_request::Command,
-    /// The client is blocked as well.
-    pub blocks: Option<Sides>,
 }
 
 /// What a flow that may end in this step is given.

@@ -22,6 +22,7 @@
 //! therefore recognised without a list of them. What is accepted is compared by its hash.
 
 mod command;
+mod issuing;
 mod outcome;
 mod state;
 
@@ -32,10 +33,7 @@ pub use outcome::{Born, Issue, Refusal, Reply, Shown};
 pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
-    authority::Granted,
-    delegation::{Delegation, Root},
-    grant::Grant,
+    Birth, CLOCK_SKEW, Decision, Listing, Machine, Timestamp, delegation::Delegation, grant::Grant,
     pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
@@ -279,89 +277,6 @@ impl TokenFamily {
             Self::Pending(pending) => pending.expires_at,
             Self::Alive(alive) => alive.over_at(),
         }
-    }
-}
-
-impl Grant {
-    pub(super) fn record(&self, event: &'static str) -> Record {
-        let mut record = Record::new(event).with("client_id", self.client_id.as_str());
-        if let Some(account) = &self.account {
-            record = record.with("account", account.as_str());
-        }
-        if let Some(Delegation { act, root, .. }) = self.delegation.as_deref() {
-            record = record.with("act", act.parties().collect::<Vec<_>>().join(" "));
-            if let Root::ApiKey { id, .. } = root {
-                record = record.with("api_key", id.as_str());
-            }
-        }
-        let kinds = self.details.kinds().join(" ");
-        let record =
-            if kinds.is_empty() { record } else { record.with("authorization_details", kinds) };
-        match self.organization() {
-            Some(slug) => record.in_organization(slug),
-            None => record,
-        }
-    }
-
-    /// Issues what is asked of it, with these events; without any it was issued before.
-    fn issue(&self, issuing: &Issuing, events: Vec<Event>) -> Decision<TokenFamily> {
-        let granted = match self.pass_on(issuing) {
-            Ok(granted) => granted,
-            Err(why) => return Decision::refuse(why),
-        };
-        let is_new = !events.is_empty();
-        let issue = Issue { grant: self.clone(), granted };
-        let decision = Decision::accept(events, Reply::Issue(Box::new(issue)));
-        if is_new { self.require(decision, &issuing.requirements) } else { decision }
-    }
-
-    /// Grants what is asked of it, if that is a part of it and still covered.
-    fn pass_on(&self, issuing: &Issuing) -> Result<Granted, Refusal> {
-        let Narrowing { scopes, details, audience, organization, malformed } = &issuing.narrowing;
-        match malformed {
-            Some(Malformed::Scope) => return Err(Refusal::MalformedScope),
-            Some(Malformed::Target) => return Err(Refusal::OtherAudience),
-            Some(Malformed::Details) => return Err(Refusal::MalformedDetails),
-            None => {}
-        }
-        if audience.as_ref().is_some_and(|audience| *audience != self.audience) {
-            return Err(Refusal::OtherAudience);
-        }
-        if organization.is_some() && organization.as_deref() != self.organization() {
-            return Err(Refusal::OtherOrganization);
-        }
-        if issuing.limits.over {
-            return Err(Refusal::Ended);
-        }
-        // The organization may require more by now than when this was granted (adr/0060).
-        if !self.is_sure_enough(&issuing.limits) {
-            return Err(Refusal::NotSureEnough);
-        }
-        Ok(self.narrow(scopes.as_ref(), details.as_ref(), &issuing.limits)?)
-    }
-
-    fn end(&self, why: End, refusal: Refusal) -> Decision<TokenFamily> {
-        let event = match why {
-            End::Replayed => "authorization_code.replayed",
-            End::Reused => "refresh_token.reused",
-            End::Revoked => "token_family.revoked",
-            End::Over => "token_family.ended",
-        };
-        Decision::refuse_and_record(vec![Event::Ended { why }], refusal)
-            .recording(self.record(event))
-    }
-
-    fn require(
-        &self,
-        decision: Decision<TokenFamily>,
-        facts: &[Requirement],
-    ) -> Decision<TokenFamily> {
-        self.requirements(facts).fold(decision, Decision::requiring)
-    }
-
-    /// What a commit that issues under it must require.
-    fn requirements(&self, facts: &[Requirement]) -> impl Iterator<Item = Requirement> {
-        self.ancestors().into_iter().chain(facts.iter().cloned())
     }
 }
 

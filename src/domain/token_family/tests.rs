@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    Fingerprint,
+    Fingerprint, Requirement,
     account::Account,
     assurance::{Acr, Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},

@@ -3,8 +3,8 @@
 
 use super::{
     begin::{Beginning, begun, in_session, seed},
+    committing::{NotTaken, unreadable},
     document::Document,
-    ending::{NotTaken, unreadable},
     opened::Opened,
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! Invitations: found by their token when a flow begins, accepted in the commit that ends it.
 
 use super::{
-    ending::{NotTaken, unreadable},
+    committing::{NotTaken, unreadable},
     problems::{INVITATION_NOT_GOOD, ORGANIZATION_SUSPENDED},
 };
 use crate::{

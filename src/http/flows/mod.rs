@@ -15,6 +15,7 @@ mod approval;
 mod begin;
 mod belonging;
 pub mod browser_sessions;
+mod committing;
 mod decided_request;
 mod document;
 mod ending;

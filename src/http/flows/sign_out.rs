@@ -8,7 +8,7 @@
 //! or a live parent, and those have ended.
 
 use super::{
-    ending::{NotTaken, unreadable},
+    committing::{NotTaken, unreadable},
     problems::UNAVAILABLE,
 };
 use crate::{

@@ -3,7 +3,8 @@
 
 use super::{
     answering::Answered,
-    ending::{Asking, NotTaken, Said, take_step, unreadable},
+    committing::{NotTaken, unreadable},
+    ending::{Asking, Said, take_step},
     opened::Opened,
     problems::{NOT_NOW, USER_CODE_NOT_VALID},
 };

@@ -1,0 +1,82 @@
+//! Signs and reads tokens, and knows whom their subjects name.
+
+use super::App;
+use crate::{
+    crypto::PairwiseSubjects,
+    domain::{
+        access_token, client::KnownClient, id_token::IdToken, signing_keys::SigningAlgorithm,
+    },
+    http::{answer::error::OAuthError, facts::read_token::ReadToken},
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+impl App {
+    /// Signs with the key that signs now.
+    pub(in crate::http) fn sign(
+        &self,
+        algorithm: SigningAlgorithm,
+        typ: &str,
+        claims: &impl Serialize,
+    ) -> Result<String, OAuthError> {
+        let (signer, verifiers) = {
+            let keys = self.keys.borrow();
+            (keys.signer(algorithm).cloned(), keys.verifiers.clone())
+        };
+        let signer = signer.ok_or_else(OAuthError::unavailable)?;
+        let token = signer.sign(typ, claims).map_err(|error| {
+            tracing::error!(%error, "a token could not be signed");
+            OAuthError::unavailable()
+        })?;
+        if typ == access_token::TYPE {
+            self.verified_tokens.note_signed(&verifiers, &token);
+        }
+        Ok(token)
+    }
+
+    /// Reads an access token of ours that has not expired; says nothing of revocation.
+    pub(in crate::http) fn read_access_token(&self, token: &str) -> Option<Arc<ReadToken>> {
+        let verifiers = self.keys.borrow().verifiers.clone();
+        let claims = self.verified_tokens.read(&verifiers, token)?;
+        let now = self.clock.now().seconds();
+        (claims.iss == self.issuer && now < claims.exp).then_some(claims)
+    }
+
+    /// Reads an ID token of ours for this client and returns the account it names.
+    pub(in crate::http) fn subject_of_id_token(
+        &self,
+        token: &str,
+        client: &KnownClient,
+    ) -> Option<String> {
+        let claims = self.read_id_token_hint(token)?;
+        if claims.aud != client.client_id {
+            return None;
+        }
+        self.account_of(client, &claims.sub)
+    }
+
+    /// Returns the account that a client knows by this subject.
+    pub(in crate::http) fn account_of(
+        &self,
+        client: &KnownClient,
+        subject: &str,
+    ) -> Option<String> {
+        if !PairwiseSubjects::is_one(subject) {
+            return Some(subject.to_owned());
+        }
+        self.pairwise.account(&client.pairwise_sector()?, subject)
+    }
+
+    /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
+    /// signed is not ours (adr/0035).
+    pub(in crate::http) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
+        let verifiers = self.keys.borrow().hint_verifiers.clone();
+        let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
+        (claims.iss == self.issuer).then_some(claims)
+    }
+
+    /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
+    pub(in crate::http) fn subject(&self, client: &KnownClient, account: &str) -> String {
+        self.pairwise.known_to(client, account)
+    }
+}

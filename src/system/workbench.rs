@@ -1,0 +1,101 @@
+//! What commands of an operator work with.
+
+use super::{Sources, SystemError, open_services};
+use crate::{
+    actors::{MultiCommit, Services},
+    crypto::{Dice, Pseudonyms, Vault, keys::Folder, password::PasswordCost},
+    domain::{Clock, Context, password::Policy, signing_keys::SigningAlgorithm},
+    store::{NothingFails, Store},
+};
+use std::sync::Arc;
+
+/// What a command works with beside a server, or without one: the store and the keys. Nothing runs
+/// by itself.
+pub struct Workbench {
+    services: Arc<Services>,
+    password_cost: PasswordCost,
+    password_policy: Policy,
+    /// What the keys folder has a key for.
+    algorithms: Vec<SigningAlgorithm>,
+}
+
+impl Workbench {
+    /// Opens and migrates the store of the installation whose keys these are.
+    pub async fn open(
+        store_url: &str,
+        folder: &Folder,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+    ) -> Result<Self, SystemError> {
+        let sources = Sources { clock, dice, fault_injection: Arc::new(NothingFails) };
+        let services = open_services(store_url, folder, sources).await?;
+        let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
+        let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
+        Ok(Self { services, password_cost, password_policy, algorithms })
+    }
+
+    /// Has passwords hashed at another cost than usual.
+    pub fn with_password_cost(self, password_cost: PasswordCost) -> Self {
+        Self { password_cost, ..self }
+    }
+
+    /// Holds new passwords to another rule than the usual one.
+    pub fn with_password_policy(self, password_policy: Policy) -> Self {
+        Self { password_policy, ..self }
+    }
+
+    /// Tells whether the keys folder has a key to sign with by this algorithm.
+    pub fn can_sign(&self, algorithm: SigningAlgorithm) -> bool {
+        self.algorithms.contains(&algorithm)
+    }
+
+    pub fn password_policy(&self) -> Policy {
+        self.password_policy
+    }
+
+    pub fn password_cost(&self) -> PasswordCost {
+        self.password_cost
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.services.clock
+    }
+
+    pub fn dice(&self) -> &dyn Dice {
+        &*self.services.dice
+    }
+
+    /// Names under which to find what must not be recognised.
+    pub fn pseudonyms(&self) -> Pseudonyms {
+        Pseudonyms::new(self.services.vault.clone())
+    }
+
+    /// Returns the vault of the installation.
+    pub fn vault(&self) -> Vault {
+        self.services.vault.now()
+    }
+
+    /// Begins decisions of the operator over several entities, committed together.
+    pub fn multi_commit(&self) -> MultiCommit {
+        MultiCommit::new(self.services.clone(), Context::operator())
+    }
+
+    /// The same, for a reason that the operator gave.
+    pub fn multi_commit_because(&self, reason: Option<&str>) -> MultiCommit {
+        let context = Context::operator();
+        let context = match reason {
+            Some(reason) => context.because(reason),
+            None => context,
+        };
+        MultiCommit::new(self.services.clone(), context)
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.services.store
+    }
+
+    /// Finishes every commit that was handed over, then closes the store.
+    pub async fn close(self) {
+        self.services.store.close().await;
+    }
+}
