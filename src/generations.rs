@@ -1,6 +1,11 @@
 //! What is remembered in two generations: what is not asked for while a new one fills up is forgotten with the next.
 
-use std::{borrow::Borrow, collections::HashMap, hash::Hash};
+use std::{
+    borrow::Borrow,
+    collections::HashMap,
+    hash::Hash,
+    sync::{Mutex, PoisonError},
+};
 
 /// Values by key, each with a weight; the owner says when the next generation begins.
 pub struct Generations<K, V> {
@@ -75,9 +80,60 @@ impl<K: Hash + Eq, V> Generations<K, V> {
     }
 }
 
+/// Values by key that all callers share, no more than so many: those go first that were not asked for longest.
+pub struct Bounded<K, V> {
+    kept: Mutex<Generations<K, V>>,
+    /// How many values begin a new generation.
+    generation: usize,
+}
+
+impl<K: Hash + Eq, V: Clone> Bounded<K, V> {
+    pub fn new(most: usize) -> Self {
+        Self { kept: Mutex::default(), generation: most / 2 }
+    }
+
+    /// Returns the value of `key`. Where there is none, `make` makes it while other callers wait.
+    pub fn get_or_make<Q>(&self, key: &Q, make: impl FnOnce() -> V) -> V
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is found weighs as well as what is made.
+        if kept.weight() >= self.generation {
+            kept.turn();
+        }
+        if let Some(value) = kept.find(key) {
+            return value.clone();
+        }
+        let made = make();
+        kept.insert(key.to_owned(), made.clone(), 1);
+        made
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_made_once_for_all_who_ask() {
+        let shared: Bounded<String, u32> = Bounded::new(8);
+        assert_eq!((shared.get_or_make("a", || 1), shared.get_or_make("a", || 2)), (1, 1));
+        assert_eq!(shared.get_or_make("b", || 3), 3);
+    }
+
+    #[test]
+    fn of_ever_more_values_few_are_kept_and_what_is_asked_for_between_them_stays() {
+        let shared: Bounded<u32, u32> = Bounded::new(8);
+        shared.get_or_make(&0, || 7);
+        for number in 1..10_000 {
+            shared.get_or_make(&number, || number);
+            assert_eq!(shared.get_or_make(&0, || number), 7, "after {number}");
+            assert!(shared.kept.lock().unwrap().len() <= 8, "after {number}");
+        }
+        assert_eq!(shared.get_or_make(&1, || 9), 9, "it was forgotten");
+    }
 
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes_with_the_second_turn() {

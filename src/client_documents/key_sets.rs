@@ -15,8 +15,8 @@ use super::Fetcher;
 use crate::{
     crypto::{ClientKeys, Jws, Unverified},
     domain::{Clock, Rate, Timestamp},
+    generations::Bounded,
 };
-use moka::future::Cache;
 use serde_json::Value;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -41,7 +41,7 @@ const PACE: Rate = Rate { burst: 3, refill: Duration::from_secs(30) };
 const REST: Duration = Duration::from_secs(30);
 
 /// How many addresses are remembered; with the longest keys in each set, some fifty megabytes.
-const MOST: u64 = 2_048;
+const MOST: usize = 2_048;
 
 /// How many callers wait for one address, and for all of them: far fewer than the server works for at
 /// once. Where there are more, former keys serve, or the caller comes back.
@@ -52,7 +52,7 @@ const WAIT_FOR_ALL: usize = 512;
 pub struct KeySets {
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
-    entries: Cache<String, Arc<Entry>>,
+    entries: Bounded<String, Arc<Entry>>,
     /// Fetches that are under way, whether or not a caller waits for them.
     fetches: Mutex<JoinSet<()>>,
     waiting: Semaphore,
@@ -118,7 +118,7 @@ impl Entry {
 
 impl KeySets {
     pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>) -> Self {
-        let (entries, fetches) = (Cache::new(MOST), Mutex::default());
+        let (entries, fetches) = (Bounded::new(MOST), Mutex::default());
         Self { fetcher, clock, entries, fetches, waiting: Semaphore::new(WAIT_FOR_ALL) }
     }
 
@@ -144,7 +144,7 @@ impl KeySets {
 
     /// Returns the set at `uri`, if it is not the set `number` or an earlier one.
     async fn newer_than(&self, number: u64, uri: &str) -> Result<Fetched, Unverified> {
-        let entry = self.entries.entry_by_ref(uri).or_default().await.into_value();
+        let entry = self.entries.get_or_make(uri, Arc::default);
         let now = self.clock.now();
         if let Some(fresh) = entry.kept().younger(FRESH, number, now) {
             return Ok(fresh);

@@ -13,8 +13,8 @@ use super::Fetcher;
 use crate::{
     crypto::{Dice, draw_text},
     domain::{Clock, Fingerprint, Timestamp, client::KnownClient},
+    generations::Bounded,
 };
-use moka::future::Cache;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
@@ -28,14 +28,14 @@ const STALE: Duration = Duration::from_hours(1);
 const REST: Duration = Duration::from_secs(30);
 
 /// How many addresses are remembered; with documents of eight kilobytes, sixteen megabytes.
-const MOST: u64 = 2_048;
+const MOST: usize = 2_048;
 
 /// Clients by the address of their document.
 pub struct MetadataDocuments {
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
-    entries: Cache<String, Arc<Mutex<Kept>>>,
+    entries: Bounded<String, Arc<Mutex<Kept>>>,
 }
 
 #[derive(Default)]
@@ -53,12 +53,12 @@ impl Kept {
 
 impl MetadataDocuments {
     pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>, dice: Arc<dyn Dice>) -> Self {
-        Self { fetcher, clock, dice, entries: Cache::new(MOST) }
+        Self { fetcher, clock, dice, entries: Bounded::new(MOST) }
     }
 
     /// Returns the client whose document lies at an address, if there is one.
     pub async fn get(&self, address: &str) -> Option<Arc<KnownClient>> {
-        let entry = self.entries.entry_by_ref(address).or_default().await.into_value();
+        let entry = self.entries.get_or_make(address, Arc::default);
         // Others who ask for the same wait for the one fetch.
         let mut kept = entry.lock().await;
         let now = self.clock.now();

@@ -4,8 +4,10 @@
 //! so an address is called at `PACE` and no faster.
 
 use super::{FetchFault, Fetcher};
-use crate::domain::{Clock, Rate, Timestamp};
-use moka::future::Cache;
+use crate::{
+    domain::{Clock, Rate, Timestamp},
+    generations::Bounded,
+};
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -15,24 +17,24 @@ use std::{
 const PACE: Rate = Rate { burst: 60, refill: Duration::from_millis(200) };
 
 /// How many addresses are remembered.
-const MOST: u64 = 2_048;
+const MOST: usize = 2_048;
 
 pub struct RequestObjects {
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
     /// When the whole of `PACE` will have come back for each address.
-    full_at: Cache<String, Arc<Mutex<Timestamp>>>,
+    full_at: Bounded<String, Arc<Mutex<Timestamp>>>,
 }
 
 impl RequestObjects {
     pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>) -> Self {
-        Self { fetcher, clock, full_at: Cache::new(MOST) }
+        Self { fetcher, clock, full_at: Bounded::new(MOST) }
     }
 
     /// Returns what lies at an address; a fragment is no part of it.
     pub async fn get(&self, uri: &str) -> Result<Vec<u8>, FetchFault> {
         let address = uri.split('#').next().unwrap_or_default();
-        let entry = self.full_at.entry_by_ref(address).or_default().await.into_value();
+        let entry = self.full_at.get_or_make(address, Arc::default);
         {
             let mut full_at = entry.lock().unwrap_or_else(PoisonError::into_inner);
             let now = self.clock.now();

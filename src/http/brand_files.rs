@@ -4,27 +4,27 @@
 use crate::{
     crypto::{Pseudonyms, SharedVault},
     domain::brand::{Colour, Palette, Tokens},
+    generations::Bounded,
 };
-use moka::future::Cache;
 use std::{fmt::Write as _, sync::Arc};
 
 /// How many style sheets are remembered.
-const MOST: u64 = 1_024;
+const MOST: usize = 1_024;
 
 /// Finds the files of brands.
 pub struct BrandFiles {
     /// By their colour.
-    sheets: Cache<Colour, Arc<str>>,
+    sheets: Bounded<Colour, Arc<str>>,
     names: Pseudonyms,
 }
 
 impl BrandFiles {
     pub fn new(vault: SharedVault) -> Self {
-        Self { sheets: Cache::new(MOST), names: Pseudonyms::new(vault) }
+        Self { sheets: Bounded::new(MOST), names: Pseudonyms::new(vault) }
     }
 
-    pub async fn sheet(&self, colour: Colour) -> Arc<str> {
-        self.sheets.get_with(colour, async { style_sheet(&Palette::of(colour)).into() }).await
+    pub fn sheet(&self, colour: Colour) -> Arc<str> {
+        self.sheets.get_or_make(&colour, || style_sheet(&Palette::of(colour)).into())
     }
 
     /// Returns the name of a file of an organization with this content, or a hash of it.

@@ -50,13 +50,10 @@ async fn of(app: &App, slug: &str) -> Option<BrandShown> {
     let seen = app.organizations.look(slug).await.ok()?;
     let known = seen.machine.known().filter(|known| has_brand(known))?;
     let brand = &known.brand;
-    let style = match brand.colour {
-        None => None,
-        Some(colour) => {
-            let sheet = app.brands.sheet(colour).await;
-            Some(format!("/assets/brand/{}", app.brands.file(slug, &sheet, "css")))
-        }
-    };
+    let style = brand.colour.map(|colour| {
+        let sheet = app.brands.sheet(colour);
+        format!("/assets/brand/{}", app.brands.file(slug, &sheet, "css"))
+    });
     let logo = brand.logo.as_ref().map(|logo| {
         let file = app.brands.file(slug, &logo.hash, logo.format.ending());
         let (width, height) = drawn(logo.width, logo.height);
@@ -96,7 +93,7 @@ async fn find(app: &App, file: &str) -> Option<Response> {
     let seen = app.organizations.look(slug).await.ok()?;
     let brand = &seen.machine.known().filter(|known| has_brand(known))?.brand;
     if ending == "css" {
-        let sheet = app.brands.sheet(brand.colour?).await;
+        let sheet = app.brands.sheet(brand.colour?);
         let is_now = app.brands.file(slug, &sheet, ending) == file;
         let content = Bytes::copy_from_slice(sheet.as_bytes());
         return is_now.then(|| assets::kept_for_ever(assets::CSS, content));
