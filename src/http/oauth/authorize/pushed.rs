@@ -34,12 +34,13 @@ const UNKNOWN: OAuthError = OAuthError::new(
     "the request_uri is not known, was used before, or has expired",
 );
 
+/// Written from text that others own, and read as text of its own.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct Sealed<T> {
     #[serde(rename = "c")]
-    client_id: String,
+    client_id: T,
     #[serde(rename = "p")]
-    parameters: Vec<(String, String)>,
+    parameters: Vec<(T, T)>,
     #[serde(rename = "e")]
     expires_at: Timestamp,
 }
@@ -53,14 +54,15 @@ pub fn is_pushed(request_uri: &str) -> bool {
 pub fn seal(app: &App, client_id: &str, form: &Form) -> Result<String, OAuthError> {
     let kept = form.pairs().filter(|(name, _)| !CREDENTIALS.contains(name));
     let sealed = Sealed {
-        client_id: client_id.to_owned(),
-        parameters: kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        client_id,
+        parameters: kept.collect(),
         expires_at: app.clock.now() + app.lifetimes.par,
     };
     let content = serde_json::to_vec(&sealed).expect("text and numbers are JSON");
     let name = draw_id(&*app.dice);
     let sealed = app.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
-    let request_uri = format!("{PREFIX}{name}{}", URL_SAFE_NO_PAD.encode(sealed));
+    let mut request_uri = format!("{PREFIX}{name}");
+    URL_SAFE_NO_PAD.encode_string(sealed, &mut request_uri);
     if request_uri.len() > LONGEST {
         return Err(OAuthError::new(Code::InvalidRequest, "the request is too large"));
     }
@@ -88,7 +90,7 @@ pub async fn open(
     Ok((Form::of(sealed.parameters), Pushed { id: name.to_owned(), over_at }))
 }
 
-fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed)> {
+fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed<String>)> {
     let body = request_uri.strip_prefix(PREFIX)?;
     if request_uri.len() > LONGEST || !body.is_ascii() {
         return None;
