@@ -45,7 +45,7 @@ mod tests {
     use crate::crypto::{SecretKey, Vault};
 
     #[test]
-    fn a_pen_keeps_its_key_when_the_vault_is_replaced() {
+    fn what_was_begun_keeps_its_key_when_the_vault_is_replaced() {
         let vault = SharedVault::new(Vault::new(SecretKey::new(&[1; 32]), vec![]));
         let chain = log_chain(vault.clone());
         let held = chain.current();

@@ -2,7 +2,7 @@
 
 use crate::{
     ledger::Command,
-    support::{Node, World, eventually},
+    support::{Entries, Node, World, eventually},
 };
 use porteiro::{
     actors::Failure,
@@ -242,6 +242,38 @@ impl Cable {
     }
 }
 
+/// Reads many entities at once.
+async fn read_all(node: &Node) -> Vec<Entries> {
+    let mut askers = JoinSet::new();
+    for number in 0..64 {
+        let ledgers = node.ledgers.clone();
+        askers.spawn(async move { ledgers.ask(&format!("l{number}"), Command::Read).await });
+    }
+    askers.join_all().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_were_ended_while_they_were_idle_fail_no_read() {
+    let world = World::new().await;
+    if !world.is_postgres() {
+        println!("skipped: there is no network between us and SQLite");
+        return;
+    }
+    let cable = Cable::to(&world.url).await;
+    let node = Node::start(&world, &cable.url(&world)).await;
+    for _ in 0..10 {
+        for _ in 0..5 {
+            assert!(read_all(&node).await.iter().all(Result::is_ok));
+        }
+        // A server that is started again does the same.
+        cable.cut.send_replace(true);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cable.cut.send_replace(false);
+        assert_eq!(node.entries("l0").await, [0; 0]);
+    }
+    cable.cut.send_replace(true);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
     let world = World::new().await;
@@ -251,20 +283,12 @@ async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
     }
     let cable = Cable::to(&world.url).await;
     let node = Node::start(&world, &cable.url(&world)).await;
-    let read_all = async || {
-        let mut askers = JoinSet::new();
-        for number in 0..64 {
-            let ledgers = node.ledgers.clone();
-            askers.spawn(async move { ledgers.ask(&format!("l{number}"), Command::Read).await });
-        }
-        askers.join_all().await
-    };
     // Every connection that may be open is open.
     for _ in 0..20 {
-        assert!(read_all().await.iter().all(Result::is_ok));
+        assert!(read_all(&node).await.iter().all(Result::is_ok));
     }
     cable.swallow.send_replace(true);
-    assert!(read_all().await.iter().all(Result::is_err), "nothing can be verified");
+    assert!(read_all(&node).await.iter().all(Result::is_err), "nothing can be verified");
     // New lines work again; the old ones stay dead, and nobody tells us.
     cable.swallow.send_replace(false);
     let back = tokio::time::timeout(Duration::from_mins(1), async {

@@ -1,9 +1,10 @@
-//! PostgreSQL: several connections that write, a pool that reads.
+//! PostgreSQL: several connections that write, and a few that read.
 
-use super::{
-    LOCK_TIMEOUT, READ_TIMEOUT,
-    faults::{DatabaseError, Result},
-};
+mod readers;
+
+pub(in crate::store) use readers::Readers;
+
+use super::faults::{DatabaseError, Result};
 use crate::{
     domain::Timestamp,
     store::{
@@ -11,16 +12,8 @@ use crate::{
         value::{Liveness, Row, Value},
     },
 };
-use sqlx::{
-    ConnectOptions as _, Connection as _, PgConnection, PgPool,
-    pool::PoolConnection,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
-use std::{str::FromStr as _, time::Duration};
-use tokio::time::timeout;
-
-/// A connection that was idle for longer is tested before it is used.
-const TRUSTED_FOR: Duration = Duration::from_secs(10);
+use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
+use std::str::FromStr as _;
 
 /// Versions and ends of life of several entities, in the order in which they are asked for.
 macro_rules! liveness {
@@ -147,62 +140,3 @@ pub(super) async fn liveness(
     }
     Ok(found)
 }
-
-/// The pool that everything is read from.
-#[derive(Clone)]
-pub(in crate::store) struct Readers {
-    pool: PgPool,
-    pub(super) timeout: Duration,
-}
-
-impl Readers {
-    /// Opens no connection before it is needed.
-    pub(super) fn of(options: PgConnectOptions) -> Self {
-        let pool = PgPoolOptions::new()
-            .max_connections(8)
-            .acquire_timeout(LOCK_TIMEOUT)
-            .test_before_acquire(false)
-            .before_acquire(|connection, meta| {
-                Box::pin(async move {
-                    if meta.idle_for > TRUSTED_FOR {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            });
-        Self { pool: pool.connect_lazy_with(options), timeout: READ_TIMEOUT }
-    }
-
-    pub(super) async fn fetch(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
-        self.with(async |connection| fetch(connection, sql, values).await).await
-    }
-
-    pub(super) async fn liveness(&self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
-        self.with(async |connection| liveness(connection, LIVENESS, asked).await).await
-    }
-
-    /// Reads, or fails in bounded time whatever the network does.
-    async fn with<T>(&self, read: impl AsyncFnOnce(&mut PgConnection) -> Result<T>) -> Result<T> {
-        let mut taken = None;
-        // The wait for a connection is part of the time that a read may take.
-        let reading = timeout(self.timeout, async {
-            let connection = taken.insert(self.pool.acquire().await?);
-            read(connection).await
-        });
-        let Ok(answer) = reading.await else {
-            // Given back, the connection would be tested and keep its slot in the pool until
-            // it answers: where the network swallows the question, that is for ever.
-            drop(taken.map(PoolConnection::detach));
-            return Err(DatabaseError::TimedOut);
-        };
-        answer
-    }
-
-    pub(super) async fn close(&self) {
-        self.pool.close().await;
-    }
-}
-
-#[cfg(test)]
-#[path = "postgres_tests.rs"]
-mod tests;
