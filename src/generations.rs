@@ -68,6 +68,14 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.weight = 0;
     }
 
+    /// Begins one where the present one weighs so much. What is found weighs as well as what is put in, so owners call
+    /// this before both.
+    pub fn turn_at(&mut self, most: usize) {
+        if self.weight >= most {
+            self.turn();
+        }
+    }
+
     /// What the young generation weighs.
     pub fn weight(&self) -> usize {
         self.weight
@@ -99,10 +107,7 @@ impl<K: Hash + Eq, V: Clone> Bounded<K, V> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is found weighs as well as what is made.
-        if kept.weight() >= self.generation {
-            kept.turn();
-        }
+        kept.turn_at(self.generation);
         if let Some(value) = kept.find(key) {
             return value.clone();
         }

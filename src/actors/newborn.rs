@@ -21,9 +21,7 @@ impl<M> Default for Newborns<M> {
 impl<M> Newborns<M> {
     pub(super) fn hold(&self, id: &str, held: Held<M>) {
         let mut newborns = self.lock();
-        if newborns.weight() >= GENERATION {
-            newborns.turn();
-        }
+        newborns.turn_at(GENERATION);
         newborns.insert(id.into(), held, 1);
     }
 

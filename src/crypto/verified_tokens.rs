@@ -84,7 +84,7 @@ impl<C> Part<C> {
 
     fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Known<C> {
         self.follow(verifiers);
-        self.make_room();
+        self.tokens.turn_at(GENERATION);
         if let Some(read) = self.tokens.find(print) {
             return Known::Verified(read.clone());
         }
@@ -93,23 +93,15 @@ impl<C> Part<C> {
 
     fn note_signed(&mut self, verifiers: &Arc<Verifiers>, print: Print) {
         self.follow(verifiers);
-        if self.signed.weight() >= SIGNED_GENERATION {
-            self.signed.turn();
-        }
+        self.signed.turn_at(SIGNED_GENERATION);
         self.signed.insert(print, (), 1);
     }
 
     fn keep(&mut self, verifiers: &Arc<Verifiers>, print: Print, read: Arc<C>) {
         // It may have been verified with keys that are gone meanwhile.
         if Arc::ptr_eq(&self.verifiers, verifiers) {
-            self.make_room();
+            self.tokens.turn_at(GENERATION);
             self.tokens.insert(print, read, 1);
-        }
-    }
-
-    fn make_room(&mut self) {
-        if self.tokens.weight() >= GENERATION {
-            self.tokens.turn();
         }
     }
 

@@ -242,6 +242,19 @@ impl Cable {
     }
 }
 
+/// Starts a node at the other end of a cable, where there can be one.
+#[expect(clippy::print_stdout, reason = "a test that was skipped must not look like one that ran")]
+async fn across_a_cable() -> Option<(World, Cable, Node)> {
+    let world = World::new().await;
+    if !world.is_postgres() {
+        println!("skipped: there is no network between us and SQLite");
+        return None;
+    }
+    let cable = Cable::to(&world.url).await;
+    let node = Node::start(&world, &cable.url(&world)).await;
+    Some((world, cable, node))
+}
+
 /// Reads many entities at once.
 async fn read_all(node: &Node) -> Vec<Entries> {
     let mut askers = JoinSet::new();
@@ -254,13 +267,7 @@ async fn read_all(node: &Node) -> Vec<Entries> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_were_ended_while_they_were_idle_fail_no_read() {
-    let world = World::new().await;
-    if !world.is_postgres() {
-        println!("skipped: there is no network between us and SQLite");
-        return;
-    }
-    let cable = Cable::to(&world.url).await;
-    let node = Node::start(&world, &cable.url(&world)).await;
+    let Some((_world, cable, node)) = across_a_cable().await else { return };
     for _ in 0..10 {
         for _ in 0..5 {
             assert!(read_all(&node).await.iter().all(Result::is_ok));
@@ -276,13 +283,7 @@ async fn connections_that_were_ended_while_they_were_idle_fail_no_read() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
-    let world = World::new().await;
-    if !world.is_postgres() {
-        println!("skipped: there is no network between us and SQLite");
-        return;
-    }
-    let cable = Cable::to(&world.url).await;
-    let node = Node::start(&world, &cable.url(&world)).await;
+    let Some((_world, cable, node)) = across_a_cable().await else { return };
     // Every connection that may be open is open.
     for _ in 0..20 {
         assert!(read_all(&node).await.iter().all(Result::is_ok));
@@ -301,13 +302,7 @@ async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
 
 #[tokio::test]
 async fn postgresql_may_go_away_in_the_middle_and_come_back_and_nothing_acknowledged_is_lost() {
-    let world = World::new().await;
-    if !world.is_postgres() {
-        println!("skipped: there is no network between us and SQLite");
-        return;
-    }
-    let cable = Cable::to(&world.url).await;
-    let node = Node::start(&world, &cable.url(&world)).await;
+    let Some((_world, cable, node)) = across_a_cable().await else { return };
     let mut askers = JoinSet::new();
     for number in 0..16u64 {
         let ledgers = node.ledgers.clone();

@@ -110,9 +110,8 @@ impl Readers {
 
     /// Lets those who read finish, and closes their connections.
     pub(in crate::store::engine) async fn close(&self) {
-        let Shared { turns, .. } = &*self.shared;
-        let _all = turns.acquire_many(MOST).await;
-        turns.close();
+        let _all = self.shared.turns.acquire_many(MOST).await;
+        self.shared.turns.close();
         let idle = std::mem::take(&mut *self.shared.idle());
         for reader in idle {
             // The server closes what is not closed here.
@@ -194,7 +193,7 @@ fn has_broken(error: &DatabaseError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::parse, *};
     use crate::store::sql;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -227,7 +226,7 @@ mod tests {
         let timeout = Duration::from_secs(2);
         let mut tasks = JoinSet::new();
         let url = silent_server(timeout.mul_f32(0.9), &mut tasks).await;
-        let readers = Readers { timeout, ..Readers::of(super::super::parse(&url).unwrap()) };
+        let readers = Readers { timeout, ..Readers::of(parse(&url).unwrap()) };
         let stopwatch = Stopwatch::start();
         let read = readers.fetch(sql::VERSION, &[Value::Text("kind"), Value::Text("id")]).await;
         assert!(matches!(read, Err(DatabaseError::TimedOut)), "{:?}", read.err());
