@@ -81,6 +81,10 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.weight
     }
 
+    fn values(&self) -> impl Iterator<Item = &V> {
+        self.young.values().chain(self.old.values()).map(|(value, _)| value)
+    }
+
     /// How many values there are.
     #[cfg(test)]
     pub fn len(&self) -> usize {
@@ -115,6 +119,12 @@ impl<K: Hash + Eq, V: Clone> Bounded<K, V> {
         kept.insert(key.to_owned(), made.clone(), 1);
         made
     }
+
+    /// Returns what `pick` makes of the first value that it makes something of.
+    pub fn find_map<T>(&self, pick: impl FnMut(&V) -> Option<T>) -> Option<T> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.values().find_map(pick)
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +136,8 @@ mod tests {
         let shared: Bounded<String, u32> = Bounded::new(8);
         assert_eq!((shared.get_or_make("a", || 1), shared.get_or_make("a", || 2)), (1, 1));
         assert_eq!(shared.get_or_make("b", || 3), 3);
+        assert_eq!(shared.find_map(|value| (*value == 3).then_some("three")), Some("three"));
+        assert_eq!(shared.find_map(|value| (*value == 4).then_some("four")), None);
     }
 
     #[test]

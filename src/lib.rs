@@ -21,7 +21,7 @@
 //! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
-//! it; [`clock`] reads the time for all of them, [`histogram`] counts, `generations` remembers, [`telemetry`] writes logs and spans,
+//! it; [`clock`] reads the time for all of them, [`histogram`] counts, `generations` remembers, `rate_limiter` limits rates, [`telemetry`] writes logs and spans,
 //! `html` escapes, `wording` finds sentences, and `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
@@ -43,6 +43,7 @@ pub mod http;
 pub mod messages;
 pub mod outbound;
 pub mod provisioning;
+pub(crate) mod rate_limiter;
 pub mod server;
 pub mod store;
 pub mod system;

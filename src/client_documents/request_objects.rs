@@ -3,7 +3,7 @@
 //! They are fetched each time, for a client may replace what lies there. Any browser can have us do it,
 //! so an address is called at `PACE` and no faster.
 
-use super::{FetchFault, Fetcher};
+use super::{FetchFault, FetchPurpose, Fetcher};
 use crate::{
     domain::{Clock, Rate, Timestamp},
     generations::Bounded,
@@ -32,7 +32,7 @@ impl RequestObjects {
     }
 
     /// Returns what lies at an address; a fragment is no part of it.
-    pub async fn get(&self, uri: &str) -> Result<Vec<u8>, FetchFault> {
+    pub async fn get(&self, uri: &str, self_registered: bool) -> Result<Vec<u8>, FetchFault> {
         let address = uri.split('#').next().unwrap_or_default();
         let entry = self.full_at.get_or_make(address, Arc::default);
         {
@@ -41,6 +41,11 @@ impl RequestObjects {
             let owed = (*full_at).min(now + PACE.whole());
             *full_at = PACE.take(owed, now).map_err(|_| FetchFault::Busy)?;
         }
-        self.fetcher.get(address, "application/oauth-authz-req+jwt, application/jwt").await
+        let purpose = if self_registered {
+            FetchPurpose::SelfRegisteredRequestObject
+        } else {
+            FetchPurpose::RequestObject
+        };
+        self.fetcher.get(purpose, address).await
     }
 }

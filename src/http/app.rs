@@ -227,7 +227,7 @@ impl App {
         let passkeys = passkeys(&options.issuer, &origins, options.attestation);
         let means = means_of_passwords(system, &vitals);
         let fetcher = Arc::new(options.client_documents);
-        let key_sets = KeySets::new(fetcher.clone(), system.clock());
+        let key_sets = KeySets::new(&fetcher, &system.clock());
         let metadata_documents =
             MetadataDocuments::new(fetcher.clone(), system.clock(), system.dice());
         let new_passwords = NewPasswords::new(&options.issuer, options.passwords, means);

@@ -22,8 +22,8 @@ pub async fn find(
         return Ok(seen);
     }
     Ok(match app.metadata_documents.get(client_id).await {
-        None => seen,
-        Some(known) => {
+        Err(_missing) => seen,
+        Ok(known) => {
             Arc::new(Hydrated { machine: Client::Known(Box::new((*known).clone())), version: 0 })
         }
     })
@@ -45,7 +45,7 @@ pub async fn find_first(app: &App, client_id: &str) -> Result<Arc<Hydrated<Clien
         return Ok(seen);
     }
     match app.metadata_documents.get(client_id).await {
-        Some(known) if known.metadata != held.metadata => {
+        Ok(known) if known.metadata != held.metadata => {
             let command = Command::Keep(Box::new((*known).clone()));
             let kept = app.registry.ask(&Context::node(), client_id, command).await;
             if let Err(failure) = kept {

@@ -2,8 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
+
+/// How many calls of each server are under way.
+type Counts = Arc<Mutex<HashMap<String, usize>>>;
 
 /// Counts what is under way, by what is called.
 pub struct Shares {
@@ -11,22 +14,22 @@ pub struct Shares {
     most: usize,
     /// For each.
     most_of_one: usize,
-    counts: Mutex<HashMap<String, usize>>,
+    counts: Counts,
 }
 
-/// A delivery that is under way; it counts until it is dropped.
-pub struct Share<'a> {
-    shares: &'a Shares,
+/// A call that is under way; it counts until it is dropped.
+pub struct Share {
+    counts: Counts,
     called: String,
 }
 
 impl Shares {
     pub fn new(most: usize, most_of_one: usize) -> Self {
-        Self { most, most_of_one, counts: Mutex::default() }
+        Self { most, most_of_one, counts: Counts::default() }
     }
 
-    /// Counts a delivery to a server, unless as many as may be are under way.
-    pub fn take(&self, called: &str) -> Option<Share<'_>> {
+    /// Counts a call of a server, unless as many as may be are under way.
+    pub fn take(&self, called: &str) -> Option<Share> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = counts.values().sum();
         let its = counts.get(called).copied().unwrap_or(0);
@@ -34,13 +37,13 @@ impl Shares {
             return None;
         }
         counts.insert(called.to_owned(), its + 1);
-        Some(Share { shares: self, called: called.to_owned() })
+        Some(Share { counts: self.counts.clone(), called: called.to_owned() })
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for Share {
     fn drop(&mut self) {
-        let mut counts = self.shares.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match counts.get_mut(&self.called) {
             Some(count) if *count > 1 => *count -= 1,
             _ => drop(counts.remove(&self.called)),

@@ -3,13 +3,15 @@
 use crate::{
     http::Answer,
     person::{VERIFIER, parameter, redirect, text},
+    shared::eventually,
     site::{Conduct, Site},
-    support::{TestOptions, TestServer},
+    support::{TestOptions, TestServer, metric},
 };
 use hyper::StatusCode;
 use porteiro::domain::client::{CLIENTS, Client};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
 
 const CALLBACK: &str = "https://tool.example.net/cb";
 const LONG: Duration = Duration::from_mins(1);
@@ -163,6 +165,32 @@ async fn an_address_is_called_no_faster_than_its_rest_however_often_it_is_asked_
     server.clock.advance(Duration::from_secs(30));
     assert_eq!(asked(&server, "", &site, CALLBACK).await.status, 200);
     assert_eq!(site.asked(), 2);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_stops_no_fetch_and_the_client_is_known_for_the_next_one() {
+    let told = Arc::new(Notify::new());
+    let site = Site::new(Conduct::Hang).await;
+    site.now(Conduct::Wait(told.clone(), document(&site).to_string()));
+    let server = served(&site, LONG).await;
+    let session = server.sign_in("ana@acme.test").await;
+    let (outside, url) = (*server, site.url.clone());
+    let impatient =
+        tokio::spawn(
+            async move { outside.authorize_in("", &url, &[("redirect_uri", CALLBACK)]).await },
+        );
+    eventually("the site is asked", async || site.asked() == 1).await;
+    impatient.abort();
+    eventually("the server has seen it", async || {
+        metric(&server, "porteiro_requests_under_way").await == 0
+    })
+    .await;
+    told.notify_one();
+    let flow = asked(&server, &session, &site, CALLBACK).await;
+    assert_eq!(flow.status, 200, "{flow:?}");
+    assert_eq!(flow.json()["client"]["client_name"], "Tool");
+    assert_eq!(site.asked(), 1, "what the first caller began has served the second");
     server.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! The keys of a client: those it registered, or those at its `jwks_uri`.
 
 use crate::{
+    client_documents::KeySetAddress,
     crypto::{ClientKeys, Jws, Unverified},
     domain::client::KnownClient,
     http::app::App,
@@ -15,7 +16,10 @@ pub async fn verify(app: &App, client: &KnownClient, jws: &Jws<'_>) -> Result<()
             _ => Err(Unverified::NoKey),
         },
         // Boxed: most callers have no such address, and should not carry what fetching needs.
-        (None, Some(uri)) => Box::pin(app.key_sets.verify(uri, jws)).await,
+        (None, Some(uri)) => {
+            let address = KeySetAddress { uri, self_registered: client.is_self_registered() };
+            Box::pin(app.key_sets.verify(address, jws)).await
+        }
         (None, None) => Err(Unverified::NoKey),
     }
 }

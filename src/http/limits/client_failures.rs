@@ -4,10 +4,10 @@
 //! have tried: a limit that refused it would let anyone lock a client out. Only wrong ones are told to
 //! wait. What keeps secrets from being guessed is their length (adr/0045).
 
-use super::allowances::Allowances;
 use crate::{
     domain::{Rate, Timestamp},
     http::{answer::retry_after::RetryAfter, vitals::Vitals},
+    rate_limiter::RateLimiter,
     transport::machine,
 };
 use ipnet::IpNet;
@@ -37,7 +37,7 @@ pub struct ClientFailures {
     enabled: bool,
     /// Client ids are kept as keyed hashes, so that long ones take no more memory.
     hasher: RandomState,
-    allowances: Mutex<Allowances<Key>>,
+    limiter: Mutex<RateLimiter<Key>>,
     vitals: Arc<Vitals>,
 }
 
@@ -51,7 +51,7 @@ struct Key {
 
 impl ClientFailures {
     pub fn new(enabled: bool, vitals: Arc<Vitals>) -> Self {
-        Self { enabled, hasher: RandomState::new(), allowances: Mutex::default(), vitals }
+        Self { enabled, hasher: RandomState::new(), limiter: Mutex::default(), vitals }
     }
 
     /// Counts a failure, and says how long its caller should wait where there were too many.
@@ -66,12 +66,12 @@ impl ClientFailures {
             return Ok(());
         }
         let key = |network| Key { proof, client: self.hasher.hash_one(client_id), network };
-        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
         // The address first: one that has used up its own takes nothing more from the others.
-        let taken = allowances
+        let taken = limiter
             .take(key(Some(machine(address))), BY_ADDRESS, now)
-            .and_then(|()| allowances.take(key(None), BY_ALL, now));
-        drop(allowances);
+            .and_then(|()| limiter.take(key(None), BY_ALL, now));
+        drop(limiter);
         taken.map_err(|retry_at| {
             self.vitals.limited_client();
             RetryAfter::until(retry_at, now)

@@ -1,6 +1,5 @@
 //! How much callers may do: at once, how often, and against whom.
 
-mod allowances;
 pub mod attempts;
 pub mod client_failures;
 pub mod pace;

@@ -4,13 +4,13 @@
 //! The networks are counted in memory, on each node; the clients that no person has used yet are
 //! counted in the store. A client that a person has used does not count any more.
 
-use super::allowances::Allowances;
 use crate::{
     domain::{
         Rate, Timestamp,
         client::{KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, UNUSED_CLIENTS},
     },
     http::answer::retry_after::RetryAfter,
+    rate_limiter::RateLimiter,
     store::views::{FreshReads, ReadError},
     transport::network,
 };
@@ -38,7 +38,7 @@ const WAIT: Duration = Duration::from_hours(1);
 pub struct Registrations {
     enabled: bool,
     most_unused: usize,
-    networks: Mutex<Allowances<IpNet>>,
+    networks: Mutex<RateLimiter<IpNet>>,
     counted: Mutex<Counted>,
 }
 

@@ -6,6 +6,7 @@
 
 use super::unfit;
 use crate::{
+    client_documents::FetchPurpose,
     domain::client::{ClientMetadata, GrantType},
     http::{answer::error::OAuthError, app::App},
 };
@@ -25,7 +26,7 @@ pub async fn check(app: &App, metadata: &ClientMetadata) -> Result<(), OAuthErro
 }
 
 async fn fetch(app: &App, uri: &str) -> Result<Vec<String>, OAuthError> {
-    let found = app.client_documents.get(uri, "application/json").await;
+    let found = app.client_documents.get(FetchPurpose::Sector, uri).await;
     let found = found.map_err(|fault| UNPROVED.because(fault.to_string()))?;
     serde_json::from_slice(&found).map_err(|_| UNPROVED.because("the answer is not a list of URIs"))
 }
