@@ -11,8 +11,10 @@ use super::{
 };
 use crate::{domain::Machine, store::Listed};
 use std::sync::{Arc, OnceLock};
+use tokio::task::yield_now;
 
-/// How many entries of a list are read at once.
+/// How many entries of a list are read at once. SQLite is read on the thread that serves requests and without waiting, so
+/// that other tasks of that thread run between two pages and not before.
 const PAGE: u32 = 100;
 
 /// An entity on a list.
@@ -112,8 +114,8 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
     ) -> Result<Vec<Entry<M>>, HydrateError> {
-        let page = self.services.store.list(list, owner, ("", ""), PAGE).await?;
-        page.into_iter().map(entry).collect()
+        let page = self.read_page((list, owner), ("", ""), PAGE).await?;
+        Ok(page.into_iter().map(|(_, entry)| entry).collect())
     }
 
     /// Returns a page of a list as it is now, each entry with its rank, after the rank and id given
@@ -125,8 +127,21 @@ impl<M: Machine> View<M> {
         after: (&str, &str),
         most: u32,
     ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
-        let page = self.services.store.list(list, owner, after, most).await?;
-        page.into_iter().map(|listed| Ok((listed.rank.clone(), entry(listed)?))).collect()
+        let mut entries: Vec<(String, Entry<M>)> = Vec::new();
+        loop {
+            let from = match entries.last() {
+                Some((rank, entry)) => (rank.as_str(), entry.id.as_str()),
+                None => after,
+            };
+            let left = most - u32::try_from(entries.len()).unwrap_or(most);
+            let asked = left.min(PAGE);
+            let mut page = self.read_page((list, owner), from, asked).await?;
+            let is_last = asked == left || page.len() < asked as usize;
+            entries.append(&mut page);
+            if is_last {
+                return Ok(entries);
+            }
+        }
     }
 
     fn lists(&self) -> &Lists<M> {
@@ -140,20 +155,24 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
     ) -> Result<Arc<[Entry<M>]>, HydrateError> {
-        let mut entries = Vec::new();
-        let mut after = (String::new(), String::new());
-        loop {
-            let from = (after.0.as_str(), after.1.as_str());
-            let page = self.services.store.list(list, owner, from, PAGE).await?;
-            let is_last = page.len() < PAGE as usize;
-            for listed in page {
-                after = (listed.rank.clone(), listed.id.clone());
-                entries.push(entry(listed)?);
-            }
-            if is_last {
-                return Ok(entries.into());
-            }
+        let entries = self.page(list, owner, ("", ""), u32::MAX).await?;
+        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    }
+
+    /// Reads at most [`PAGE`] entries with their ranks, and gives way to other tasks after a full page.
+    async fn read_page(
+        &self,
+        (list, owner): (&'static str, &str),
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
+        let page = self.services.store.list(list, owner, after, most).await?;
+        let placed = |listed: Listed| Ok((listed.rank.clone(), entry(listed)?));
+        let entries: Vec<_> = page.into_iter().map(placed).collect::<Result<_, HydrateError>>()?;
+        if entries.len() >= PAGE as usize {
+            yield_now().await;
         }
+        Ok(entries)
     }
 }
 

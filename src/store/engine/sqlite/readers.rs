@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{sync::Semaphore, task::coop::consume_budget, time::timeout};
 
 /// How many reads at once are carried out on threads that may block.
 const SCANS: usize = 2;
@@ -52,6 +52,8 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
+        // A read does not wait: a task that makes many would keep its thread from all others.
+        consume_budget().await;
         match self.0.with(Duration::ZERO, |reader| fetch(&reader.connection, sql, values)) {
             Err(error) if is_busy(&error) => self.scan(sql, values).await,
             fetched => fetched,
@@ -63,6 +65,7 @@ impl Readers {
         &self,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Liveness>>> {
+        consume_budget().await;
         match self.0.with(Duration::ZERO, |reader| reader.liveness(asked)) {
             Err(error) if is_busy(&error) => {
                 let owned = |(kind, id): &(&str, &str)| ((*kind).to_owned(), (*id).to_owned());
