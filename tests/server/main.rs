@@ -38,6 +38,7 @@ mod ciba_ping;
 mod claims_hook;
 mod claims_parameter;
 mod client_assertions;
+mod client_control;
 mod client_failures;
 mod client_key_sets;
 mod client_logos;

@@ -1,6 +1,7 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
 mod authority;
+mod control;
 mod document;
 mod fault;
 mod fields;

@@ -235,10 +235,10 @@ const OTHER_ORGANIZATION: Problem = Problem::new(
 );
 
 /// What it makes would outlive the chain that the token hangs on.
-const IN_PERSON: Problem = Problem::new(
+pub const IN_PERSON: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "delegation_refused",
-    "a token that is held for another party makes no credential",
+    "a token that is held for another party makes and changes no credential",
 );
 
 pub const PERMISSION_REQUIRED: Problem = Problem::new(

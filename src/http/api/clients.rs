@@ -6,9 +6,9 @@
 
 use super::{
     agent::{self, Agent},
-    call::{Answer, Call, gone, shown},
+    call::{Answer, Call, IN_PERSON, gone, shown},
     caller::SUSPENDED,
-    change::Change,
+    change::{Change, NOT_HELD},
     page::Asked,
 };
 use crate::{
@@ -180,6 +180,9 @@ pub async fn change(mut call: Call) -> Answer {
     let known = own(&call, &mut change, &client_id).await?;
     let leash = agent::take(&mut members, known.leash.as_ref())?;
     let metadata = known.metadata.patch(&members).map_err(|faults| wrong(&faults))?;
+    if known.changes_control(&metadata) {
+        controls(&call, &change, &known)?;
+    }
     check_metadata(&call.app, &metadata, &members).await?;
     if let Some(roles) = &roles {
         let added: Vec<String> =
@@ -206,6 +209,7 @@ pub async fn rotate(call: Call) -> Answer {
     let client_id = call.param("client_id").to_owned();
     let mut change = call.begin().await?;
     let known = own(&call, &mut change, &client_id).await?;
+    controls(&call, &change, &known)?;
     if !known.metadata.may_use_secret() {
         let why = "the client authenticates without a secret";
         return Err(Problem::new(StatusCode::CONFLICT, "no_secret", why));
@@ -252,6 +256,19 @@ async fn own(call: &Call, change: &mut Change, id: &str) -> Result<KnownClient, 
     }
     change.expect::<Machine>(call, id).await?;
     Ok(known)
+}
+
+/// Refuses a caller who would control the client and does not hold everything that its roles confer
+/// (adr/0109).
+fn controls(call: &Call, change: &Change, known: &KnownClient) -> Result<(), Problem> {
+    if call.caller.is_delegate() {
+        return Err(IN_PERSON);
+    }
+    // Administration looks after an organization; it is not what the organization's clients may do.
+    if call.caller.is_administrator() && !known.roles.is_empty() {
+        return Err(NOT_HELD);
+    }
+    change.holds(change.authority.home.confers(&known.roles).iter())
 }
 
 async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {

@@ -191,7 +191,7 @@ pub static OPERATIONS: &[Operation] = {
             (Patch, routes::API_CLIENT),
             "changeClient",
             "clients:write",
-            "Changes a client; what is not given stays as it is. The caller must hold everything that added roles confer.",
+            "Changes a client; what is not given stays as it is. The caller must hold everything that added roles confer. To change how it proves itself, where it is answered or to let it ask for more, the caller must hold everything that its roles confer, in person or by a key.",
             handled!(clients::change),
         )
         .takes::<clients::ClientChange>()
@@ -210,7 +210,7 @@ pub static OPERATIONS: &[Operation] = {
             (Post, routes::API_CLIENT_SECRET),
             "rotateClientSecret",
             "clients:write",
-            "Gives a client another secret, shown in this answer alone; the former is good no more.",
+            "Gives a client another secret, shown in this answer alone; the former is good no more. The caller must hold everything that its roles confer.",
             handled!(clients::rotate),
         )
         .gives::<clients::Client>(200)
