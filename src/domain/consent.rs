@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | unborn, or withdrawn | give | given: these scopes, for this recipient |
 //! | given | give | given: the former and these |
+//! | given, for other redirect URIs of the client | give | given: these alone |
 //! | any | withdraw | withdrawn, in the next epoch |
 //!
 //! Every grant of the person to the client names the epoch, also where the person is not asked because
@@ -49,6 +50,9 @@ pub enum Consent {
         at: Timestamp,
         #[serde(default, skip_serializing_if = "is_first")]
         epoch: u64,
+        /// How often the client's redirect URIs had changed when it was given (adr/0110).
+        #[serde(default, skip_serializing_if = "is_first")]
+        redirects: u64,
     },
     Withdrawn {
         at: Timestamp,
@@ -75,8 +79,6 @@ pub struct Given {
     pub audience: Audience,
     /// The claims that no scope covers.
     pub claims: Vec<String>,
-    /// A consent that is older says nothing of this.
-    pub since: Option<Timestamp>,
 }
 
 impl Terms {
@@ -91,13 +93,20 @@ impl Terms {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    Give { parties: Parties, given: Given },
-    Withdraw { parties: Parties },
+    Give {
+        parties: Parties,
+        given: Given,
+        /// How often the client's redirect URIs have changed.
+        redirects: u64,
+    },
+    Withdraw {
+        parties: Parties,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    Given { parties: Parties, terms: Terms, at: Timestamp },
+    Given { parties: Parties, terms: Terms, at: Timestamp, redirects: u64 },
     Withdrawn { at: Timestamp },
 }
 
@@ -114,10 +123,10 @@ impl Consent {
         }
     }
 
-    /// Returns what was consented to, if that was not before `since`.
-    pub fn terms_since(&self, since: Option<Timestamp>) -> Option<&Terms> {
+    /// Returns what was consented to, if the client's redirect URIs have changed so often now as then.
+    pub fn terms_for(&self, redirects: u64) -> Option<&Terms> {
         match self {
-            Self::Given { terms, at, .. } if since.is_none_or(|since| *at >= since) => Some(terms),
+            Self::Given { terms, redirects: then, .. } if *then == redirects => Some(terms),
             _ => None,
         }
     }
@@ -130,9 +139,14 @@ impl Consent {
         }
     }
 
-    fn give(&self, parties: &Parties, more: &Given, at: Timestamp) -> Decision<Self> {
-        let Given { scopes, audience, claims, since } = more;
-        let mut terms = match self.terms_since(*since) {
+    fn give(
+        &self,
+        parties: &Parties,
+        (more, redirects): (&Given, u64),
+        at: Timestamp,
+    ) -> Decision<Self> {
+        let Given { scopes, audience, claims } = more;
+        let mut terms = match self.terms_for(redirects) {
             Some(held) if held.cover(more) => return Decision::accept(Vec::new(), ()),
             Some(held) => Terms { scopes: held.scopes.with(scopes), ..held.clone() },
             None => Terms { scopes: scopes.clone(), audiences: Vec::new(), claims: Vec::new() },
@@ -146,7 +160,7 @@ impl Consent {
         if !claims.is_empty() {
             record = record.with("claims", claims.join(" "));
         }
-        let given = Event::Given { parties: parties.clone(), terms, at };
+        let given = Event::Given { parties: parties.clone(), terms, at, redirects };
         Decision::accept(vec![given], ()).recording(record)
     }
 }
@@ -163,8 +177,8 @@ fn record(event: &'static str, parties: &Parties) -> Record {
 
 impl Machine for Consent {
     const KIND: &'static str = "consent";
-    // 2: `epoch`
-    const REVISION: u32 = 2;
+    // 2: `epoch`; 3: `redirects`, without which an older binary would take a void one for good
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -172,7 +186,9 @@ impl Machine for Consent {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self) {
-            (Command::Give { parties, given }, _) => self.give(parties, given, now),
+            (Command::Give { parties, given, redirects }, _) => {
+                self.give(parties, (given, *redirects), now)
+            }
             (Command::Withdraw { parties }, _) => {
                 Decision::accept(vec![Event::Withdrawn { at: now }], ())
                     .recording(record("consent.withdrawn", parties))
@@ -182,8 +198,8 @@ impl Machine for Consent {
 
     fn apply(&mut self, event: &Event) {
         *self = match event.clone() {
-            Event::Given { parties, terms, at } => {
-                Self::Given { parties, terms, at, epoch: self.epoch() }
+            Event::Given { parties, terms, at, redirects } => {
+                Self::Given { parties, terms, at, epoch: self.epoch(), redirects }
             }
             Event::Withdrawn { at } => {
                 Self::Withdrawn { at, epoch: self.epoch().saturating_add(1) }
@@ -209,7 +225,7 @@ mod tests {
     }
 
     fn given(scope: &str, audience: Audience) -> Given {
-        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new(), since: None }
+        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new() }
     }
 
     fn give(consent: &mut Consent, scope: &str, audience: Audience) -> usize {
@@ -217,7 +233,12 @@ mod tests {
     }
 
     fn take(consent: &mut Consent, given: Given) -> usize {
-        let decision = consent.decide(&Command::Give { parties: parties(), given }, NOW);
+        take_for(consent, given, 0)
+    }
+
+    fn take_for(consent: &mut Consent, given: Given, redirects: u64) -> usize {
+        let command = Command::Give { parties: parties(), given, redirects };
+        let decision = consent.decide(&command, NOW);
         decision.events.iter().for_each(|event| consent.apply(event));
         decision.events.len()
     }
@@ -264,6 +285,18 @@ mod tests {
         assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
         let older: Consent = serde_json::from_str(r#"{"Withdrawn":{"at":7}}"#).unwrap();
         assert_eq!(older.epoch(), 0);
+    }
+
+    #[test]
+    fn a_consent_says_nothing_of_redirect_uris_that_came_later() {
+        let mut consent = Consent::default();
+        give(&mut consent, "openid email", Audience::Issuer);
+        assert!(consent.terms_for(0).is_some() && consent.terms_for(1).is_none());
+        assert_eq!(take_for(&mut consent, given("openid", Audience::Issuer), 1), 1);
+        assert!(consent.terms_for(0).is_none());
+        assert_eq!(consent.terms_for(1).unwrap().scopes.to_string(), "openid", "and no more");
+        let text = serde_json::to_string(&consent).unwrap();
+        assert_eq!(serde_json::from_str::<Consent>(&text).unwrap(), consent);
     }
 
     #[test]

@@ -110,8 +110,8 @@ async fn who_looks_after_clients_does_not_take_over_one_that_may_do_more_than_th
     let own = own_token(&server, &id, &secret).await;
     assert_eq!(own.status, 200, "its secret is what it was: {own:?}");
     // What only describes a client, lowers it or ends it, is for them as before.
-    let described = patch(&rui, &id, &json!({ "client_name": "Intranet", "scope": "orders:read" }));
-    assert_eq!(described.await.status, 200);
+    let described = json!({ "client_name": "Intranet", "scope": "orders:read" });
+    assert_eq!(patch(&rui, &id, &described).await.status, 200);
     assert_eq!(patch(&rui, &id, &json!({ "roles": [] })).await.status, 200);
     assert_eq!(rotate(&rui, &id).await.status, 200, "it may do nothing now");
     patch(&rui, &id, &json!({ "roles": ["clerk"] })).await.problem(403, "permission_not_held");

@@ -90,6 +90,7 @@ mod me_account;
 mod me_connected;
 mod me_passkeys;
 mod metadata;
+mod moved_redirects;
 mod moving;
 mod new_credentials;
 mod openapi_document;

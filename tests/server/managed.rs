@@ -17,7 +17,7 @@ fn plain() -> Value {
     json!({ "redirect_uris": [callback("web")], "client_name": "First", "tos_uri": "https://web.example.com/tos" })
 }
 
-async fn registered(server: &TestServer, members: &Value) -> Value {
+pub async fn registered(server: &TestServer, members: &Value) -> Value {
     let answer = server.post_json("/connect/register", members, &[]).await;
     assert_eq!(answer.status, 201, "{answer:?}");
     answer.json()
@@ -39,7 +39,7 @@ fn outside(server: &TestServer) -> Outside {
     Outside { address: server.address }
 }
 
-async fn put(server: &TestServer, told: &Value, body: &Value) -> Answer {
+pub async fn put(server: &TestServer, told: &Value, body: &Value) -> Answer {
     manage(outside(server), Method::PUT, told, Some(body)).await
 }
 
@@ -52,7 +52,7 @@ async fn read(server: &TestServer, told: &Value) -> Answer {
 }
 
 /// What a client would be registered with, and its id.
-fn with_id(told: &Value, mut members: Value) -> Value {
+pub fn with_id(told: &Value, mut members: Value) -> Value {
     members["client_id"] = told["client_id"].clone();
     members
 }

@@ -159,7 +159,7 @@ impl RequestedGrant {
     pub fn to_consent(&self) -> Given {
         let claims = self.claims.beyond(&self.scopes);
         let (scopes, audience) = (self.scopes.clone(), self.audience.clone());
-        Given { scopes, audience, claims, since: None }
+        Given { scopes, audience, claims }
     }
 
     /// Tells whether another account is meant.

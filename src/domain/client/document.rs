@@ -13,12 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
-/// What is kept of a document beside what it says.
+/// That a client is known by a document; what it says is kept as of any client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FromDocument {
-    /// Since when it has named these redirect URIs; a consent that is older was given for others.
-    pub redirects_since: Timestamp,
-}
+pub struct FromDocument {}
 
 /// Why a document makes no client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +85,7 @@ impl KnownClient {
             kept_until: Some(now + KEPT_UNUSED),
             adopted: false,
             statement: None,
-            document: Some(FromDocument { redirects_since: now }),
+            document: Some(FromDocument {}),
         };
         let registration = Some(registration);
         Ok(Self { metadata, registration, ..Self::new(client_id) })
@@ -98,16 +95,11 @@ impl KnownClient {
     pub fn document(&self) -> Option<FromDocument> {
         self.registration.as_ref().filter(|one| !one.adopted)?.document
     }
-
-    /// Since when a consent is good for it.
-    pub fn consents_since(&self) -> Option<Timestamp> {
-        self.document().map(|document| document.redirects_since)
-    }
 }
 
 impl Client {
     /// Keeps what a document says: the first time, and whenever it says something else.
-    pub(super) fn keep(&self, seen: &KnownClient, now: Timestamp) -> Decision<Self> {
+    pub(super) fn keep(&self, seen: &KnownClient) -> Decision<Self> {
         let Some(held) = self.known() else {
             if *self != Self::Unborn {
                 return Decision::refuse(Refusal::Exists);
@@ -116,23 +108,18 @@ impl Client {
             let kept = Event::Provisioned(Box::new(seen.clone()));
             return Decision::accept(vec![kept], Provisioned::Created).recording(record);
         };
-        let (Some(document), Some(registration)) = (held.document(), &held.registration) else {
+        if held.document().is_none() {
             // An operator has provisioned a client of that name.
             return Decision::refuse(Refusal::Exists);
-        };
+        }
         if held.metadata == seen.metadata {
             return Decision::accept(Vec::new(), Provisioned::Unchanged);
         }
-        let moved = held.metadata.redirect_uris != seen.metadata.redirect_uris;
-        let redirects_since = if moved { now } else { document.redirects_since };
-        let registration = Registration {
-            document: Some(FromDocument { redirects_since }),
-            ..registration.clone()
-        };
-        let (metadata, registration) = (seen.metadata.clone(), Some(registration));
-        let next = KnownClient { metadata, registration, ..held.clone() };
+        let next = KnownClient { metadata: seen.metadata.clone(), ..held.clone() };
+        let next = next.counting_redirects(held);
         let outcome = Provisioned::Changed(vec!["document"]);
         let record = outcome.record("client.created", "client.changed");
+        let record = record.map(|record| next.telling_redirects(held, record));
         let decision = Decision::accept(vec![Event::Provisioned(Box::new(next))], outcome);
         record.into_iter().fold(decision, Decision::recording)
     }

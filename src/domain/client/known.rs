@@ -40,6 +40,10 @@ pub struct KnownClient {
     /// When it was last enabled again: tokens in its own name from before stay ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled_at: Option<Timestamp>,
+    /// How often its redirect URIs have changed while it was not the operator's: a consent that was given
+    /// for others is void.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub redirects_epoch: u64,
 }
 
 impl KnownClient {
@@ -60,6 +64,7 @@ impl KnownClient {
             suspended: false,
             epoch: 0,
             enabled_at: None,
+            redirects_epoch: 0,
         }
     }
 

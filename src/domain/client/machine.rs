@@ -186,7 +186,9 @@ impl Client {
             suspended: held.suspended,
             epoch: held.epoch,
             enabled_at: held.enabled_at,
+            redirects_epoch: held.redirects_epoch,
         };
+        let next = if existed { next.counting_redirects(&held) } else { next };
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
             ("client_secret", next.secret != held.secret),
@@ -216,6 +218,7 @@ impl Client {
             Some(slug) => record.in_organization(slug),
             None => record,
         });
+        let record = record.map(|record| next.telling_redirects(&held, record));
         Ok(Redrawn { next, outcome, records: record.into_iter().collect() })
     }
 }
@@ -230,8 +233,8 @@ impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
     // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
-    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise
-    const REVISION: u32 = 8;
+    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise; 9: `redirects_epoch`
+    const REVISION: u32 = 9;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -241,7 +244,7 @@ impl Machine for Client {
         match command {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
-            Command::Keep(seen) => self.keep(seen, now),
+            Command::Keep(seen) => self.keep(seen),
             Command::Replace(replacement) => self.replace(replacement),
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),

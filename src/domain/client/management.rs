@@ -93,6 +93,10 @@ impl Client {
             Ok(None) => Decision::accept(Vec::new(), Provisioned::Unchanged),
             Ok(Some((next, outcome))) => {
                 let record = outcome.record("client.updated", "client.updated");
+                let record = match self.known() {
+                    Some(held) => record.map(|record| next.telling_redirects(held, record)),
+                    None => record,
+                };
                 let event = Event::Provisioned(Box::new(next));
                 let accepted = Decision::accept(vec![event], outcome);
                 record.into_iter().fold(accepted, Decision::recording)
@@ -126,6 +130,7 @@ impl Client {
             }),
             ..held.clone()
         };
+        let next = next.counting_redirects(held);
         next.check(None, &[])?;
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([("client_secret", next.secret != held.secret), ("registration", true)]);

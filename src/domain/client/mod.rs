@@ -14,6 +14,7 @@ mod management;
 mod metadata;
 mod read;
 pub mod redirect_uri;
+mod redirects;
 mod refusal;
 mod registration;
 mod uri;

@@ -175,7 +175,7 @@ impl FactsReader<'_> {
         if self.client.trusted {
             return Ok(((ConsentRule::FirstParty, epoch), None));
         }
-        let given = seen.machine.terms_since(self.client.consents_since()).cloned();
+        let given = seen.machine.terms_for(self.client.redirects_epoch).cloned();
         let requirement =
             given.is_some().then(|| Requirement::unchanged::<Consent>(&*id, seen.version));
         Ok(((ConsentRule::Remembered(given), epoch), requirement))

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     actors::{CommitError, Failure, HydrateError, MultiCommit},
     domain::{
-        Machine as _, Timestamp,
+        Machine as _,
         account::{self, Account, EMAIL_ADDRESSES},
         client::KnownClient,
         consent::{self, Consent, Parties},
@@ -124,8 +124,8 @@ async fn take_with_others(
     }
     let mut consent = None;
     if let Some(grant) = granted.filter(|_| consents)
-        && let Some(Remembered { since }) = remembers(app, opened).await?
-        && let Some((id, command)) = consent_to(&grant, since)
+        && let Some(redirects) = remembers(app, opened).await?
+        && let Some((id, command)) = consent_to(&grant, redirects)
     {
         let decided = commit.decide::<Consent>(&id, &command).await.map_err(unreadable)?;
         match decided {
@@ -199,22 +199,16 @@ async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTake
     }
 }
 
-/// Tells whether a consent to the client of this flow is remembered at all, and since when.
-async fn remembers(app: &App, opened: &Opened) -> Result<Option<Remembered>, Problem> {
+/// Returns how often the redirect URIs of the client have changed, if a consent to it is remembered at all.
+async fn remembers(app: &App, opened: &Opened) -> Result<Option<u64>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
     let seen = clients::find(app, &request.wanted.client_id, false).await?;
     let posed = |client: &KnownClient| client.can_be_posed_as(&request.reply_to.redirect_uri);
     let client = seen.machine.known().filter(|client| !posed(client));
-    Ok(client.map(|client| Remembered { since: client.consents_since() }))
+    Ok(client.map(|client| client.redirects_epoch))
 }
 
-/// A consent that is remembered.
-struct Remembered {
-    /// One that is older is given anew.
-    since: Option<Timestamp>,
-}
-
-fn consent_to(grant: &Grant, since: Option<Timestamp>) -> Option<(String, consent::Command)> {
+fn consent_to(grant: &Grant, redirects: u64) -> Option<(String, consent::Command)> {
     let parties = Parties {
         account: grant.account.clone()?,
         client_id: grant.client_id.clone(),
@@ -224,7 +218,6 @@ fn consent_to(grant: &Grant, since: Option<Timestamp>) -> Option<(String, consen
         scopes: grant.scopes.clone(),
         audience: grant.audience.clone(),
         claims: grant.claims.beyond(&grant.scopes),
-        since,
     };
-    Some((parties.id(), consent::Command::Give { parties, given }))
+    Some((parties.id(), consent::Command::Give { parties, given, redirects }))
 }
