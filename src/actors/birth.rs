@@ -6,16 +6,14 @@
 
 use super::{
     ahead,
-    commit_builder::{Author, decided},
+    commit_builder::Author,
+    deciding::{self, Outcome},
     failure::{Answer, Failure, answer},
     held::Held,
     kind_shared::KindShared,
     mailbox::Request,
 };
-use crate::{
-    domain::{Decision, Machine},
-    store::CommitError,
-};
+use crate::{domain::Machine, store::CommitError};
 use std::sync::Arc;
 
 /// Notes a failure where a decision panics.
@@ -54,18 +52,15 @@ async fn decide_and_commit<M: Machine>(
     let services = &shared.services;
     let now = services.clock.now();
     let unborn = M::default();
-    let Decision { events, effects, outcome } = unborn.decide(command, now);
+    let author = Author { kind: M::KIND, id, context, services };
+    let decided = deciding::decide((&unborn, 0), command, (&author, now)).await;
     // What commits nothing must rest on the row.
-    if events.is_empty() {
-        return None;
-    }
-    let author = Author { id, context, services };
-    let (next, commit) = decided((&unborn, 0), (&events, effects), (&author, now));
-    match ahead::commit((&services.store, commit), request, &outcome).await {
+    let Ok((Outcome::Write { next, commit, answer: decision }, _)) = decided else { return None };
+    match ahead::commit((&services.store, commit), request, &decision).await {
         Ok(version) => {
             // Before the answer: what is asked next may be asked of it.
             shared.newborns.hold(id, Held { machine: Arc::new(next), version, seen_at: now });
-            Some(answer::<M>(outcome, version))
+            Some(answer::<M>(decision, version))
         }
         Err(CommitError::Unknown) => {
             shared.metrics.unknown();

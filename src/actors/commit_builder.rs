@@ -31,40 +31,23 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
     }
 }
 
-/// What a decision makes of an entity that was read at `version`: its next state, and the commit that says so.
-pub(super) fn decided<M: Machine>(
-    (machine, version): (&M, i64),
-    (events, effects): (&[M::Event], Effects),
-    (author, now): (&Author<'_>, Timestamp),
-) -> (M, Commit) {
-    let mut next = machine.clone();
-    for event in events {
-        next.apply(event);
-    }
-    let mut commit = nothing_yet(now);
-    commit.changes.push(step(author.id, machine, &next, version));
-    add_effects::<M>(&mut commit, effects, author);
-    (next, commit)
-}
-
 /// Whose decision it is, and on whose behalf.
+#[derive(Clone, Copy)]
 pub(super) struct Author<'a> {
+    pub(super) kind: &'static str,
     pub(super) id: &'a str,
     pub(super) context: &'a Context,
     pub(super) services: &'a Services,
 }
 
 /// Adds to `commit` what a decision wants beside its events; records get the context they lack.
-pub(super) fn add_effects<M: Machine>(commit: &mut Commit, effects: Effects, author: &Author<'_>) {
-    let Author { id, context, services } = *author;
+pub(super) fn add_effects(commit: &mut Commit, effects: Effects, author: &Author<'_>) {
+    let Author { kind, id, context, services } = *author;
     let Effects { births, requirements, records, dispatches } = effects;
     commit.changes.extend(births.into_iter().map(Change::from));
     commit.requirements.extend(requirements);
-    let own = |record: Record| Recorded {
-        kind: M::KIND,
-        id: id.to_owned(),
-        record: record.in_context(context),
-    };
+    let own =
+        |record: Record| Recorded { kind, id: id.to_owned(), record: record.in_context(context) };
     commit.records.extend(records.into_iter().map(own));
     let at = commit.at;
     commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services, at)));

@@ -11,7 +11,8 @@
 
 use super::{
     ahead,
-    commit_builder::{Author, decided},
+    commit_builder::Author,
+    deciding::{self, Outcome},
     failure::{Answer, Failure, answer, causes},
     held::{Held, LastHeld, STALE},
     hydrate::{HydrateError, Hydrated, hydrate},
@@ -19,7 +20,7 @@ use super::{
     mailbox::{Condition, Envelope, Request},
 };
 use crate::{
-    domain::{Decision, Machine, Requirement, Timestamp},
+    domain::{Machine, Requirement, Timestamp},
     store::{CommitError, Liveness},
 };
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
@@ -142,24 +143,37 @@ impl<M: Machine> State<M> {
                 continue;
             }
             let Held { machine, version, seen_at } = held;
-            let Decision { events, effects, outcome } = machine.decide(command, now);
-            if events.is_empty() && effects.write_nothing() {
-                let young = now.since(seen_at) < STALE && !matches!(condition, Condition::IsAt(_));
-                let trusted = fresh || (young && M::tolerates_stale(command));
-                let (unmet, seen_at) = if trusted && effects.requirements.is_empty() {
-                    (None, seen_at)
-                } else {
-                    match self.check(version, &effects.requirements, now).await {
-                        Ok(unmet) => (unmet, now),
-                        Err(Stale) => continue,
-                    }
-                };
-                self.held = Some(Held { machine, version, seen_at });
-                let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
-                return Settled::Answered(unmet.unwrap_or_else(|| answer::<M>(outcome, version)));
-            }
-            let author = Author { id: &self.id, context, services: &self.shared.services };
-            let (next, commit) = decided((&*machine, version), (&events, effects), (&author, now));
+            let author =
+                Author { kind: M::KIND, id: &self.id, context, services: &self.shared.services };
+            let decided = deciding::decide((&*machine, version), command, (&author, now)).await;
+            let (next, commit, outcome, commanded) = match decided {
+                Ok((Outcome::Write { next, commit, answer }, commanded)) => {
+                    (next, commit, answer, commanded)
+                }
+                Ok((Outcome::Read { requirements, answer: outcome }, commanded)) => {
+                    let at_any = !matches!(condition, Condition::IsAt(_));
+                    let young = now.since(seen_at) < STALE && at_any;
+                    let trusted = fresh || (young && M::tolerates_stale(command));
+                    let (unmet, seen_at) = if trusted && requirements.is_empty() {
+                        (None, seen_at)
+                    } else {
+                        match self.check(version, &requirements, now).await {
+                            Ok(Some(kind)) if commanded.contains(&kind) => continue,
+                            Ok(unmet) => (unmet, now),
+                            Err(Stale) => continue,
+                        }
+                    };
+                    self.held = Some(Held { machine, version, seen_at });
+                    let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
+                    let answer = unmet.unwrap_or_else(|| answer::<M>(outcome, version));
+                    return Settled::Answered(answer);
+                }
+                Err(error) => {
+                    tracing::warn!(why = causes(&error), "a commanded entity could not be read");
+                    self.held = Some(Held { machine, version, seen_at });
+                    return unavailable();
+                }
+            };
             let store = &self.shared.services.store;
             let failure = match ahead::commit((store, commit), request, &outcome).await {
                 Ok(version) => {
@@ -171,6 +185,7 @@ impl<M: Machine> State<M> {
                     self.shared.metrics.conflict();
                     continue;
                 }
+                Err(CommitError::Unmet { kind }) if commanded.contains(&kind) => continue,
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
                 Err(CommitError::Unmet { kind }) => Failure::Unmet { kind },
                 Err(CommitError::Unavailable) => {

@@ -61,6 +61,21 @@ pub(super) fn causes(error: &dyn Error) -> String {
 }
 
 impl<R> Failure<R> {
+    /// The same of another machine, whose refusal this one stands for; `Err` where it is none of its own.
+    pub fn map_refusal<S, E>(self, map: impl FnOnce(R) -> Result<S, E>) -> Result<Failure<S>, E> {
+        Ok(match self {
+            Self::Refused(refusal) => Failure::Refused(map(refusal)?),
+            Self::Taken { space } => Failure::Taken { space },
+            Self::Unmet { kind } => Failure::Unmet { kind },
+            Self::OtherVersion { version } => Failure::OtherVersion { version },
+            Self::Contended => Failure::Contended,
+            Self::Busy => Failure::Busy,
+            Self::Unavailable => Failure::Unavailable,
+            Self::Late => Failure::Late,
+            Self::Unknown => Failure::Unknown,
+        })
+    }
+
     /// Tells whether asking again later makes sense.
     pub fn is_retryable(&self) -> bool {
         !matches!(self, Self::Refused(_) | Self::Taken { .. } | Self::OtherVersion { .. })

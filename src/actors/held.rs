@@ -31,8 +31,9 @@ impl<M: Machine> Held<M> {
         if now.since(self.seen_at) >= STALE {
             return None;
         }
-        let Decision { events, effects, outcome } = self.machine.decide(command, now);
-        let reads = events.is_empty() && effects.write_nothing() && effects.requirements.is_empty();
+        let Decision { events, effects, commands, outcome } = self.machine.decide(command, now);
+        let reads = events.is_empty() && effects.write_nothing() && commands.is_empty();
+        let reads = reads && effects.requirements.is_empty();
         reads.then(|| answer::<M>(outcome, self.version))
     }
 }

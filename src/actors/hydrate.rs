@@ -67,16 +67,24 @@ pub async fn hydrate_page<M: Machine>(
 /// Parses a row that was read, unless a newer binary wrote it.
 pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<Hydrated<M>, HydrateError> {
     let Row { version, ref state, revision } = *row;
-    if revision > M::REVISION.into() {
-        return Err(HydrateError::TooNew { kind: M::KIND, id: id.to_owned(), revision });
+    let read = || serde_json::from_str(state);
+    let machine = parsed((M::KIND, id), (revision, M::REVISION), read)?;
+    Ok(Hydrated { machine, version })
+}
+
+/// Has a stored state parsed, unless a newer binary wrote it.
+pub(super) fn parsed<T>(
+    (kind, id): (&'static str, &str),
+    (revision, readable): (i64, u32),
+    read: impl FnOnce() -> serde_json::Result<T>,
+) -> Result<T, HydrateError> {
+    if revision > readable.into() {
+        return Err(HydrateError::TooNew { kind, id: id.to_owned(), revision });
     }
-    match serde_json::from_str(state) {
-        Ok(machine) => Ok(Hydrated { machine, version }),
-        Err(error) => {
-            let (line, column) = (error.line(), error.column());
-            Err(HydrateError::Poisoned { kind: M::KIND, id: id.to_owned(), line, column })
-        }
-    }
+    read().map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        HydrateError::Poisoned { kind, id: id.to_owned(), line, column }
+    })
 }
 
 #[cfg(test)]

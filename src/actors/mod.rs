@@ -17,6 +17,7 @@
 mod ahead;
 mod birth;
 mod commit_builder;
+mod deciding;
 mod directory;
 mod entities;
 mod entity;
@@ -42,6 +43,7 @@ mod quarantine;
 mod recent;
 mod root;
 mod services;
+mod staging;
 mod tree;
 mod view;
 mod wake;

@@ -2,14 +2,31 @@
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
-//! | any | take | what it has taken today, with this | a sum would pass its limit: then nothing is taken |
+//! | any | grant | what it has taken today, with this; the family is started in the same commit | a sum would pass its limit, or the family refuses: then nothing is taken |
+//! | it has paid for this family | grant | the same: the family answers as the first time | the family refuses |
 //!
-//! One for each client. A new day of UTC begins at nothing. It is committed together with the grant that
-//! takes it, so that neither is without the other, however many ask at once.
+//! One for each client. A new day of UTC begins at nothing. It owns the grants that take from it: they wait in
+//! its mailbox, so that however many an agent asks for at once, each is decided on what is left. It remembers
+//! for a while what it has paid for: a request that is made again, since its outcome was not known, is
+//! idempotent.
 
-use super::{CLOCK_SKEW, Decision, Machine, Timestamp, authorization_details::Fixed};
+use super::{
+    CLOCK_SKEW, Decision, Machine, SubCommand, Timestamp,
+    authorization_details::Fixed,
+    client::Taking,
+    token_family::{self, Start, TokenFamily},
+};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+/// How long a grant that was paid for is remembered. A request is retried within less.
+const REMEMBERED: Duration = Duration::from_mins(1);
+
+/// How many grants that were paid for are remembered at most.
+const MOST_REMEMBERED: usize = 128;
 
 const DAY: i64 = 86_400;
 
@@ -19,30 +36,36 @@ pub struct AgentAllowance {
     day: i64,
     /// By the name of the limit.
     taken: BTreeMap<String, Fixed>,
-}
-
-/// What a grant takes of a limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taking {
-    pub limit: String,
-    pub amount: Fixed,
-    pub per_day: Fixed,
+    /// The families that were paid for last, and when.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    paid: VecDeque<(String, Timestamp)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    Take(Vec<Taking>),
+    Grant(Box<AllowedGrant>),
+}
+
+/// A grant, and what it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedGrant {
+    pub takings: Vec<Taking>,
+    /// The id of the family, drawn for this request alone.
+    pub family: String,
+    pub start: Start,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    Taken { day: i64, taken: BTreeMap<String, Fixed> },
+    Taken { day: i64, taken: BTreeMap<String, Fixed>, family: String, at: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("the agent has taken what it may take today of `{0}`")]
     Exhausted(String),
+    #[error(transparent)]
+    Family(token_family::Refusal),
 }
 
 impl AgentAllowance {
@@ -53,6 +76,23 @@ impl AgentAllowance {
         }
         self.taken.get(limit).copied().unwrap_or_default()
     }
+
+    fn has_paid_for(&self, family: &str) -> bool {
+        self.paid.iter().any(|(paid, _)| paid == family)
+    }
+
+    /// Adds to what was taken today, if no limit is passed.
+    fn take(&self, takings: &[Taking], now: Timestamp) -> Result<BTreeMap<String, Fixed>, Refusal> {
+        let mut taken = if self.day == day(now) { self.taken.clone() } else { BTreeMap::new() };
+        for Taking { limit, amount, per_day } in takings {
+            let sum = taken.entry(limit.clone()).or_default();
+            *sum = sum.plus(*amount);
+            if *sum > *per_day {
+                return Err(Refusal::Exhausted(limit.clone()));
+            }
+        }
+        Ok(taken)
+    }
 }
 
 fn day(now: Timestamp) -> i64 {
@@ -61,28 +101,45 @@ fn day(now: Timestamp) -> i64 {
 
 impl Machine for AgentAllowance {
     const KIND: &'static str = "agent_allowance";
+    /// 2: what was paid for is remembered.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
-    type Reply = ();
+    /// What the family answers.
+    type Reply = Option<token_family::Reply>;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
-        let Command::Take(takings) = command;
-        let today = day(now);
-        let mut taken = if self.day == today { self.taken.clone() } else { BTreeMap::new() };
-        for Taking { limit, amount, per_day } in takings {
-            let sum = taken.entry(limit.clone()).or_default();
-            *sum = sum.plus(*amount);
-            if *sum > *per_day {
-                return Decision::refuse(Refusal::Exhausted(limit.clone()));
+        let Command::Grant(grant) = command;
+        let AllowedGrant { takings, family, start } = &**grant;
+        let events = if self.has_paid_for(family) {
+            Vec::new()
+        } else {
+            match self.take(takings, now) {
+                Ok(taken) => {
+                    let (day, family) = (day(now), family.clone());
+                    vec![Event::Taken { day, taken, family, at: now }]
+                }
+                Err(refusal) => return Decision::refuse(refusal),
             }
-        }
-        Decision::accept(vec![Event::Taken { day: today, taken }], ())
+        };
+        let start = token_family::Command::Start(Box::new(start.clone()));
+        let fold = |outcome: Result<_, _>, reply: &mut Self::Reply| {
+            *reply = Some(outcome.map_err(Refusal::Family)?);
+            Ok(())
+        };
+        let start = SubCommand::to::<TokenFamily>(&**family, start, fold);
+        Decision::accept(events, None).commanding(start)
     }
 
     fn apply(&mut self, event: &Event) {
-        let Event::Taken { day, taken } = event.clone();
-        *self = Self { day, taken };
+        let Event::Taken { day, taken, family, at } = event;
+        (self.day, self.taken) = (*day, taken.clone());
+        self.paid.retain(|(_, paid_at)| at.since(*paid_at) < REMEMBERED);
+        if self.paid.len() == MOST_REMEMBERED {
+            self.paid.pop_front();
+        }
+        self.paid.push_back((family.clone(), *at));
     }
 
     /// A row confers nothing by itself.
@@ -97,48 +154,4 @@ impl Machine for AgentAllowance {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-
-    fn amount(text: &str) -> Fixed {
-        Fixed::parse(text).unwrap()
-    }
-
-    fn take(allowance: &mut AgentAllowance, text: &str, now: Timestamp) -> Result<(), Refusal> {
-        let limit = "payment amount".to_owned();
-        let taking = Taking { limit, amount: amount(text), per_day: amount("100") };
-        let decision = allowance.decide(&Command::Take(vec![taking]), now);
-        decision.events.iter().for_each(|event| allowance.apply(event));
-        decision.outcome
-    }
-
-    #[test]
-    fn a_day_is_used_up_and_the_next_begins_at_nothing() {
-        let mut allowance = AgentAllowance::default();
-        take(&mut allowance, "60.5", NOW).unwrap();
-        let refused = take(&mut allowance, "39.6", NOW);
-        assert_eq!(refused, Err(Refusal::Exhausted("payment amount".to_owned())));
-        take(&mut allowance, "39.5", NOW).unwrap();
-        assert_eq!(allowance.taken("payment amount", NOW), amount("100"));
-        let tomorrow = NOW + Duration::from_hours(24);
-        assert_eq!(allowance.taken("payment amount", tomorrow), Fixed::default());
-        take(&mut allowance, "100", tomorrow).unwrap();
-        assert!(take(&mut allowance, "0.000001", tomorrow).is_err());
-        assert!(allowance.forget_at().unwrap() > tomorrow);
-    }
-
-    #[test]
-    fn what_is_refused_takes_nothing_of_any_limit() {
-        let allowance = AgentAllowance::default();
-        let taking = |limit: &str, text: &str| Taking {
-            limit: limit.to_owned(),
-            amount: amount(text),
-            per_day: amount("10"),
-        };
-        let both = Command::Take(vec![taking("a", "5"), taking("b", "11")]);
-        let decision = allowance.decide(&both, NOW);
-        assert!(decision.outcome.is_err() && decision.events.is_empty());
-    }
-}
+mod tests;

@@ -77,20 +77,21 @@ impl Machine for ApprovalBlock {
     const KIND: &'static str = "approval_block";
     type Command = Command;
     type Event = Event;
-    type Reply = ();
+    /// Whether something has changed.
+    type Reply = bool;
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         match (command, self.blocked()) {
             (Command::Block(sides), None) => {
                 let blocked = Event::Blocked { sides: sides.clone(), at: now };
-                Decision::accept(vec![blocked], ())
+                Decision::accept(vec![blocked], true)
                     .recording(record("approval.client_blocked", sides))
             }
-            (Command::Lift, Some((sides, _))) => Decision::accept(vec![Event::Lifted], ())
+            (Command::Lift, Some((sides, _))) => Decision::accept(vec![Event::Lifted], true)
                 .recording(record("approval.client_unblocked", sides)),
             (Command::Block(_), Some(_)) | (Command::Lift, None) => {
-                Decision::accept(Vec::new(), ())
+                Decision::accept(Vec::new(), false)
             }
         }
     }

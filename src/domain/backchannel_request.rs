@@ -6,7 +6,7 @@
 //! | unborn | begin | pending; the person is written to | |
 //! | unborn | poll | unborn | always: what was issued and is gone has expired |
 //! | pending | approve | approved, its token family is born, a ping is left | it has expired; another person; another client |
-//! | pending | deny | denied, a ping is left | it has expired; another person |
+//! | pending | deny | denied, a ping is left; the client may be blocked in the same commit | it has expired; another person |
 //! | pending | poll | pending: nothing is committed | it has expired; another client; another code |
 //! | approved | poll | approved: the family decides | another client; another code |
 //! | denied | poll | denied | always |
@@ -24,7 +24,9 @@ pub use asked::{ApprovalRequest, Deciding, Verdict};
 pub use ping::{CIBA_PING, PING_PURPOSE, Ping, PingContent};
 
 use super::{
-    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Requirement, Timestamp,
+    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Requirement, SubCommand,
+    Timestamp,
+    approval_block::{self, ApprovalBlock, Sides},
     authorization::Denial,
     awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
     grant::Grant,
@@ -104,6 +106,8 @@ pub enum Command {
         /// The id of the account that says so.
         account: String,
         why: Denial,
+        /// The person wants no more requests of this client.
+        block: bool,
     },
     /// The client asks whether it was decided.
     Poll(Poll),
@@ -229,13 +233,21 @@ impl BackchannelRequest {
         pending.pinging(decision)
     }
 
-    fn deny(&self, account: &str, why: &Denial, now: Timestamp) -> Decision<Self> {
+    fn deny(&self, account: &str, (why, block): (&Denial, bool), now: Timestamp) -> Decision<Self> {
         let pending = match self.undecided(Some(account), now) {
             Ok(pending) => pending,
             Err(refusal) => return Decision::refuse(refusal),
         };
         let record = pending.request.record("approval.denied");
-        let decision = Decision::accept(vec![Event::Denied { why: why.clone() }], Reply::Denied);
+        let mut decision =
+            Decision::accept(vec![Event::Denied { why: why.clone() }], Reply::Denied);
+        if block {
+            let client_id = pending.request.wanted.client_id.clone();
+            let sides = Sides { account: account.to_owned(), client_id };
+            let (id, block) = (sides.id(), approval_block::Command::Block(sides));
+            let block = SubCommand::insisting::<ApprovalBlock>(id, block, |never| match never {});
+            decision = decision.commanding(block);
+        }
         pending.pinging(decision.recording(record))
     }
 
@@ -302,7 +314,7 @@ impl Machine for BackchannelRequest {
             // Ids are drawn: none begins twice.
             Command::Begin { .. } => Decision::refuse(Refusal::NotPending),
             Command::Approve(approval) => self.approve(approval, now),
-            Command::Deny { account, why } => self.deny(account, why, now),
+            Command::Deny { account, why, block } => self.deny(account, (why, *block), now),
             Command::Poll(poll) => self.poll(poll, now),
         }
     }

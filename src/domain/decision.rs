@@ -1,11 +1,13 @@
 //! What a machine says: facts to commit, what belongs into the same commit, and the answer.
 
-use super::{Listing, Machine, Name, Record, Secret, Timestamp};
+use super::{Listing, Machine, Name, Record, Secret, SubCommand, Timestamp};
 
 /// Facts to commit, and the answer to give once they are durable.
 pub struct Decision<M: Machine> {
     pub events: Vec<M::Event>,
     pub effects: Effects,
+    /// Commands for other entities, in this order. A refusal commands nothing.
+    pub commands: Vec<SubCommand<M>>,
     pub outcome: Result<M::Reply, M::Refusal>,
 }
 
@@ -28,17 +30,21 @@ impl Effects {
 impl<M: Machine> Decision<M> {
     /// Grants the command.
     pub fn accept(events: Vec<M::Event>, reply: M::Reply) -> Self {
-        Self { events, effects: Effects::default(), outcome: Ok(reply) }
+        Self::new(events, Ok(reply))
     }
 
     /// Refuses, and nothing changes.
     pub fn refuse(why: M::Refusal) -> Self {
-        Self { events: Vec::new(), effects: Effects::default(), outcome: Err(why) }
+        Self::new(Vec::new(), Err(why))
     }
 
     /// Refuses, and what was seen is kept: the reuse of a token ends its family.
     pub fn refuse_and_record(events: Vec<M::Event>, why: M::Refusal) -> Self {
-        Self { events, effects: Effects::default(), outcome: Err(why) }
+        Self::new(events, Err(why))
+    }
+
+    fn new(events: Vec<M::Event>, outcome: Result<M::Reply, M::Refusal>) -> Self {
+        Self { events, effects: Effects::default(), commands: Vec::new(), outcome }
     }
 
     /// Refuses after all; what was seen is kept.
@@ -49,6 +55,12 @@ impl<M: Machine> Decision<M> {
     /// Creates another entity in the same commit.
     pub fn bearing(mut self, birth: Birth) -> Self {
         self.effects.births.push(birth);
+        self
+    }
+
+    /// Has another entity decide in the same commit. If it refuses and `command` insists, nothing is written.
+    pub fn commanding(mut self, command: SubCommand<M>) -> Self {
+        self.commands.push(command);
         self
     }
 

@@ -2,7 +2,8 @@
 //! decision can ask for.
 
 use porteiro::domain::{
-    Birth, Decision, Dispatch, Listing, Machine, Name, Record, Requirement, Secret, Timestamp,
+    Birth, Decision, Dispatch, Listing, Machine, Name, Record, Requirement, Secret, SubCommand,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,13 @@ pub enum Command {
         child: String,
         name: Option<String>,
     },
+    /// Appends, and has other books decide in the same commit. Their replies are added to the answer; if one
+    /// refuses, so does this one.
+    AppendAndCommand(u64, Vec<(String, Command)>),
+    /// Changes nothing itself, and has another book decide.
+    Pass(String, Box<Command>),
+    /// Appends; another book is told, and may refuse.
+    AppendAndSuggest(u64, String, Box<Command>),
     /// Appends and takes a name, giving up the one held.
     AppendAndName(u64, Option<String>),
     /// Joins a list of that owner.
@@ -73,6 +81,14 @@ pub enum Refusal {
     OnPrinciple,
 }
 
+/// Has another book decide, and adds its reply to one's own.
+fn passing(id: &str, command: &Command) -> SubCommand<Ledger> {
+    SubCommand::to::<Ledger>(id, command.clone(), |outcome, reply: &mut Vec<u64>| {
+        reply.extend(outcome?);
+        Ok(())
+    })
+}
+
 impl Machine for Ledger {
     const KIND: &'static str = "ledger";
     type Command = Command;
@@ -88,6 +104,9 @@ impl Machine for Ledger {
             Command::ReadIf(fact) => {
                 return Decision::accept(vec![], self.entries.clone()).requiring(fact.clone());
             }
+            Command::Pass(id, command) => {
+                return Decision::accept(vec![], vec![]).commanding(passing(id, command));
+            }
             Command::Panic => panic!("a ledger was told to panic"),
             Command::Close => return Decision::accept(vec![Event::Closed], vec![]),
             Command::ForgetAt(at) => return Decision::accept(vec![Event::Dated(*at)], vec![]),
@@ -102,6 +121,8 @@ impl Machine for Ledger {
             | Command::Push(entry)
             | Command::AppendIf(entry, _)
             | Command::AppendAndBear { entry, .. }
+            | Command::AppendAndCommand(entry, _)
+            | Command::AppendAndSuggest(entry, ..)
             | Command::AppendAndName(entry, _)
             | Command::RefuseAndKeep(entry)
             | Command::AppendAndRecord(entry)
@@ -125,6 +146,17 @@ impl Machine for Ledger {
             Command::AppendAndBear { child, name, .. } => {
                 let book = Ledger { entries: vec![entry], name: name.clone(), ..Self::default() };
                 Decision::accept(appended, after).bearing(Birth::of(child.clone(), &book))
+            }
+            Command::AppendAndCommand(_, commands) => {
+                let decision = Decision::accept(appended, after);
+                commands.iter().fold(decision, |decision, (id, command)| {
+                    decision.commanding(passing(id, command))
+                })
+            }
+            Command::AppendAndSuggest(_, id, command) => {
+                let ignore = |_, _: &mut Vec<u64>| Ok(());
+                let command = SubCommand::to::<Self>(id.clone(), (**command).clone(), ignore);
+                Decision::accept(appended, after).commanding(command)
             }
             Command::AppendAndName(_, name) => {
                 Decision::accept(vec![Event::Appended(entry), Event::Named(name.clone())], after)

@@ -28,6 +28,7 @@ mod keys;
 mod ledger;
 mod mail_server;
 mod model;
+mod model_commands;
 mod multi_commit;
 mod outbox;
 mod processes;
@@ -38,6 +39,7 @@ mod security_log_retention;
 #[path = "../shared/world.rs"]
 mod shared;
 mod sms_gateway;
+mod sub_commands;
 mod supervision;
 mod support;
 mod throttles;

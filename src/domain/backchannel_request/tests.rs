@@ -67,7 +67,7 @@ fn approve(client_id: &str, account: &str) -> Command {
 }
 
 fn deny(account: &str) -> Command {
-    Command::Deny { account: account.to_owned(), why: Denial::ConsentRefused }
+    Command::Deny { account: account.to_owned(), why: Denial::ConsentRefused, block: false }
 }
 
 fn poll(client_id: &str, code: Fingerprint) -> Command {
@@ -246,5 +246,17 @@ fn the_hash_of_what_was_shown_changes_with_each_part_of_it() {
         other(|one| one.expires_at = NOW),
     ] {
         assert_ne!(different, plain);
+    }
+}
+
+#[test]
+fn a_denial_blocks_the_client_only_where_the_person_says_so() {
+    for block in [false, true] {
+        let (account, why) = ("ana".to_owned(), Denial::ConsentRefused);
+        let decision = BackchannelRequest::Pending(Box::new(waiting()))
+            .decide(&Command::Deny { account, why, block }, NOW);
+        let commanded: Vec<(&str, &str)> =
+            decision.commands.iter().map(|one| (one.entity.kind, &*one.id)).collect();
+        assert_eq!(commanded, if block { vec![("approval_block", "ana:agent")] } else { vec![] });
     }
 }

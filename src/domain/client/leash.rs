@@ -36,6 +36,15 @@ pub struct DailyLimit {
     pub per_day: Fixed,
 }
 
+/// What a grant takes of a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taking {
+    /// The name of the limit.
+    pub limit: String,
+    pub amount: Fixed,
+    pub per_day: Fixed,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     pub member: String,
@@ -50,20 +59,21 @@ pub enum Unmeasured {
 }
 
 impl Leash {
-    /// Adds up what these details take of each limit; a detail of a limited type that no limit measures is
+    /// Says what these details take of each limit; a detail of a limited type that no limit measures is
     /// refused.
-    pub fn measure(&self, details: &Details) -> Result<Vec<(usize, Fixed)>, Unmeasured> {
-        let mut taken: Vec<(usize, Fixed)> = Vec::new();
+    pub fn measure(&self, details: &Details) -> Result<Vec<Taking>, Unmeasured> {
+        let mut taken: Vec<Taking> = Vec::new();
         for detail in details.iter() {
-            let of_type = |(_, limit): &(usize, &DailyLimit)| limit.kind == detail.kind();
-            let limits: Vec<(usize, &DailyLimit)> =
-                self.limits.iter().enumerate().filter(of_type).collect();
-            if limits.is_empty() {
+            let limits = self.limits.iter().filter(|limit| limit.kind == detail.kind());
+            let mut limits = limits.peekable();
+            if limits.peek().is_none() {
                 continue;
             }
-            let measured =
-                limits.iter().filter_map(|(place, limit)| Some((*place, limit.of(detail)?)));
-            let measured: Vec<(usize, Fixed)> = measured.collect();
+            let taking = |limit: &DailyLimit| {
+                let (limit, amount, per_day) = (limit.name(), limit.of(detail)?, limit.per_day);
+                Some(Taking { limit, amount, per_day })
+            };
+            let measured: Vec<Taking> = limits.filter_map(taking).collect();
             if measured.is_empty() {
                 return Err(Unmeasured::NoAmount);
             }

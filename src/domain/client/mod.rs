@@ -26,7 +26,7 @@ pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
 pub use known::{KnownClient, Profile};
-pub use leash::{DailyLimit, Leash, Unit, Unmeasured};
+pub use leash::{DailyLimit, Leash, Taking, Unit, Unmeasured};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, LONGEST_ID, ORGANIZATION_CLIENTS, UNUSED_CLIENTS,

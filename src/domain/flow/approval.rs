@@ -2,7 +2,6 @@
 
 use crate::domain::{
     Fingerprint,
-    approval_block::Sides,
     authorization::{ConsentQuestion, Denial},
     backchannel_request::{self, ApprovalRequest},
     grant::Grant,
@@ -36,8 +35,6 @@ pub struct ApprovalChange {
     /// Its id.
     pub id: String,
     pub command: backchannel_request::Command,
-    /// The client is blocked as well.
-    pub blocks: Option<Sides>,
 }
 
 /// A request for an approval that a person was shown, and what they said.
@@ -68,7 +65,7 @@ impl ApprovalSaid {
             requirements: Vec::new(),
         };
         let command = backchannel_request::Command::Approve(Box::new(approval));
-        ApprovalChange { id: self.id.clone(), command, blocks: None }
+        ApprovalChange { id: self.id.clone(), command }
     }
 
     /// The person says no, or may not grant what is asked for. That they have not proved enough says
@@ -85,9 +82,8 @@ impl ApprovalSaid {
         ) {
             return None;
         }
-        let (account, client_id) = (account.to_owned(), self.client_id.clone());
-        let blocks = block.then(|| Sides { account: account.clone(), client_id });
-        let command = backchannel_request::Command::Deny { account, why: why.clone() };
-        Some(ApprovalChange { id: self.id.clone(), command, blocks })
+        let (account, why) = (account.to_owned(), why.clone());
+        let command = backchannel_request::Command::Deny { account, why, block };
+        Some(ApprovalChange { id: self.id.clone(), command })
     }
 }

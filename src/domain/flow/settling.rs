@@ -192,6 +192,7 @@ impl Open {
                 challenge: request.challenge,
                 nonce: request.nonce,
                 pushed: request.pushed.clone(),
+                noted_in: None,
                 requirements: Vec::new(),
             };
             // Its session is being born, or required above. An account that this very flow has made

@@ -38,6 +38,8 @@ pub struct Begin {
     pub nonce: Option<String>,
     /// The pushed request that it answers: it is used up with it.
     pub pushed: Option<Pushed>,
+    /// The session is to note its client, which is told when the session ends.
+    pub noted_in: Option<String>,
     /// Facts the grant rests on, as they were read.
     pub requirements: Vec<Requirement>,
 }
@@ -150,6 +152,7 @@ impl Begin {
             challenge: code,
             nonce: None,
             pushed: None,
+            noted_in: None,
             requirements: Vec::new(),
         }
     }
@@ -168,6 +171,11 @@ impl Begin {
 }
 
 impl Start {
+    /// Says what would be granted.
+    pub fn granted(&self) -> Result<Granted, super::Refusal> {
+        self.grant.pass_on(&self.issuing)
+    }
+
     /// The family that stands for what was granted.
     pub(super) fn alive(&self, granted: &Granted, now: Timestamp) -> Alive {
         let issuing = &self.issuing;

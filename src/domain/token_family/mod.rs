@@ -33,8 +33,11 @@ pub use outcome::{Born, Issue, Refusal, Reply, Shown};
 pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Listing, Machine, Timestamp, delegation::Delegation, grant::Grant,
+    Birth, CLOCK_SKEW, Decision, Listing, Machine, SubCommand, Timestamp,
+    delegation::Delegation,
+    grant::Grant,
     pushed_request::PushedRequest,
+    session::{self, Session},
 };
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +129,13 @@ impl TokenFamily {
                 let mut decision = Decision::accept(vec![begun], Reply::Begun).recording(record);
                 if let Some(pushed) = &begin.pushed {
                     decision = decision.bearing(PushedRequest::used(pushed));
+                }
+                if let Some(session) = &begin.noted_in {
+                    let (session, client_id) = (session.clone(), begin.grant.client_id.clone());
+                    let note = session::Command::SignInto { session: session.clone(), client_id };
+                    let note =
+                        SubCommand::insisting::<Session>(session, note, |_| Refusal::SessionOver);
+                    decision = decision.commanding(note);
                 }
                 begin.grant.require(decision, &begin.requirements)
             }

@@ -63,6 +63,8 @@ pub enum Refusal {
     Reused,
     #[error("its family has ended")]
     Ended,
+    #[error("the session in which it would be granted is over")]
+    SessionOver,
     #[error("the grant is for another recipient")]
     OtherAudience,
     #[error("the grant is for another organization")]

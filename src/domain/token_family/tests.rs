@@ -75,6 +75,7 @@ fn begin(scope: &str) -> Begin {
         challenge: fingerprint("verifier"),
         nonce: Some("n".to_owned()),
         pushed: None,
+        noted_in: None,
         requirements: Vec::new(),
     }
 }

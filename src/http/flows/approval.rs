@@ -11,7 +11,6 @@ use crate::{
     actors::MultiCommit,
     domain::{
         account::Known,
-        approval_block::{self, ApprovalBlock},
         assurance::Acr,
         authorization::ConsentQuestion,
         backchannel_request::{BackchannelRequest, Refusal},
@@ -62,20 +61,12 @@ pub(super) async fn decide(
     commit: &mut MultiCommit,
     change: &ApprovalChange,
 ) -> Result<(), NotTaken> {
-    let ApprovalChange { id, command, blocks } = change;
+    let ApprovalChange { id, command } = change;
     let decided = commit.decide::<BackchannelRequest>(id, command).await.map_err(unreadable)?;
     decided.map_err(|refusal| match refusal {
         Refusal::Decided => ALREADY_DECIDED,
         _ => NOT_WAITING,
     })?;
-    if let Some(sides) = blocks {
-        let block = approval_block::Command::Block(sides.clone());
-        let blocked = commit.decide::<ApprovalBlock>(&sides.id(), &block).await;
-        match blocked.map_err(unreadable)? {
-            Ok(()) => {}
-            Err(refusal) => match refusal {},
-        }
-    }
     Ok(())
 }
 

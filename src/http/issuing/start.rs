@@ -2,16 +2,15 @@
 
 use super::{FamilySigner, Issued, lifetimes};
 use crate::{
-    actors::{Answer, CommitError, Failure, Hydrated, Replied},
+    actors::{Failure, Hydrated},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
         Context, Machine as _, Requirement,
         access_token::AccessToken,
         account::Account,
-        agent_allowance::{self, AgentAllowance, Taking},
+        agent_allowance::{self, AllowedGrant},
         api_key::ApiKey,
-        authorization_details::Fixed,
-        client::{Client, KnownClient, Leash},
+        client::{Client, KnownClient, Taking},
         grant::Grant,
         session::Session,
         token_family::{Command, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
@@ -100,7 +99,6 @@ pub async fn start(
             lifetimes: lifetimes(app),
         };
         let start = Start { grant: grant.clone(), refreshable: false, issuing };
-        let command = Command::Start(Box::new(start));
         let signer = FamilySigner {
             app: app.clone(),
             client: seen.clone(),
@@ -109,14 +107,15 @@ pub async fn start(
             profile: Arc::default(),
             roles,
         };
-        let limited = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
-        let signed = if let Some(leash) = limited {
-            let begun = start_and_take(app, context, (&family, command), (client, leash)).await?;
-            begun.map(|begun| signer.sign(&begun.reply))
-        } else {
+        let takings = takings(client, &start)?;
+        let signed = if takings.is_empty() {
+            let command = Command::Start(Box::new(start));
             let asked = (context, &*family, !tries.anew());
             let work = move |reply: &Reply| signer.sign(reply);
             app.families.ask_and_work(asked, command, work).await.map(|(_, signed)| signed)
+        } else {
+            let allowed = AllowedGrant { takings, family: family.clone(), start };
+            start_allowed(app, (context, client), allowed, signer).await?
         };
         match signed {
             Ok(Some(issued)) => return issued.map_err(NotStarted::Failed),
@@ -134,44 +133,36 @@ pub async fn start(
     }
 }
 
-/// Begins the family, and takes what it grants of the limits of an agent in the same commit.
-async fn start_and_take(
+/// What the grant takes of the limits of an agent; nothing where it has none.
+fn takings(client: &KnownClient, start: &Start) -> Result<Vec<Taking>, NotStarted> {
+    let limits = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
+    // What is refused is refused by the family, and takes nothing.
+    let (Some(leash), Ok(granted)) = (limits, start.granted()) else { return Ok(Vec::new()) };
+    let takings = leash.measure(granted.details());
+    takings.map_err(|why| NotStarted::Exhausted(why.to_string()))
+}
+
+type Signed = Result<Option<Result<Issued, OAuthError>>, Failure<Refusal>>;
+
+/// Has the allowance of an agent pay for the grant and start its family, in one commit.
+async fn start_allowed(
     app: &App,
-    context: &Context,
-    (family, command): (&str, Command),
-    (client, leash): (&KnownClient, &Leash),
-) -> Result<Answer<TokenFamily>, NotStarted> {
-    let mut commit = app.multi_commit(context);
-    let begun = match commit.decide::<TokenFamily>(family, &command).await {
-        Ok(Ok(reply)) => reply,
-        Ok(Err(refusal)) => return Ok(Err(Failure::Refused(refusal))),
-        Err(_) => return Ok(Err(Failure::Unavailable)),
+    (context, client): (&Context, &KnownClient),
+    allowed: AllowedGrant,
+    signer: FamilySigner,
+) -> Result<Signed, NotStarted> {
+    let command = agent_allowance::Command::Grant(Box::new(allowed));
+    let work = move |reply: &Option<Reply>| reply.as_ref().and_then(|reply| signer.sign(reply));
+    let asked = (context, &*client.client_id, false);
+    let refusal = match app.agent_allowances.ask_and_work(asked, command, work).await {
+        Ok((_, signed)) => return Ok(Ok(signed)),
+        Err(failure) => failure.map_refusal(|refusal| match refusal {
+            agent_allowance::Refusal::Family(refusal) => Ok(refusal),
+            exhausted @ agent_allowance::Refusal::Exhausted(_) => Err(exhausted.to_string()),
+        }),
     };
-    if let Reply::Issue(issue) = &begun {
-        let taken = leash.measure(issue.granted.details());
-        let taken = taken.map_err(|why| NotStarted::Exhausted(why.to_string()))?;
-        let taking = |(place, amount): (usize, Fixed)| Taking {
-            limit: leash.limits[place].name(),
-            amount,
-            per_day: leash.limits[place].per_day,
-        };
-        let takings: Vec<Taking> = taken.into_iter().map(taking).collect();
-        if !takings.is_empty() {
-            let take = agent_allowance::Command::Take(takings);
-            match commit.decide::<AgentAllowance>(&client.client_id, &take).await {
-                Ok(Ok(())) => {}
-                Ok(Err(why)) => return Err(NotStarted::Exhausted(why.to_string())),
-                Err(_) => return Ok(Err(Failure::Unavailable)),
-            }
-        }
+    match refusal {
+        Ok(failure) => Ok(Err(failure)),
+        Err(exhausted) => Err(NotStarted::Exhausted(exhausted)),
     }
-    Ok(match commit.commit().await {
-        Ok(()) => Ok(Replied { reply: begun, version: 0 }),
-        // Another request of the agent has taken something: it is added up anew.
-        Err(CommitError::Conflict) => Err(Failure::Unmet { kind: AgentAllowance::KIND }),
-        Err(CommitError::Unmet { kind }) => Err(Failure::Unmet { kind }),
-        Err(CommitError::Taken { space }) => Err(Failure::Taken { space }),
-        Err(CommitError::Unavailable) => Err(Failure::Unavailable),
-        Err(CommitError::Unknown) => Err(Failure::Unknown),
-    })
 }

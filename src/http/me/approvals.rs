@@ -6,14 +6,14 @@ use super::{
     caller::{Caller, SignedIn},
 };
 use crate::{
-    actors::{CommitError, Failure},
+    actors::Failure,
     domain::{
         Machine as _, Requirement,
         account::Account,
-        approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS, Sides},
+        approval_block::{self, BLOCKED_CLIENTS, Sides},
         assurance::Acr,
         authorization::{ConsentQuestion, Denial, Subject},
-        backchannel_request::{Approval, BackchannelRequest, Command, Deciding, Refusal, Verdict},
+        backchannel_request::{Approval, Command, Deciding, Refusal, Verdict},
         flow::ApprovalAsked,
         grant::Grant,
         session::Session,
@@ -269,31 +269,14 @@ async fn deny(
     (why, block): (Denial, bool),
 ) -> Result<(), Problem> {
     let account = caller.account().to_owned();
-    let sides =
-        Sides { account: account.clone(), client_id: asked.request.wanted.client_id.clone() };
-    let command = Command::Deny { account, why };
-    for _ in 0..TRIES {
-        let mut commit = app.multi_commit(&caller.context);
-        match commit.decide::<BackchannelRequest>(&asked.id, &command).await? {
-            Ok(_) => {}
-            Err(Refusal::Decided) => return Err(ALREADY_DECIDED),
-            Err(_) => return Err(NOT_WAITING),
-        }
-        if block {
-            let block = approval_block::Command::Block(sides.clone());
-            match commit.decide::<ApprovalBlock>(&sides.id(), &block).await? {
-                Ok(()) => {}
-                Err(refusal) => match refusal {},
-            }
-        }
-        match commit.commit().await {
-            Ok(()) => return Ok(()),
-            Err(CommitError::Conflict) => {}
-            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
-            Err(_) => return Err(Problem::UNAVAILABLE),
-        }
+    let command = Command::Deny { account, why, block };
+    match app.backchannel_requests.ask(&caller.context, &asked.id, command).await {
+        Ok(_) => Ok(()),
+        Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
+        Err(Failure::Refused(_)) => Err(NOT_WAITING),
+        Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
+        Err(_) => Err(Problem::UNAVAILABLE),
     }
-    Err(Problem::UNAVAILABLE)
 }
 
 /// A client that the person has blocked.
@@ -335,21 +318,10 @@ pub async fn unblock(
     let client_id = client_id.and_then(|bytes| String::from_utf8(bytes).ok());
     let client_id = client_id.filter(|id| !id.contains('\0')).ok_or(Problem::NOT_FOUND)?;
     let id = Sides { account: caller.account().to_owned(), client_id }.id();
-    for _ in 0..TRIES {
-        let mut commit = app.multi_commit(&caller.context);
-        if commit.look::<ApprovalBlock>(&id).await?.blocked().is_none() {
-            return Err(Problem::NOT_FOUND);
-        }
-        match commit.decide::<ApprovalBlock>(&id, &approval_block::Command::Lift).await? {
-            Ok(()) => {}
-            Err(refusal) => match refusal {},
-        }
-        match commit.commit().await {
-            Ok(()) => return Ok(done()),
-            Err(CommitError::Conflict) => {}
-            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
-            Err(_) => return Err(Problem::UNAVAILABLE),
-        }
+    match app.blocks.ask(&caller.context, &id, approval_block::Command::Lift).await {
+        Ok(lifted) if lifted.reply => Ok(done()),
+        Ok(_) => Err(Problem::NOT_FOUND),
+        Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
+        Err(_) => Err(Problem::UNAVAILABLE),
     }
-    Err(Problem::UNAVAILABLE)
 }

@@ -6,7 +6,6 @@
 
 use super::{EntryId, Items, caller::SignedIn};
 use crate::{
-    actors::CommitError,
     domain::{
         Machine as _, Timestamp,
         account::Known,
@@ -35,9 +34,6 @@ const LONGEST_ID: usize = 1_024;
 
 /// As many grants that were passed on are looked at: they live for minutes.
 const MOST_PASSED_ON: u32 = 1_000;
-
-/// How often it is tried while the consent changes.
-const TRIES: usize = 4;
 
 #[derive(Serialize)]
 pub struct Connected {
@@ -151,22 +147,13 @@ async fn withdraw(
     parties: &Parties,
 ) -> Result<(), Problem> {
     let (id, command) = (parties.id(), Command::Withdraw { parties: parties.clone() });
-    for _ in 0..TRIES {
-        let mut commit = app.multi_commit(context);
-        match commit.decide::<Consent>(&id, &command).await? {
-            Ok(()) => {}
-            Err(refusal) => match refusal {},
-        }
-        let committed = commit.commit().await;
-        app.consent_views.forget(&id);
-        match committed {
-            Ok(()) => return Ok(()),
-            Err(CommitError::Conflict) => {}
-            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
-            Err(_) => return Err(Problem::UNAVAILABLE),
-        }
+    let asked = app.consents.ask(context, &id, command).await;
+    app.consent_views.forget(&id);
+    match asked {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
+        Err(_) => Err(Problem::UNAVAILABLE),
     }
-    Err(Problem::UNAVAILABLE)
 }
 
 /// Reads every consent of a person, and every grant that is good.

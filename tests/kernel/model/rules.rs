@@ -107,7 +107,8 @@ impl Rules {
             return Rc::clone(known);
         }
         let family = self.families[usize::from(stored)].0.clone();
-        let Decision { events, effects, outcome } = self.rule(&family, request, at);
+        let Decision { events, effects, commands, outcome } = self.rule(&family, request, at);
+        assert!(commands.is_empty(), "the shell of this model carries out no commands");
         let writes = !(events.is_empty() && effects.write_nothing());
         let next = writes.then(|| {
             let mut next = family.clone();

@@ -169,6 +169,7 @@ pub fn begin(offline: bool) -> Begin {
         challenge: verifier(),
         nonce: None,
         pushed: None,
+        noted_in: None,
         requirements: Vec::new(),
     }
 }

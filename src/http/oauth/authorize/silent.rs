@@ -117,6 +117,7 @@ async fn try_to_settle(
             }
         };
         requirements.push(present.requirement());
+        let noted_in = family::noted_in(&present, client);
         let begin = Command::Begin(Box::new(Begin {
             grant: *grant,
             code: code.fingerprint,
@@ -125,11 +126,12 @@ async fn try_to_settle(
             challenge: request.challenge,
             nonce: request.nonce.clone(),
             pushed: request.pushed.clone(),
+            noted_in: noted_in.clone(),
             requirements,
         }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
-        let (id, again, present) = (id.as_str(), anew, &present);
-        let beginning = Beginning { id, command: begin, again, present, client };
+        let (id, again, noted_in) = (id.as_str(), anew, noted_in.as_deref());
+        let beginning = Beginning { id, command: begin, again, noted_in };
         match Box::pin(family::begin(app, &context, beginning)).await {
             Ok(_) => {
                 app.note_use_of(&context, client);
