@@ -195,6 +195,7 @@ consent-end = It never sees your password. You can end this at any time in your 
 scope-profile = Know your name and profile
 scope-email = Know your e-mail address
 scope-phone = Know your phone number
+scope-groups = Know your roles in the organization
 scope-address = Know your postal address
 scope-offline-access = Go on while you are away
 action-read = See { $what }

@@ -195,6 +195,7 @@ consent-end = Nunca vê a sua senha. Pode terminar isto a qualquer momento na su
 scope-profile = Conhecer o seu nome e perfil
 scope-email = Conhecer o seu e-mail
 scope-phone = Conhecer o seu telefone
+scope-groups = Conhecer as suas funções na organização
 scope-address = Conhecer a sua morada ou endereço postal
 scope-offline-access = Continuar na sua ausência
 action-read = Ver { $what }

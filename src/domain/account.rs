@@ -156,6 +156,10 @@ impl Known {
             "email" => Some(self.email.as_str().into()),
             "email_verified" => Some(self.email_verified.into()),
             "updated_at" => Some(self.updated_at.seconds().into()),
+            // Frameworks show this one, and many people have said only its parts.
+            "name" => {
+                Some(self.profile.full_name()).filter(|name| !name.is_empty()).map(Into::into)
+            }
             _ => self.profile.claim(name).cloned(),
         }
     }

@@ -318,6 +318,7 @@ impl App {
             vitals,
             fixed,
             admission: Admission {
+                admits_hostless: false,
                 hosts: options.hosts,
                 deadline: options.limits.deadline,
                 cors: Cors::NoPage,

@@ -26,13 +26,30 @@ use axum::{
 };
 
 /// One path of the public listener. Its name in metrics is the path itself.
+#[derive(Clone, Copy)]
 struct Route {
     path: &'static str,
-    methods: fn() -> MethodRouter<App>,
+    endpoint: Endpoint,
     /// Which pages in a browser may call it.
     callers: Callers,
     /// How its refusals are worded.
     voice: Voice,
+}
+
+/// What answers at a path.
+#[derive(Clone, Copy)]
+enum Endpoint {
+    Methods(fn() -> MethodRouter<App>),
+    Screen(Screen),
+}
+
+impl Endpoint {
+    fn methods(self) -> MethodRouter<App> {
+        match self {
+            Self::Methods(methods) => methods(),
+            Self::Screen(screen) => drawn(screen),
+        }
+    }
 }
 
 /// Which pages in a browser may call an endpoint.
@@ -47,10 +64,10 @@ enum Callers {
 }
 
 /// Every route that is served.
-const ROUTES: [Route; 47] = {
+const ROUTES: &[Route] = {
     use Callers::{AnySite, NoPage, OurPages};
     use Voice::{OAuth, Problem};
-    [
+    &[
         route(routes::OPENID_CONFIGURATION, || get(metadata::get), AnySite, Problem),
         route(routes::AUTHORIZATION_SERVER, || get(metadata::get), AnySite, Problem),
         route(routes::PROTECTED_RESOURCE, || get(protected_resource::of_issuer), AnySite, Problem),
@@ -137,8 +154,8 @@ const ROUTES: [Route; 47] = {
 };
 
 /// The management API: its operations are a table of their own.
-const API: [Route; 28] = {
-    [
+const API: &[Route] = {
+    &[
         route(routes::API_OPENAPI, || get(api::openapi), Callers::AnySite, Voice::Problem),
         operations(routes::API_ORGANIZATIONS, || api::methods(routes::API_ORGANIZATIONS)),
         operations(routes::API_ORGANIZATION, || api::methods(routes::API_ORGANIZATION)),
@@ -180,10 +197,10 @@ const MAILBOX: Route =
     route(routes::MAILBOX, || get(mailbox::get), Callers::NoPage, Voice::Problem);
 
 /// Served under `dev` where people get pages of ours.
-const PLAYGROUND: [Route; 3] = {
+const PLAYGROUND: &[Route] = {
     use Callers::NoPage;
     use Voice::Problem;
-    [
+    &[
         route(routes::ROOT, || get(playground::lead), NoPage, Problem),
         route(routes::PLAYGROUND, || get(playground::get), NoPage, Problem),
         route(routes::PLAYGROUND_FILE, || get(playground::file), NoPage, Problem),
@@ -196,35 +213,27 @@ const fn route(
     callers: Callers,
     voice: Voice,
 ) -> Route {
-    Route { path, methods, callers, voice }
+    Route { path, endpoint: Endpoint::Methods(methods), callers, voice }
 }
 
-/// Served where people get pages of ours.
-const PAGES: [Route; 19] = {
+/// Served beside the screens, where people get pages of ours.
+const PAGES: &[Route] = {
     use Callers::NoPage;
     use Voice::Problem;
-    [
-        route(SCREENS[0].path, || drawn(SCREENS[0]), NoPage, Problem),
-        route(SCREENS[1].path, || drawn(SCREENS[1]), NoPage, Problem),
-        route(SCREENS[2].path, || drawn(SCREENS[2]), NoPage, Problem),
-        route(SCREENS[3].path, || drawn(SCREENS[3]), NoPage, Problem),
-        route(SCREENS[4].path, || drawn(SCREENS[4]), NoPage, Problem),
-        route(SCREENS[5].path, || drawn(SCREENS[5]), NoPage, Problem),
-        route(SCREENS[6].path, || drawn(SCREENS[6]), NoPage, Problem),
-        route(SCREENS[7].path, || drawn(SCREENS[7]), NoPage, Problem),
-        route(screens::ACCOUNT[0].path, || drawn(screens::ACCOUNT[0]), NoPage, Problem),
-        route(screens::ACCOUNT[1].path, || drawn(screens::ACCOUNT[1]), NoPage, Problem),
-        route(screens::ACCOUNT[2].path, || drawn(screens::ACCOUNT[2]), NoPage, Problem),
-        route(screens::ACCOUNT[3].path, || drawn(screens::ACCOUNT[3]), NoPage, Problem),
-        route(screens::ACCOUNT[4].path, || drawn(screens::ACCOUNT[4]), NoPage, Problem),
-        route(screens::ACCOUNT[5].path, || drawn(screens::ACCOUNT[5]), NoPage, Problem),
-        route(screens::ACCOUNT[6].path, || drawn(screens::ACCOUNT[6]), NoPage, Problem),
-        route(routes::ORGANIZATION, || drawn(screens::ORGANIZATION), NoPage, Problem),
+    &[
         route(routes::ASSETS, || get(screens::assets::get), NoPage, Problem),
         route(routes::BRAND_ASSETS, || get(screens::brand::get), NoPage, Problem),
         route(routes::CLIENT_ASSETS, || get(screens::brand::get_of_client), NoPage, Problem),
     ]
 };
+
+/// Served with them, but under `dev`, which has a page of its own there.
+const HOME: Route = route(routes::ROOT, || get(screens::home), Callers::NoPage, Voice::Problem);
+
+/// Lists every screen.
+fn all_screens() -> impl Iterator<Item = Screen> {
+    SCREENS.into_iter().chain(screens::ACCOUNT).chain([screens::ORGANIZATION])
+}
 
 /// Draws a screen, and takes its forms.
 fn drawn(screen: Screen) -> MethodRouter<App> {
@@ -246,15 +255,17 @@ pub struct Extras {
 }
 
 /// Lists the routes that are served.
-fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
-    let pages = PAGES.iter().filter(move |_| extras.screens);
-    let playground = PLAYGROUND.iter().filter(move |_| extras.screens && extras.mailbox);
-    ROUTES
-        .iter()
-        .chain(&API)
-        .chain(pages)
-        .chain(playground)
-        .chain(extras.mailbox.then_some(&MAILBOX))
+fn served(extras: Extras) -> impl Iterator<Item = Route> {
+    let Extras { screens, mailbox } = extras;
+    let screen = |screen: Screen| {
+        let (callers, voice) = (Callers::NoPage, Voice::Problem);
+        Route { path: screen.path, endpoint: Endpoint::Screen(screen), callers, voice }
+    };
+    let drawn = all_screens().map(screen).filter(move |_| screens);
+    let pages = PAGES.iter().chain((!mailbox).then_some(&HOME)).filter(move |_| screens);
+    let playground = PLAYGROUND.iter().filter(move |_| screens && mailbox);
+    let fixed = ROUTES.iter().chain(API).chain(pages).chain(playground);
+    fixed.chain(mailbox.then_some(&MAILBOX)).copied().chain(drawn)
 }
 
 /// Lists the paths that are served, a parameter in braces.
@@ -280,10 +291,10 @@ pub fn public(app: &App, steps: &Steps) -> Router {
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for voice in [Voice::OAuth, Voice::Problem] {
-            let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
+            let same = |route: &Route| (route.callers, route.voice) == (callers, voice);
             let mut part = Router::new();
             for route in served(extras).filter(same) {
-                part = part.route(route.path, (route.methods)());
+                part = part.route(route.path, route.endpoint.methods());
             }
             part = part.method_not_allowed_fallback(move || async move {
                 voice.word(Stopped::MethodNotAllowed)
@@ -321,7 +332,7 @@ mod tests {
     #[test]
     fn every_path_of_flows_me_and_the_management_api_is_in_the_openapi_document() {
         let described = api::described_paths();
-        let all = ROUTES.iter().chain(&API).map(|route| route.path);
+        let all = ROUTES.iter().chain(API).map(|route| route.path);
         let families = ["/flows", "/me", "/api/organizations"];
         for path in all.filter(|path| families.iter().any(|family| path.starts_with(family))) {
             let path = path.replace("{*", "{");

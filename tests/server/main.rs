@@ -93,6 +93,7 @@ mod metadata;
 mod moved_redirects;
 mod moving;
 mod new_credentials;
+mod newcomers;
 mod openapi_document;
 mod operator;
 mod operator_recovery;

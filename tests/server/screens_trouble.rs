@@ -377,7 +377,12 @@ async fn a_request_of_a_client_that_cannot_be_taken_is_a_page() {
     ] {
         let page = tab.open(&format!("/connect/authorize?{}", asking("web", &[wrong]))).await;
         page.is(400, "This sign-in link cannot be used");
-        assert!(!page.text.contains("evil.example"), "{page:?}");
+        // Its developer reads what was given; no person is led there.
+        assert!(!page.text.contains("\"https://evil.example"), "{page:?}");
+        assert_eq!(
+            page.text.contains("<code>https://evil.example/cb</code>"),
+            wrong.0 == "redirect_uri"
+        );
         assert!(page.text.contains("For developers:"), "{page:?}");
         sealed(&page.headers);
     }

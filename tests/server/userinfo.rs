@@ -14,7 +14,7 @@ async fn userinfo_tells_what_was_granted_and_nothing_else() {
     for (scope, claims) in [
         ("openid", vec!["org", "sub"]),
         ("openid email", vec!["email", "email_verified", "org", "sub"]),
-        ("openid profile", vec!["given_name", "org", "sub", "updated_at"]),
+        ("openid profile", vec!["given_name", "name", "org", "sub", "updated_at"]),
         ("openid phone", vec!["org", "phone_number", "sub"]),
     ] {
         let tokens = server.tokens("ana@acme.test", "web", scope).await;

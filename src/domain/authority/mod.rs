@@ -16,4 +16,4 @@ pub use permission::{
     ADMINISTER, MalformedPermission, PROVISION, Permission, Permissions, RESERVED_RESOURCES,
     own_permissions,
 };
-pub use scope::{MalformedScope, OIDC_SCOPES, Scopes};
+pub use scope::{GROUPS, MalformedScope, OIDC_SCOPES, Scopes};

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The scopes of OpenID Connect; they speak of a person and need no role.
-pub const OIDC_SCOPES: [&str; 6] =
-    ["openid", "profile", "email", "address", "phone", "offline_access"];
+/// The scopes of OpenID Connect, and `groups`: they speak of a person and need no role.
+pub const OIDC_SCOPES: [&str; 7] =
+    ["openid", "profile", "email", "address", "phone", "offline_access", GROUPS];
+
+/// Asks for the names of the person's roles in the organization that was chosen.
+pub const GROUPS: &str = "groups";
 
 const MOST: usize = 100;
 

@@ -37,9 +37,9 @@ impl AuthorizationResponse {
         Self::of(app, reply_to, &[("code", code)], expires_at)
     }
 
-    pub fn error(app: &App, reply_to: &ReplyTo, error: AuthorizationError) -> Self {
-        let AuthorizationError { code, description } = error;
-        let told = [("error", code.name()), ("error_description", description)];
+    pub fn error(app: &App, reply_to: &ReplyTo, error: &AuthorizationError) -> Self {
+        let description = error.text();
+        let told = [("error", error.code.name()), ("error_description", &*description)];
         Self::of(app, reply_to, &told, app.clock.now() + app.lifetimes.flow)
     }
 

@@ -1,7 +1,8 @@
 //! Every refusal a caller can see, in the form its endpoint speaks: OAuth JSON or problem+json.
 //!
 //! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
-//! of the client and is a constant of ours, so that no value of a request can leak into it.
+//! of the client and is a constant of ours, so that no value of a request can leak into it. One kind of
+//! value is named with it: the scope that is refused.
 
 pub use super::code::Code;
 
@@ -13,6 +14,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A refusal of an OAuth endpoint (RFC 6749 §5.2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,17 +26,69 @@ pub struct OAuthError {
     retry_after: Option<RetryAfter>,
     /// For the log alone.
     reason: Option<String>,
+    /// What it is about.
+    pub subject: Option<Subject>,
+}
+
+/// The value of a request that a refusal is about, where its developer must know which one it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A well-formed scope: printable ASCII without quotes. The description names it.
+    Scope(String),
+    /// An address, as it was given, and those that the client has registered. A page for people shows the first
+    /// to developers; the log has both.
+    RedirectUri { given: String, registered: Vec<String> },
+}
+
+/// How many characters of a scope are told.
+const MOST_TOLD: usize = 200;
+
+impl Subject {
+    pub fn scope(scope: impl Into<String>) -> Self {
+        let mut scope = scope.into();
+        if let Some((end, _)) = scope.char_indices().nth(MOST_TOLD) {
+            scope.truncate(end);
+        }
+        Self::Scope(scope)
+    }
+
+    /// Adds to a sentence of ours what it is about.
+    pub fn complete(subject: Option<&Self>, description: &'static str) -> Cow<'static, str> {
+        match subject {
+            Some(Self::Scope(scope)) => format!("{description}: {scope}").into(),
+            Some(Self::RedirectUri { .. }) | None => description.into(),
+        }
+    }
 }
 
 #[derive(Serialize)]
 struct OAuthBody {
     error: &'static str,
-    error_description: &'static str,
+    error_description: Cow<'static, str>,
 }
 
 impl OAuthError {
     pub const fn new(code: Code, description: &'static str) -> Self {
-        Self { code, description, status: code.status(), retry_after: None, reason: None }
+        let (retry_after, reason, subject) = (None, None, None);
+        Self { code, description, status: code.status(), retry_after, reason, subject }
+    }
+
+    /// Names the scope that is refused.
+    pub fn naming(self, scope: impl Into<String>) -> Self {
+        self.about(Some(Subject::scope(scope)))
+    }
+
+    /// Says what it is about.
+    pub fn about(self, subject: Option<Subject>) -> Self {
+        Self { subject, ..self }
+    }
+
+    /// The same, where it is known which one it is.
+    pub fn naming_if(self, scope: Option<&str>) -> Self {
+        match scope {
+            Some(scope) => self.naming(scope),
+            None => self,
+        }
     }
 
     /// Answers with another status than the code's own: 405, 408, 413.
@@ -99,20 +153,24 @@ pub struct Refused {
     pub code: Code,
     pub description: &'static str,
     pub reason: Option<String>,
+    /// The client that asked, where an endpoint knows it and the address of a browser says little.
+    pub client_id: Option<String>,
+    pub subject: Option<Subject>,
 }
 
 impl IntoResponse for OAuthError {
     fn into_response(self) -> Response {
-        let body = OAuthBody { error: self.code.name(), error_description: self.description };
+        let error_description = Subject::complete(self.subject.as_ref(), self.description);
+        let body = OAuthBody { error: self.code.name(), error_description };
         let mut response = private_json(&body);
         *response.status_mut() = self.status;
-        let refused =
-            Refused { code: self.code, description: self.description, reason: self.reason };
+        let Self { code, description, reason, subject, .. } = self;
+        let refused = Refused { code, description, reason, client_id: None, subject };
         response.extensions_mut().insert(refused);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             // RFC 6749 §5.2, RFC 6750 §3 and RFC 9110 §11.6.1.
-            let challenge = match self.code {
+            let challenge = match code {
                 Code::InvalidToken => "Bearer realm=\"porteiro\", error=\"invalid_token\"",
                 _ => "Basic realm=\"porteiro\", charset=\"UTF-8\"",
             };

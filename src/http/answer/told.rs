@@ -1,7 +1,7 @@
 //! What a plain page of an OAuth endpoint says. It is attached to the answer, so that an installation
 //! with screens says the same in their look; without screens it changes nothing.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 /// What a plain page says.
@@ -10,9 +10,11 @@ pub enum Told {
     /// A request of a client that cannot be taken.
     BadLink {
         /// What was wrong, for the makers of the client.
-        description: &'static str,
+        description: Cow<'static, str>,
         /// Where a client that registered itself would take the person.
         host: Option<String>,
+        /// The address that the client gave, for its makers.
+        given: Option<String>,
     },
     /// A question: whether to sign out.
     SignOut { flow: String },

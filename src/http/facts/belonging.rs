@@ -3,7 +3,7 @@
 use crate::{
     actors::HydrateError,
     domain::{
-        membership::{self, MEMBERSHIPS},
+        membership::{self, MEMBERSHIP_PAIRS, MEMBERSHIPS, pair},
         organization,
     },
     http::app::App,
@@ -29,4 +29,15 @@ impl Belonging {
         }
         Ok(found)
     }
+}
+
+/// Lists the roles that an account holds in an organization now; none where it is no member.
+pub async fn roles(app: &App, account: &str, slug: &str) -> Result<Vec<String>, HydrateError> {
+    let found = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await?;
+    let Some((_, id)) = found else { return Ok(Vec::new()) };
+    let membership = app.memberships.look_anew(&id).await?;
+    let home = app.organizations.look_anew(slug).await?;
+    let member = membership.machine.known().filter(|member| member.enabled);
+    let (Some(member), Some(home)) = (member, home.machine.known()) else { return Ok(Vec::new()) };
+    Ok(member.roles_at(home).into_iter().map(str::to_owned).collect())
 }

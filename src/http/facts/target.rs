@@ -99,8 +99,8 @@ pub async fn find(
     let owned: Vec<OwnedScope<'_>> =
         owners.iter().map(|(scope, owner)| OwnedScope { scope, owner: owner.as_deref() }).collect();
     let audience = authority::audience(resource, &owned).map_err(|why| match why {
-        WrongTarget::UnknownScope { .. } => {
-            OAuthError::new(Code::InvalidScope, "a scope is not known")
+        WrongTarget::UnknownScope { scope } => {
+            OAuthError::new(Code::InvalidScope, "a scope is not known").naming(scope)
         }
         WrongTarget::SeveralResources => {
             OAuthError::new(Code::InvalidTarget, "what is asked for belongs to several resources")

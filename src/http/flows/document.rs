@@ -162,7 +162,7 @@ impl Document {
         let failed_to = match (flow, request) {
             (Flow::Over(over), Some(request)) => {
                 let answer = |denial| {
-                    AuthorizationResponse::error(app, &request.reply_to, refusal_of(denial))
+                    AuthorizationResponse::error(app, &request.reply_to, &refusal_of(denial))
                 };
                 over.denial.as_ref().map(|denial| answer(denial).address(app))
             }

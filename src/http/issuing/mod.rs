@@ -9,7 +9,7 @@ use crate::{
     crypto::draw_id_at,
     domain::{
         access_token::{self, Claims, Mint},
-        authority::{Audience, Granted},
+        authority::{Audience, GROUPS, Granted},
         authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
@@ -159,13 +159,17 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
         Some(Under { grant, nonce, profile, .. }) => {
             let algorithm = client.id_token_algorithm();
             let hashed = (algorithm != SigningAlgorithm::EdDsa).then_some(access_token.as_str());
+            let mut profile = profile.clone();
+            if granted.scopes().contains(GROUPS) && grant.organization().is_some() {
+                profile.insert(GROUPS.to_owned(), roles.into());
+            }
             let claims = IdToken::from(id_token::Mint {
                 issuer: &app.issuer,
                 subject,
                 grant,
                 nonce,
                 access_token: hashed,
-                profile: profile.clone(),
+                profile,
                 now,
                 lifetime: app.lifetimes.id_token,
             });

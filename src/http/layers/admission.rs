@@ -4,7 +4,7 @@ use super::{cors::Cors, host::Hosts};
 use crate::http::answer::error::{Stopped, Voice};
 use axum::{
     extract::{Request, State},
-    http::header,
+    http::{Version, header},
     middleware::Next,
     response::Response,
 };
@@ -19,6 +19,8 @@ pub struct Admission {
     pub cors: Cors,
     /// How the endpoint words its refusals.
     pub voice: Voice,
+    /// Whether a request of HTTP/1.0 may name no host.
+    pub admits_hostless: bool,
 }
 
 /// For the operator's listener, where nothing else stands around the endpoints.
@@ -36,6 +38,10 @@ impl Admission {
     /// Answers what is not meant for an endpoint: another host's requests, and questions of browsers.
     pub fn answer_at_once(&self, request: &Request) -> Option<Response> {
         let stopped = self.hosts.judge(request).err();
+        // A check of a load balancer may name no host; no browser speaks HTTP/1.0.
+        let hostless =
+            request.version() < Version::HTTP_11 && stopped == Some(Stopped::MissingHost);
+        let stopped = stopped.filter(|_| !(self.admits_hostless && hostless));
         stopped.map(|why| self.voice.word(why)).or_else(|| self.cors.preflight(request))
     }
 
@@ -66,6 +72,7 @@ mod tests {
             deadline: Duration::ZERO,
             cors: Cors::NoPage,
             voice: Voice::Problem,
+            admits_hostless: false,
         };
         for path in ["/connect/token", "/flows"] {
             let stuck = Router::new()

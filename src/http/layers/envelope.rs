@@ -138,15 +138,18 @@ impl Envelope {
         }
         let (status, took) = (response.status(), stopwatch.elapsed());
         self.vitals.answered(route, status, took);
-        if let Some(Refused { code, description, reason }) = response.extensions().get() {
+        if let Some(refused) = response.extensions().get::<Refused>() {
+            let Refused { code, description, reason, client_id, subject } = refused;
             self.vitals.refused(*code);
             let (name, status) = (code.name(), status.as_u16());
             // A client that polls hears this until a person decides: it is counted, and no line for an operator.
             if *code == Code::AuthorizationPending {
                 tracing::debug!(id, route, status, code = name, "refused");
             } else {
+                let about = subject.as_ref().map(|subject| format!("{subject:?}"));
                 tracing::info!(
-                    id, %address, route, status, code = name, description, reason, "refused"
+                    id, %address, route, status, code = name, client_id, description, about, reason,
+                    "refused"
                 );
             }
         } else if is_denial(status) {

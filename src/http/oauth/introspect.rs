@@ -43,6 +43,9 @@ pub enum Introspected {
     Active {
         active: bool,
         token_type: &'static str,
+        /// The e-mail of the person, where the token has the scope `email`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        username: Option<String>,
         #[serde(flatten)]
         claims: Said,
     },
@@ -148,9 +151,12 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         return Ok(INACTIVE);
     }
     // A client of a suspended organization may not ask either.
-    if token_validity::of_token(app, &claims, client.organization.as_deref()).await?.is_none() {
+    let organization = client.organization.as_deref();
+    let Some(good) = token_validity::of_token(app, &claims, organization).await? else {
         return Ok(INACTIVE);
-    }
+    };
+    let tells_email = claims.scope.split(' ').any(|scope| scope == "email");
+    let username = good.account().filter(|_| tells_email).map(|known| known.email.clone());
     // The token says what the person had proved; here it is said what is left of that.
     let left = claims.level(app.clock.now()).map(Level::name);
     let claims = if claims.acr.as_deref() == left {
@@ -159,7 +165,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         let acr = left.map(Into::into);
         Said::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
     };
-    Ok(Introspected::Active { active: true, token_type: "Bearer", claims })
+    Ok(Introspected::Active { active: true, token_type: "Bearer", username, claims })
 }
 
 /// Tells whether the caller names the signed form; one that likes both gets the signed one.

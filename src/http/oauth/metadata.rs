@@ -59,7 +59,7 @@ struct Metadata<'a> {
     registration_endpoint: Option<String>,
     /// A `client_id` may be the address of a document.
     client_id_metadata_document_supported: bool,
-    scopes_supported: [&'static str; 6],
+    scopes_supported: [&'static str; 7],
     response_types_supported: [&'static str; 1],
     response_modes_supported: [&'static str; 2],
     grant_types_supported: Vec<&'static str>,

@@ -5,7 +5,8 @@
 use super::protected_resource;
 use crate::{
     domain::{
-        access_token::Claims, account, client::ClientMetadata, requested_claims::SCOPE_CLAIMS,
+        access_token::Claims, account, authority::GROUPS, client::ClientMetadata,
+        requested_claims::SCOPE_CLAIMS,
     },
     http::{
         answer::{
@@ -19,7 +20,7 @@ use crate::{
         },
         facts::{
             added_claims::{self, About, Place},
-            token_validity,
+            belonging, token_validity,
         },
         limits::request_permits::WorkPermit,
     },
@@ -139,6 +140,12 @@ async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
         scope: &claims.scope,
     };
     let mut told = told(&claims, account);
+    if let Some(slug) = &claims.org
+        && claims.scope.split(' ').any(|scope| scope == GROUPS)
+    {
+        let roles = belonging::roles(app, &account.id, slug).await?;
+        told.insert(GROUPS.to_owned(), roles.into());
+    }
     told.extend(added_claims::ask(app, Place::Userinfo, about).await?);
     let client = app.clients.look(&claims.client_id).await?;
     let metadata = client.machine.known().map(|known| &known.metadata);

@@ -79,6 +79,8 @@ impl Operator {
             deadline: DEADLINE,
             cors: Cors::NoPage,
             voice: Voice::Problem,
+            // The usual check of HAProxy is HTTP/1.0 without a Host.
+            admits_hostless: true,
         };
         Router::new()
             .route("/metrics", get(metrics))

@@ -94,8 +94,9 @@ impl Browser {
 
 fn told_page(shell: &Shell<'_>, status: StatusCode, told: &Told, request_id: &str) -> Response {
     match told {
-        Told::BadLink { description, host } => {
+        Told::BadLink { description, host, given } => {
             let trouble = Trouble::bad_link(description, host.as_deref());
+            let trouble = trouble.with_given(given.as_deref());
             trouble::draw(shell, status, trouble, Some(request_id))
         }
         Told::StillSignedIn { description } => {

@@ -20,6 +20,8 @@ struct TroublePage<'a> {
     way_on: (&'static str, String),
     /// What was wrong, in English, for those who can mend it.
     description: Option<&'a str>,
+    /// The address that the client gave, for them as well.
+    given: Option<&'a str>,
     request_id: Option<&'a str>,
 }
 
@@ -31,13 +33,14 @@ pub struct Trouble<'a> {
     /// The name of the action, and where it begins.
     way_on: (&'static str, &'static str),
     host: Option<&'a str>,
-    description: Option<&'static str>,
+    description: Option<&'a str>,
+    given: Option<&'a str>,
 }
 
 impl<'a> Trouble<'a> {
     const fn of(title: &'static str, text: &'static str) -> Self {
         let way_on = ("start-again", routes::SIGN_IN);
-        Self { title, text, way_on, host: None, description: None }
+        Self { title, text, way_on, host: None, description: None, given: None }
     }
 
     const fn at(self, action: &'static str, path: &'static str) -> Self {
@@ -46,10 +49,15 @@ impl<'a> Trouble<'a> {
 
     /// A request of a client that cannot be taken; `host` is where one that registered itself would
     /// take the person.
-    pub fn bad_link(description: &'static str, host: Option<&'a str>) -> Self {
+    pub fn bad_link(description: &'a str, host: Option<&'a str>) -> Self {
         let text = if host.is_some() { "bad-link-self" } else { "bad-link-text" };
         let trouble = Self::of("bad-link-title", text).at("to-account", routes::ACCOUNT);
         Self { host, description: Some(description), ..trouble }
+    }
+
+    /// The same, with the address that the client gave.
+    pub fn with_given(self, given: Option<&'a str>) -> Self {
+        Self { given, ..self }
     }
 
     /// A sign-out that could not be done.
@@ -130,7 +138,7 @@ pub fn draw(
     trouble: Trouble<'_>,
     request_id: Option<&str>,
 ) -> Response {
-    let Trouble { title, text, way_on, host, description } = trouble;
+    let Trouble { title, text, way_on, host, description, given } = trouble;
     let drawn = TroublePage {
         page: shell,
         title: shell.t(title),
@@ -138,6 +146,7 @@ pub fn draw(
         host,
         way_on: (way_on.1, shell.t(way_on.0)),
         description,
+        given,
         request_id,
     };
     shell.respond(status, &drawn)

@@ -6,14 +6,15 @@ use crate::{
     domain::{
         Context,
         authorization::{Request, ResponseMode},
-        client::redirect_uri,
+        client::{KnownClient, redirect_uri},
         flow::{Flow, SIGN_IN, STEP_UP, Seed, SignedIn, Stage},
     },
+    html::escape,
     http::{
         answer::{
             authorization_error::AuthorizationError,
             authorization_response::AuthorizationResponse,
-            error::{OAuthError, Refused},
+            error::{OAuthError, Refused, Subject},
             never_stored, private_json,
             redirect::see_other,
             told::Told,
@@ -64,25 +65,27 @@ pub async fn give(
         }
         Answered::Code(to) => to.give(app),
         Answered::Refused(error) => {
-            let to = AuthorizationResponse::error(app, &proven.reply_to, error);
+            let to = AuthorizationResponse::error(app, &proven.reply_to, &error);
             let response = if wants_json {
                 let to = to.address(app).to_string();
                 Ok(over(app, proven, source, None, Some(to)).await)
             } else if stays_here(app, proven, &source).await {
-                Ok(destination_page(proven, error))
+                Ok(destination_page(proven, error.clone()))
             } else {
                 to.give(app)
             };
-            response.map(|response| noted(response, error))
+            response.map(|response| noted(response, error, proven.client()))
         }
     };
     given.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Marks a refusal for the log and the metrics.
-fn noted(mut response: Response, error: AuthorizationError) -> Response {
-    let AuthorizationError { code, description } = error;
-    response.extensions_mut().insert(Refused { code, description, reason: None });
+fn noted(mut response: Response, error: AuthorizationError, client: &KnownClient) -> Response {
+    let AuthorizationError { code, description, subject } = error;
+    let (reason, client_id) = (None, Some(client.client_id.clone()));
+    let refused = Refused { code, description, reason, client_id, subject };
+    response.extensions_mut().insert(refused);
     response
 }
 
@@ -188,11 +191,10 @@ fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
         "<p>The application that sent you here made a mistake: {}.</p>\n\
          <p>It registered itself here, and would take you to <strong>{host}</strong>. \
          Go there only if you know it.</p>\n",
-        error.description
+        escape(&error.text())
     );
-    let refused = OAuthError::new(error.code, error.description);
-    let told = Told::BadLink { description: error.description, host: Some(host) };
-    page(refused.with_status(StatusCode::BAD_REQUEST), &text, told)
+    let told = Told::BadLink { description: error.text(), host: Some(host), given: None };
+    page(OAuthError::from(error).with_status(StatusCode::BAD_REQUEST), &text, told)
 }
 
 /// Where it is not certain whose redirect URI it is, no browser is sent there (RFC 6749 §4.1.2.1).
@@ -200,13 +202,24 @@ pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
     if source.wants_json {
         return error.into_response();
     }
+    let given = match &error.subject {
+        Some(Subject::RedirectUri { given, .. }) => Some(given.clone()),
+        Some(Subject::Scope(_)) | None => None,
+    };
+    let shown = given.as_deref().map(|given| {
+        format!(
+            "<p>For developers: the address that was given is <code>{}</code></p>\n",
+            escape(given)
+        )
+    });
+    let description = Subject::complete(error.subject.as_ref(), error.description);
     let text = format!(
         "<p>The application that sent you here made a mistake: {}.</p>\n\
-         <p>Go back to it and try again; if that does not help, tell its makers.</p>\n",
-        error.description
+         <p>Go back to it and try again; if that does not help, tell its makers.</p>\n{}",
+        escape(&description),
+        shown.unwrap_or_default()
     );
-    let told = Told::BadLink { description: error.description, host: None };
-    page(error, &text, told)
+    page(error, &text, Told::BadLink { description, host: None, given })
 }
 
 /// Shows a refusal to a person.

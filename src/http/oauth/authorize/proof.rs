@@ -8,7 +8,7 @@ use crate::{
         client::{Client, KnownClient, LONGEST_ID},
     },
     http::{
-        answer::error::{Code, OAuthError},
+        answer::error::{Code, OAuthError, Subject},
         app::App,
         clients,
         extract::form::Form,
@@ -51,6 +51,21 @@ pub async fn client(app: &App, form: &Form) -> Result<Arc<Hydrated<Client>>, OAu
 
 const ONCE: OAuthError = invalid("client_id, redirect_uri and state are given once");
 
+/// How many bytes of an address are shown and logged.
+const MOST_SHOWN: usize = 500;
+
+/// How many registered addresses are logged.
+const MOST_LOGGED: usize = 10;
+
+/// The address is not the client's: the log names both sides, and a page the one that was given.
+fn foreign(client: &KnownClient, presented: &str) -> OAuthError {
+    let registered = client.metadata.redirect_uris.iter().take(MOST_LOGGED).cloned().collect();
+    let given = presented.chars().take(MOST_SHOWN).collect();
+    let subject = Some(Subject::RedirectUri { given, registered });
+    let error = invalid("the redirect_uri is not one of the client's");
+    error.because(format!("asked by {:?}", client.client_id)).about(subject)
+}
+
 /// Proves where the answer to a request of this client may go.
 pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthError> {
     let client = seen.machine.known().ok_or(invalid("the client is not known"))?;
@@ -60,7 +75,7 @@ pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthEr
     let redirect_uri = match (form.get("redirect_uri"), &client.metadata.redirect_uris[..]) {
         (Some(presented), _) => {
             if !client.has_redirect_uri(presented) {
-                return Err(invalid("the redirect_uri is not one of the client's"));
+                return Err(foreign(client, presented));
             }
             presented
         }

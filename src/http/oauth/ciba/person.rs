@@ -12,7 +12,7 @@ use crate::{
     },
     http::{
         answer::{
-            authorization_error::refusal_of,
+            authorization_error::{AuthorizationError, refusal_of},
             error::{Code, OAuthError},
         },
         app::App,
@@ -78,8 +78,8 @@ pub(super) async fn find(
         wanted.organization = organization(client, &facts)?;
     }
     wanted.question(&facts).map_err(|denial| {
-        let refused = refusal_of(&denial);
-        OAuthError::new(refused.code, refused.description)
+        let AuthorizationError { code, description, subject } = refusal_of(&denial);
+        OAuthError::new(code, description).about(subject)
     })?;
     Ok(known.clone())
 }

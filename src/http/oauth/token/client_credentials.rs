@@ -98,5 +98,5 @@ fn refuse(widening: &Widening) -> OAuthError {
             (Code::InvalidScope, "a scope speaks of a person, and this grant has none")
         }
     };
-    OAuthError::new(code, description).because(widening.scope().unwrap_or_default())
+    OAuthError::new(code, description).naming_if(widening.scope())
 }

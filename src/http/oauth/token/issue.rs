@@ -168,7 +168,8 @@ async fn profile(
 fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
     let too_much = |why: &Widening| {
         OAuthError::new(Code::InvalidScope, "a scope is more than was granted or is held now")
-            .because(why.scope().unwrap_or_default())
+            .naming_if(why.scope())
+            .because(why.to_string())
     };
     let refusal = match stopped {
         Stopped::Failed(Failure::Refused(refusal)) => refusal,

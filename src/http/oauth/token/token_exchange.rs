@@ -218,7 +218,7 @@ fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
             | Widening::DetailsNotOffered
             | Widening::DetailsNotConferred,
         ) => DETAILS,
-        Refusal::Widening(why) => TOO_MUCH.because(why.scope().unwrap_or_default()),
+        Refusal::Widening(why) => TOO_MUCH.naming_if(why.scope()),
         Refusal::MalformedScope => OAuthError::new(Code::InvalidScope, "a scope is malformed"),
         Refusal::NotSureEnough => OAuthError::new(
             Code::InvalidRequest,

@@ -95,6 +95,7 @@ fn personal_words(scope: &str) -> Option<(&'static str, &'static str)> {
         "phone" => ("scope-phone", "phone"),
         "address" => ("scope-address", "building"),
         "offline_access" => ("scope-offline-access", "clock"),
+        "groups" => ("scope-groups", "user"),
         _ => return None,
     })
 }

@@ -8,9 +8,10 @@ pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationEr
     let refuse = |why| Err(AuthorizationError::new(Code::InvalidScope, why));
     let Ok(scopes) = &asked.scopes else { return refuse("a scope is malformed") };
     if let Some(ceiling) = asked.client.ceiling()
-        && scopes.iter().any(|scope| !ceiling.contains(scope))
+        && let Some(beyond) = scopes.iter().find(|scope| !ceiling.contains(scope))
     {
-        return refuse("a scope is not among those the client was registered with");
+        let why = "a scope is not among those the client was registered with";
+        return Err(AuthorizationError::new(Code::InvalidScope, why).naming(beyond));
     }
     draft.scopes = scopes.clone();
     Ok(())
