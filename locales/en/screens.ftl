@@ -191,6 +191,8 @@ consent-claim = Know your { $claim ->
     [updated_at] profile’s last change
    *[other] { $claim }
 }
+consent-grants = It can hand out roles and keys in your name
+consent-grants-text = What it gives to others can include whatever you may do at other APIs, and stays when you end this.
 consent-end = It never sees your password. You can end this at any time in your account.
 scope-profile = Know your name and profile
 scope-email = Know your e-mail address

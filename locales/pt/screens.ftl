@@ -191,6 +191,8 @@ consent-claim = Conhecer { $claim ->
     [updated_at] a última alteração do seu perfil
    *[other] { $claim }
 }
+consent-grants = Pode atribuir funções e chaves em seu nome
+consent-grants-text = O que der a outros pode incluir tudo o que lhe é permitido noutras APIs, e fica mesmo que termine isto.
 consent-end = Nunca vê a sua senha. Pode terminar isto a qualquer momento na sua conta.
 scope-profile = Conhecer o seu nome e perfil
 scope-email = Conhecer o seu e-mail

@@ -20,7 +20,7 @@ pub use key::{Former, Key, Secrets};
 
 use super::{
     CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Timestamp,
-    authority::{Permission, Permissions},
+    authority::{Grantor, Permission},
     is_hidden, organization,
 };
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,8 @@ pub struct Issue {
     pub home: organization::Known,
     /// The issuer, as it is now.
     pub backing: Backing,
-    /// What the caller itself may do, where that is less than its issuer may: the scopes of its token.
-    pub within: Option<Permissions>,
+    /// The caller, who may give no more than it may; `None` for the operator.
+    pub grantor: Option<Grantor>,
     /// The key that the caller presented, and the parents of that, the eldest first.
     pub parents: Vec<String>,
 }
@@ -90,8 +90,8 @@ pub struct Rotate {
     pub home: organization::Known,
     /// The issuer of the key, as it is now.
     pub backing: Backing,
-    /// What the caller may do, who gets to know the secret; `None` for the operator.
-    pub within: Option<Permissions>,
+    /// The caller, who gets to know the secret; `None` for the operator.
+    pub grantor: Option<Grantor>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -201,14 +201,14 @@ impl ApiKey {
         let Self::Active { key, secrets } = self else {
             return Decision::refuse(Refusal::NotActive);
         };
-        let Rotate { secret, overlap, home, backing, within } = rotate;
+        let Rotate { secret, overlap, home, backing, grantor } = rotate;
         let checked = if key.has_expired(now) {
             Err(Refusal::Expired)
         } else if *overlap > LONGEST_OVERLAP {
             Err(Refusal::Overlap)
         } else {
             key.is_of(home, backing)
-                .and_then(|()| backing.admits(home, &key.permissions, within.as_ref()))
+                .and_then(|()| backing.admits(home, &key.permissions, grantor.as_ref()))
         };
         if let Err(why) = checked {
             return Decision::refuse(why);
@@ -276,7 +276,7 @@ impl Issue {
         if self.parents.len() > MOST_PARENTS {
             return Err(Refusal::TooDeep);
         }
-        self.backing.admits(&self.home, &permissions, self.within.as_ref())?;
+        self.backing.admits(&self.home, &permissions, self.grantor.as_ref())?;
         Ok(Key {
             id: self.id.clone(),
             name: name.to_owned(),

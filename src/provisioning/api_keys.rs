@@ -76,7 +76,7 @@ pub async fn create_api_key(
             secret: minted.fingerprint,
             home: home(&mut commit, new.organization).await?,
             backing: Backing::Operator,
-            within: None,
+            grantor: None,
             parents: Vec::new(),
         };
         decide(&mut commit, &id, &Command::Issue(Box::new(issue))).await?;
@@ -100,7 +100,7 @@ pub async fn rotate_api_key(
         let key = commit.look::<ApiKey>(id).await?.known().cloned().ok_or_else(missing)?;
         let home = home(&mut commit, &key.organization).await?;
         let backing = backing(&mut commit, &key).await?;
-        let rotate = Rotate { secret: minted.fingerprint, overlap, home, backing, within: None };
+        let rotate = Rotate { secret: minted.fingerprint, overlap, home, backing, grantor: None };
         let reply = decide(&mut commit, id, &Command::Rotate(Box::new(rotate))).await?;
         if committed(commit).await? {
             let former_until = match reply {

@@ -15,7 +15,7 @@ use porteiro::{
         Context, Fingerprint, Machine as _,
         account::{Account, EMAIL_ADDRESSES},
         api_key::{ApiKey, Backing, Command, Issue, Refusal, USE_NOTED_EVERY},
-        authority::Permission,
+        authority::{Grantor, Permission},
         client::Client,
         membership::{MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
@@ -95,7 +95,7 @@ async fn issued(server: &TestServer, by: By<'_>, held: &[&str]) -> Result<String
     let system = server.running.system();
     let mut commit = system.multi_commit(&Context::node());
     let home = commit.look::<Organization>("acme").await.unwrap().known().unwrap().clone();
-    let (mut within, mut parents) = (None, Vec::new());
+    let (mut grantor, mut parents) = (None, Vec::new());
     let backing = match by {
         By::Member(email) => {
             let (_, account) = system.store().find(EMAIL_ADDRESSES, email).await.unwrap().unwrap();
@@ -111,7 +111,8 @@ async fn issued(server: &TestServer, by: By<'_>, held: &[&str]) -> Result<String
         }
         By::Key(id) => {
             let key = commit.look::<ApiKey>(id).await.unwrap().known().unwrap();
-            (within, parents) = (Some(key.permissions.iter().collect()), key.descent());
+            let held = key.permissions.iter().collect();
+            (grantor, parents) = (Some(Grantor::of_all(held)), key.descent());
             Backing::Operator
         }
     };
@@ -125,7 +126,7 @@ async fn issued(server: &TestServer, by: By<'_>, held: &[&str]) -> Result<String
         secret: minted.fingerprint,
         home,
         backing,
-        within,
+        grantor,
         parents,
     };
     commit.decide::<ApiKey>(&id, &Command::Issue(Box::new(issue))).await.unwrap()?;

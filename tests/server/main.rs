@@ -104,6 +104,7 @@ mod outside;
 mod page_forms;
 mod pairwise;
 mod par;
+mod passing_on;
 mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]

@@ -195,6 +195,16 @@ async fn an_administrator_invites_and_withdraws() {
 }
 
 #[tokio::test]
+async fn on_the_page_a_person_passes_on_what_they_hold() {
+    let server = directory().await;
+    let mut visitor = signed_in(&server, "en", RITA, &format!("{AT}invitations")).await;
+    let eva = ("email", "eva@acme.test");
+    send(&mut visitor, "createInvitation", &[eva, ("role.administrator", "on")]).await;
+    assert!(visitor.says("Done.") && visitor.says("eva@acme.test"), "{}", visitor.html());
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn an_administrator_makes_changes_and_removes_a_role() {
     let server = directory().await;
     let mut visitor = signed_in(&server, "en", RITA, &format!("{AT}roles")).await;

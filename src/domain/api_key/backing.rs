@@ -2,7 +2,9 @@
 
 use super::Refusal;
 use crate::domain::{
-    authority::{Asked, Audience, Bound, PROVISION, Permission, Permissions, Scopes, narrow},
+    authority::{
+        Asked, Audience, Bound, Grantor, PROVISION, Permission, Permissions, Scopes, narrow,
+    },
     authorization_details::Details,
     client::{GrantType, KnownClient},
     membership, organization,
@@ -69,7 +71,7 @@ impl Backing {
         &self,
         home: &organization::Known,
         permissions: &[Permission],
-        within: Option<&Permissions>,
+        grantor: Option<&Grantor>,
     ) -> Result<(), Refusal> {
         if !home.enabled {
             return Err(Refusal::Suspended(home.slug.clone()));
@@ -81,13 +83,16 @@ impl Backing {
         };
         let roles = |permissions| Bound::Roles { organization: &home.slug, permissions };
         let mut bounds = vec![Bound::NoPerson, roles(&held)];
-        bounds.extend(within.map(roles));
         bounds.extend(ceiling.as_ref().map(Bound::Registered));
+        let of_issuer = bounds.len();
+        bounds.extend(grantor.map(|one| roles(&one.grantable)));
         pass(home, permissions.iter(), &bounds)?;
-        let unbounded = matches!(self, Self::Operator) && within.is_none();
+        let unbounded = matches!(self, Self::Operator) && grantor.is_none();
         if !unbounded && permissions.iter().any(|one| one.covers(PROVISION)) {
-            // It could be given to any member: what roles confer must be held as well.
+            // It could be given to any member: what roles confer must be held as well (contract §7).
             let conferred = home.roles.iter().flat_map(|role| &role.permissions);
+            bounds.truncate(of_issuer);
+            bounds.extend(grantor.map(|one| roles(&one.held)));
             pass(home, conferred, &bounds)?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{
-    authority::Permission,
+    authority::{Grantor, Permission, Permissions, Scopes},
     client::{self, KnownClient},
     membership,
     organization::{Organization, Role},
@@ -88,7 +88,7 @@ fn issue(held: &[&str], backing: Backing) -> Issue {
         secret: secret(1),
         home: home(),
         backing,
-        within: None,
+        grantor: None,
         parents: Vec::new(),
     }
 }
@@ -114,7 +114,7 @@ fn issued(held: &[&str], backing: Backing) -> ApiKey {
 }
 
 fn rotate(n: u8, backing: Backing) -> Rotate {
-    Rotate { secret: secret(n), overlap: DAY, home: home(), backing, within: None }
+    Rotate { secret: secret(n), overlap: DAY, home: home(), backing, grantor: None }
 }
 
 fn rotated(key: &mut ApiKey, rotate: Rotate) -> Result<Reply, Refusal> {
@@ -165,17 +165,17 @@ fn no_issuer_passes_on_what_it_does_not_hold() {
 
 #[test]
 fn the_caller_who_may_do_less_than_its_issuer_is_held_to_that() {
-    let within = |held: &[&str]| Some(permissions(held).iter().collect::<Permissions>());
+    let grantor = |held: &[&str]| Some(Grantor::of_all(permissions(held).iter().collect()));
     let backing = of(member(&["manager"]));
     let wide = issue(&["invoices:write"], backing.clone());
-    let narrow = Issue { within: within(&["invoices:read"]), ..wide.clone() };
+    let narrow = Issue { grantor: grantor(&["invoices:read"]), ..wide.clone() };
     let refused = Refusal::NotHeld("invoices:write".to_owned());
     assert_eq!(try_issuing(narrow), Err(refused.clone()));
     let mut key = try_issuing(wide).unwrap();
-    let narrow = Rotate { within: within(&["invoices:read"]), ..rotate(2, backing.clone()) };
+    let narrow = Rotate { grantor: grantor(&["invoices:read"]), ..rotate(2, backing.clone()) };
     assert_eq!(rotated(&mut key, narrow), Err(refused));
     assert!(key.opened_by(secret(1), NOW).is_some() && key.opened_by(secret(2), NOW).is_none());
-    let enough = Rotate { within: within(&["invoices:*"]), ..rotate(2, backing) };
+    let enough = Rotate { grantor: grantor(&["invoices:*"]), ..rotate(2, backing) };
     assert!(rotated(&mut key, enough).is_ok());
 }
 
@@ -193,10 +193,20 @@ fn only_an_issuer_that_holds_all_that_roles_confer_hands_out_roles() {
     let refused = known.confers(&more, &owner);
     assert_eq!(refused, Err(Refusal::NotHeld("payments:write".to_owned())));
     let parent = Issue {
-        within: Some(permissions(&["scim:*"]).iter().collect()),
+        grantor: Some(Grantor::of_all(permissions(&["scim:*"]).iter().collect())),
         ..issue(&["scim:*"], Backing::Operator)
     };
     assert!(try_issuing(parent).is_err(), "a key of the operator is not the operator");
+    // Of a person it is what they hold that counts, whatever their token names.
+    let by_token = |held: &[&str]| {
+        let held: Permissions = permissions(held).iter().collect();
+        Some(Grantor::by_token(held, &Scopes::parse("apikeys:write").unwrap()))
+    };
+    let wide = ["invoices:*", "scim:*", "accounts:write"];
+    let wide = Issue { grantor: by_token(&wide), ..issue(&["scim:provision"], owner.clone()) };
+    assert!(try_issuing(wide).is_ok());
+    let little = Issue { grantor: by_token(&["scim:*"]), ..issue(&["scim:provision"], owner) };
+    assert!(try_issuing(little).is_err());
 }
 
 #[test]

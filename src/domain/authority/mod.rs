@@ -6,11 +6,13 @@
 //! refuses the whole otherwise. It never trims, and nothing else makes a [`Granted`].
 
 mod audience;
+mod grantor;
 mod narrow;
 mod permission;
 mod scope;
 
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
+pub use grantor::{GRANTING_SCOPES, Grantor};
 pub use narrow::{Asked, Bound, Granted, Widening, narrow};
 pub use permission::{
     ADMINISTER, MalformedPermission, PROVISION, Permission, Permissions, RESERVED_RESOURCES,

@@ -234,11 +234,11 @@ const OTHER_ORGANIZATION: Problem = Problem::new(
     "the token speaks for another organization",
 );
 
-/// What it makes would outlive the chain that the token hangs on.
+/// What it makes would outlive the chain that the token hangs on (adr/0111).
 pub const IN_PERSON: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "delegation_refused",
-    "a token that is held for another party makes and changes no credential",
+    "a token that is held for another party does not do this: it takes one of the person's own",
 );
 
 pub const PERMISSION_REQUIRED: Problem = Problem::new(

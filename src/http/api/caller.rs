@@ -10,7 +10,7 @@ use crate::{
         account::Account,
         api_key::{ApiKey, Key},
         assurance::{Acr, Level},
-        authority::{ADMINISTER, Permission, Permissions, Scopes},
+        authority::{ADMINISTER, Grantor, Permissions, Scopes},
         client::Client,
         membership::{self, Membership},
         organization::{self, Organization},
@@ -112,7 +112,7 @@ impl Holder {
 /// What a caller holds now, by rows that the commit requires to be unchanged.
 pub struct Authority {
     pub home: organization::Known,
-    pub held: Permissions,
+    pub grantor: Grantor,
 }
 
 const INVALID_TOKEN: Problem = Problem::new(
@@ -235,17 +235,12 @@ impl Caller {
         self.token.as_ref().is_some_and(|token| token.delegated)
     }
 
-    /// Returns what the caller may give to others: a party that acts for another, only what its token
-    /// names.
-    fn passed_on(&self, held: Permissions) -> Permissions {
+    /// Says what the caller may give to others of what it holds (adr/0111).
+    fn grantor(&self, held: Permissions) -> Grantor {
         match &self.powers {
-            Powers::Scopes(scopes) if self.is_delegate() => {
-                let named = scopes.of_apis().filter(|one| held.covers(one));
-                let named: Vec<Permission> =
-                    named.filter_map(|one| Permission::parse(one).ok()).collect();
-                named.iter().collect()
-            }
-            Powers::Scopes(_) | Powers::Permissions(_) => held,
+            Powers::Scopes(_) if self.is_delegate() => Grantor::by_delegate(held),
+            Powers::Scopes(scopes) => Grantor::by_token(held, scopes),
+            Powers::Permissions(_) => Grantor::of_all(held),
         }
     }
 
@@ -296,7 +291,7 @@ impl Caller {
             }
         };
         let held = held.ok_or(INVALID_TOKEN)?;
-        Ok(Authority { held: self.passed_on(held), home })
+        Ok(Authority { grantor: self.grantor(held), home })
     }
 }
 
@@ -305,7 +300,7 @@ impl Caller {
     /// organization confers nothing any more. That their token has expired meanwhile does not matter.
     pub async fn still_holds(&self, app: &App, permission: &str) -> Result<(), Problem> {
         let mut commit = app.multi_commit(&self.context);
-        let held = self.authority(&mut commit).await?.held;
+        let held = self.authority(&mut commit).await?.grantor.held;
         let account = match &self.holder {
             Holder::Member { account, .. } | Holder::Administrator { account } => Some(account),
             Holder::Client { .. } | Holder::Key { .. } => None,

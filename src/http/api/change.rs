@@ -12,6 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 pub struct Change {
     pub commit: MultiCommit,
     pub authority: Authority,
+    /// The caller's token is held for another party.
+    pub by_delegate: bool,
 }
 
 const NO_PRECONDITION: Problem = Problem::new(
@@ -39,14 +41,14 @@ pub const EXISTS: Problem = Problem::new(StatusCode::CONFLICT, "exists", "there 
 pub const NOT_HELD: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "permission_not_held",
-    "what the caller does not hold cannot be given to others",
+    "what the caller does not hold, or its token does not name, cannot be given to others",
 );
 
 impl Change {
     pub(super) async fn begin(call: &Call) -> Result<Self, Problem> {
         let mut commit = call.app.multi_commit(&call.caller.context);
         let authority = call.caller.authority(&mut commit).await?;
-        Ok(Self { commit, authority })
+        Ok(Self { commit, authority, by_delegate: call.caller.is_delegate() })
     }
 
     /// Refuses where the entity is at another version than the caller has seen.
@@ -55,26 +57,30 @@ impl Change {
         expect(&call.headers, version)
     }
 
-    /// Refuses to pass on what the caller does not hold.
-    pub fn holds<'a>(
+    /// Refuses to give to others what the caller may not give (adr/0111).
+    pub fn grants<'a>(
         &self,
         permissions: impl IntoIterator<Item = &'a Permission>,
     ) -> Result<(), Problem> {
-        match self.authority.held.missing(permissions) {
+        match self.authority.grantor.grantable.missing(permissions) {
             Some(_) => Err(NOT_HELD),
             None => Ok(()),
         }
     }
 
-    /// Refuses roles that the organization does not have, or that confer what the caller does not hold.
-    pub fn holds_roles(&self, roles: &[String], pointer: &str) -> Result<(), Problem> {
+    /// Refuses roles that the organization does not have, or that confer what the caller may not give. A
+    /// token that is held for another party gives no role, be it an empty one.
+    pub fn grants_roles(&self, roles: &[String], pointer: &str) -> Result<(), Problem> {
         for (place, role) in roles.iter().enumerate() {
             if !self.authority.home.has_role(role) {
                 let pointer = format!("{pointer}/{place}");
                 return Err(Problem::wrong_member(pointer, "is no role of the organization"));
             }
         }
-        self.holds(self.authority.home.confers(roles).iter())
+        if self.by_delegate && !roles.is_empty() {
+            return Err(NOT_HELD);
+        }
+        self.grants(self.authority.home.confers(roles).iter())
     }
 
     /// Commits what was decided.

@@ -155,7 +155,7 @@ pub async fn create(mut call: Call) -> Answer {
     let metadata = ClientMetadata::default().patch(&members).map_err(|faults| wrong(&faults))?;
     check_metadata(&call.app, &metadata, &members).await?;
     let mut change = call.begin().await?;
-    change.holds_roles(&roles, "#/roles")?;
+    change.grants_roles(&roles, "#/roles")?;
     let client_id = draw_id_at(&*call.app.dice, call.app.clock.now());
     let secret = metadata.may_use_secret().then(|| draw_secret(&call.app));
     let draft = Draft {
@@ -187,7 +187,7 @@ pub async fn change(mut call: Call) -> Answer {
     if let Some(roles) = &roles {
         let added: Vec<String> =
             roles.iter().filter(|role| !known.roles.contains(role)).cloned().collect();
-        change.holds_roles(&added, "#/roles")?;
+        change.grants_roles(&added, "#/roles")?;
     }
     // A client that turns to a method with a secret is given one.
     let needs = metadata.may_use_secret() && known.secret.is_none();
@@ -268,7 +268,7 @@ fn controls(call: &Call, change: &Change, known: &KnownClient) -> Result<(), Pro
     if call.caller.is_administrator() && !known.roles.is_empty() {
         return Err(NOT_HELD);
     }
-    change.holds(change.authority.home.confers(&known.roles).iter())
+    change.grants(change.authority.home.confers(&known.roles).iter())
 }
 
 async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {

@@ -80,7 +80,7 @@ pub async fn create(mut call: Call) -> Answer {
         return Err(NO_MAIL);
     }
     let mut change = call.begin().await?;
-    change.holds_roles(&roles, "#/roles")?;
+    change.grants_roles(&roles, "#/roles")?;
     let id = draw_id(&*call.app.dice);
     let token = OpaqueKind::Invitation.mint(&id, &call.app.vault.now(), &*call.app.dice);
     let link = call.app.page(

@@ -134,13 +134,10 @@ pub async fn create(mut call: Call) -> Answer {
     let permissions: Vec<Permission> = permissions.into_iter().map(|given| given.0).collect();
     let mut change = call.begin().await?;
     let backing = backing(&call, &mut change).await?;
-    let (within, parents) = match &call.caller.holder {
-        // What a key makes is worth no more than the key, and ends with it.
-        Holder::Key { key } => {
-            let parents = key.parents.iter().cloned().chain([key.id.clone()]).collect();
-            (Some(change.authority.held.clone()), parents)
-        }
-        _ => (None, Vec::new()),
+    let parents = match &call.caller.holder {
+        // What a key makes ends with it.
+        Holder::Key { key } => key.descent(),
+        _ => Vec::new(),
     };
     let id = draw_uuid(&*call.app.dice);
     let minted = mint_api_key(&id, &*call.app.dice).ok_or(Problem::NOT_FOUND)?;
@@ -152,7 +149,7 @@ pub async fn create(mut call: Call) -> Answer {
         secret: minted.fingerprint,
         home: change.authority.home.clone(),
         backing,
-        within,
+        grantor: Some(change.authority.grantor.clone()),
         parents,
     };
     let command = Command::Issue(Box::new(issue));
@@ -174,8 +171,8 @@ pub async fn rotate(mut call: Call) -> Answer {
         overlap: Duration::from_secs(overlap.into()),
         home: change.authority.home.clone(),
         backing,
-        // The caller gets to know the secret: it must be worth no more than they are.
-        within: Some(change.authority.held.clone()),
+        // The caller gets to know the secret: it must be worth no more than they may give.
+        grantor: Some(change.authority.grantor.clone()),
     };
     let command = Command::Rotate(Box::new(rotate));
     let decided = change.commit.decide::<Machine>(&id, &command).await?;

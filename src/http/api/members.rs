@@ -3,7 +3,7 @@
 use super::{
     call::{Answer, Call, shown, wrong_parameter},
     caller::SUSPENDED,
-    change::Change,
+    change::{Change, NOT_HELD},
     page::Asked,
 };
 use crate::{
@@ -193,14 +193,18 @@ fn judge(
     }
     let comes_back = !known.enabled && enabled == Some(true);
     let is_kept = |role: &&String| known.roles.contains(role) && !comes_back;
+    // Named by their place in the body.
     for (place, role) in next.iter().enumerate().filter(|(_, role)| !is_kept(role)) {
         if !change.authority.home.has_role(role) {
             let pointer = format!("#/roles/{place}");
             return Err(Problem::wrong_member(pointer, "is no role of the organization"));
         }
     }
+    if comes_back && change.by_delegate {
+        return Err(NOT_HELD);
+    }
     let added: Vec<String> = next.iter().filter(|role| !is_kept(role)).cloned().collect();
-    change.holds(change.authority.home.confers(&added).iter())
+    change.grants_roles(&added, "#/roles")
 }
 
 fn refused(refusal: &Refusal) -> Problem {

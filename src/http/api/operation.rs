@@ -71,7 +71,8 @@ pub struct Operation {
     pub at_version: bool,
     /// It makes what is not there yet, and then answers 201.
     pub may_make: bool,
-    /// It makes a credential, or acts as another person: not for a token that is held for another party.
+    /// It makes what outlives a chain, such as a credential or an invitation: not for a token that is held
+    /// for another party.
     pub in_person: bool,
     /// The person must have proved two factors.
     pub at_aal2: bool,

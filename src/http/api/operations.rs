@@ -152,7 +152,8 @@ pub static OPERATIONS: &[Operation] = {
             handled!(invitations::create),
         )
         .takes::<invitations::NewInvitation>()
-        .gives::<invitations::Invitation>(201),
+        .gives::<invitations::Invitation>(201)
+        .in_person(),
         Operation::new(
             (Delete, routes::API_INVITATION),
             "withdrawInvitation",
@@ -340,7 +341,8 @@ pub static OPERATIONS: &[Operation] = {
             handled!(webhooks::create),
         )
         .takes::<webhooks::NewWebhook>()
-        .gives::<webhooks::Webhook>(201),
+        .gives::<webhooks::Webhook>(201)
+        .in_person(),
         Operation::new(
             (Get, routes::API_WEBHOOK),
             "getWebhook",
@@ -358,6 +360,7 @@ pub static OPERATIONS: &[Operation] = {
         )
         .takes::<webhooks::WebhookChange>()
         .gives::<webhooks::Webhook>(200)
+        .in_person()
         .at_version(),
         Operation::new(
             (Delete, routes::API_WEBHOOK),
@@ -376,7 +379,8 @@ pub static OPERATIONS: &[Operation] = {
             handled!(webhooks::rotate),
         )
         .takes::<webhooks::SecretRotation>()
-        .gives::<webhooks::Webhook>(200),
+        .gives::<webhooks::Webhook>(200)
+        .in_person(),
         Operation::new(
             (Post, routes::API_WEBHOOK_TEST),
             "testWebhook",

@@ -114,7 +114,7 @@ pub async fn show(call: Call) -> Answer {
 pub async fn create(mut call: Call) -> Answer {
     let NewOrganization { slug, name } = call.body()?;
     let mut change = call.begin().await?;
-    if !change.authority.held.covers(ADMINISTER) {
+    if !change.authority.grantor.held.covers(ADMINISTER) {
         return Err(ADMINISTERED);
     }
     // The same whether it is there now or was once: a slug is never used again.
@@ -135,7 +135,7 @@ pub async fn change(mut call: Call) -> Answer {
     let slug = call.param("organization").to_owned();
     let mut change = call.begin().await?;
     let is_own = slug == change.authority.home.slug;
-    let may_turn = change.authority.held.covers(ADMINISTER) && call.administers();
+    let may_turn = change.authority.grantor.held.covers(ADMINISTER) && call.administers();
     if enabled.is_some() && !may_turn {
         return Err(ADMINISTERED);
     }

@@ -86,7 +86,7 @@ pub async fn put(mut call: Call) -> Answer {
     let mut change = call.begin().await?;
     let mut roles = change.authority.home.roles.clone();
     // What members hold by it already is passed on as well: the caller stands for all of it.
-    change.holds(&permissions)?;
+    change.grants(&permissions)?;
     let role = organization::Role { name: name.clone(), permissions };
     let held = roles.iter().position(|held| held.name == name);
     match held {

@@ -2,7 +2,7 @@
 
 use super::FlowPage;
 use crate::{
-    domain::Locale,
+    domain::{Locale, authority::GRANTING_SCOPES},
     http::{flows::Document, screens::shell::Shell},
     wording::quotable,
 };
@@ -27,6 +27,8 @@ pub struct Asked {
     pub actions: Vec<Row>,
     /// What it could learn of the person.
     pub personal: Vec<Row>,
+    /// It could give authority to others in the person's name.
+    pub grants: bool,
 }
 
 /// One thing that is asked for: words first, its name after them.
@@ -73,6 +75,7 @@ impl Asked {
             roles: consent.map(|consent| consent.roles.join(", ")).unwrap_or_default(),
             actions,
             personal,
+            grants: document.scopes.iter().any(|scope| GRANTING_SCOPES.contains(&scope.as_str())),
         }
     }
 }
