@@ -11,7 +11,7 @@ use super::{
     staging::{StagedEntity, Staging},
 };
 use crate::{
-    domain::{Context, Decision, EntityKind, Machine, Staged},
+    domain::{Context, Decision, EntityKind, Machine, Requirement, Staged, Timestamp},
     store::{Commit, CommitError},
 };
 use std::{any::Any, sync::Arc};
@@ -89,6 +89,16 @@ impl MultiCommit {
             entity.machine.touch();
         }
         Ok(())
+    }
+
+    /// The time at which everything is decided.
+    pub fn at(&self) -> Timestamp {
+        self.commit.at
+    }
+
+    /// Commits only while this is so as well, in the very transaction.
+    pub fn require(&mut self, fact: Requirement) {
+        self.commit.requirements.push(fact);
     }
 
     /// Commits everything, or nothing; what was read and left alone must still be as it was.

@@ -7,7 +7,7 @@ use crate::{
 };
 use porteiro::{
     actors::Failure,
-    domain::Context,
+    domain::{Context, Requirement},
     store::{CommitError, Moment},
 };
 
@@ -74,6 +74,28 @@ async fn what_was_read_and_left_alone_must_still_be_as_it_was() {
     node.append("read", 2).await.unwrap();
     assert_eq!(multi_commit.commit().await, Err(CommitError::Unmet { kind: "ledger" }));
     assert!(node.entries("written").await.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_required_beside_must_hold_when_the_rest_is_committed() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("live", 1).await.unwrap();
+    for (fact, lands) in [
+        (Requirement::live::<Ledger>("missing"), false),
+        (Requirement::unchanged::<Ledger>("live", 7), false),
+        (Requirement::live::<Ledger>("live"), true),
+    ] {
+        let mut multi_commit = node.tree.multi_commit(&Context::operator());
+        multi_commit.decide::<Ledger>("written", &Command::Append(1)).await.unwrap().ok();
+        multi_commit.decide::<Ledger>("live", &Command::Append(2)).await.unwrap().ok();
+        multi_commit.require(fact.clone());
+        let committed = multi_commit.commit().await;
+        let unmet = Err(CommitError::Unmet { kind: "ledger" });
+        assert_eq!(committed, if lands { Ok(()) } else { unmet }, "{fact:?}");
+    }
+    assert_eq!(node.entries("live").await, [1, 2], "also where it changes itself");
     node.stop().await;
 }
 

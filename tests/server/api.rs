@@ -456,3 +456,32 @@ async fn a_key_confers_nothing_when_its_issuer_has_lost_a_permission_of_it() {
     key.get(&format!("{ACME}/audit")).await.problem(401, "invalid_token");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_first_change_by_a_fresh_key_is_made_and_its_use_is_noted() {
+    let server = directory().await;
+    let rita = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let (keys, roles) = (format!("{ACME}/apikeys"), format!("{ACME}/roles"));
+    let held = json!(["roles:read", "roles:write", "memberships:write", "invoices:read"]);
+    for number in 0..30 {
+        let body = json!({ "name": format!("set-up {number}"), "permissions": held });
+        let made = rita.post(&keys, &body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let token = text(&made.json()["key"]).to_owned();
+        let key = Api { server: &server, token, reason: None };
+        // A create, and at once a change at a version.
+        let invited = json!({ "email": format!("new{number}@acme.test"), "roles": [] });
+        let answer = key.post(&format!("{ACME}/invitations"), &invited).await;
+        assert_eq!(answer.status, 201, "{number}: {answer:?}");
+        let body = json!({ "permissions": ["invoices:read"] });
+        let path = format!("{roles}/made{number}");
+        let answer = key.call(Method::PUT, &path, Some(&body), &[("if-match", "*")]).await;
+        assert_eq!(answer.status, 201, "{number}: {answer:?}");
+        let one = format!("{keys}/{}", text(&made.json()["id"]));
+        eventually("its use is noted", async || {
+            rita.get(&one).await.json()["last_used_at"].is_string()
+        })
+        .await;
+    }
+    server.stop().await;
+}

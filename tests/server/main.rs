@@ -124,6 +124,7 @@ mod registration;
 mod remembered;
 mod request_objects;
 mod required_assurance;
+mod revoked_meanwhile;
 mod rotation;
 mod rows;
 mod screens_account;

@@ -2,12 +2,13 @@
 
 use super::{
     caller::{Caller, unsure},
-    change::{Change, version_tag},
+    change::{CONFLICT, Change, version_tag},
+    denied::Denied,
     operation::Operation,
 };
 use crate::{
     actors::Hydrated,
-    domain::{assurance::Acr, organization, trail::Note},
+    domain::{Context, assurance::Acr, organization, trail::Note},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -15,8 +16,7 @@ use crate::{
             context::RequestContext,
             json::{self, shaped},
         },
-        limits::{refusals::Refused, request_permits::WorkPermit},
-        routes,
+        limits::refusals::Refused,
     },
 };
 use axum::{
@@ -44,46 +44,19 @@ pub struct Call {
     pub caller: Caller,
     /// Of the caller, as it was a moment ago.
     pub home: Arc<Home>,
-    pub headers: HeaderMap,
+    incoming: Arc<Incoming>,
+    body: Map<String, Value>,
+}
+
+/// What a request says beside its body.
+struct Incoming {
+    headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
-    body: Map<String, Value>,
-    /// Kept until the call is answered; a page of ours holds its own.
-    _permit: Option<WorkPermit>,
 }
 
-/// A refusal, and how the caller may do better (RFC 6750 §3).
-pub struct Denied {
-    problem: Problem,
-    /// What follows the realm.
-    challenge: Option<String>,
-}
-
-impl Denied {
-    pub fn challenged(problem: Problem, challenge: String) -> Self {
-        Self { problem, challenge: Some(challenge) }
-    }
-}
-
-impl From<Problem> for Denied {
-    fn from(problem: Problem) -> Self {
-        Self { problem, challenge: None }
-    }
-}
-
-impl Denied {
-    /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
-    fn answer(self, issuer: &str) -> Response {
-        let mut response = self.problem.into_response();
-        let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
-        let text = self.challenge;
-        let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
-        if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
-        }
-        response
-    }
-}
+/// How often an operation is decided while other changes come between.
+const TRIES: usize = 4;
 
 /// Answers a request for an operation.
 pub async fn serve(
@@ -95,39 +68,62 @@ pub async fn serve(
     let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let issuer = app.issuer.clone();
     match admit(operation, app, params, request).await {
-        Ok(call) => (operation.handle)(call).await.unwrap_or_else(Problem::into_response),
+        Ok(answer) => answer.unwrap_or_else(Problem::into_response),
         Err(denied) => denied.answer(&issuer),
     }
 }
 
+/// Lets a caller in, and has the operation answer.
 async fn admit(
     operation: &'static Operation,
     app: App,
     params: Vec<(String, String)>,
     request: Request,
-) -> Result<Call, Denied> {
+) -> Result<Answer, Denied> {
     let (mut head, body) = request.into_parts();
     let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
-    let mut caller = {
-        let _permit = app.request_permits.work().map_err(Problem::from)?;
-        Caller::of(&app, context, &head.headers).await?
+    let let_in = async |context: Context| {
+        let mut caller = Caller::of(&app, context, &head.headers).await?;
+        let home = admitted(operation, &app, &caller, &params).await?;
+        if caller.is_administrator() {
+            caller.context = caller.context.because(reason(&head.headers)?);
+        }
+        Ok::<_, Denied>((caller, home))
     };
-    let home = admitted(operation, &app, &caller, &params).await?;
+    let (mut caller, mut home) = {
+        let _permit = app.request_permits.work().map_err(Problem::from)?;
+        let_in(context.clone()).await?
+    };
     let query = read_query(operation, head.uri.query().unwrap_or_default())?;
     if caller.is_administrator() {
-        let reason = reason(&head.headers)?;
-        caller.context = caller.context.because(reason);
         let slug = named(&params).unwrap_or(&caller.organization);
         let note = Note::Administered { operation: operation.name };
         note_in(&app, &caller, slug, note).await?;
     }
-    let (body, permit) = if operation.takes.is_some() {
+    let (body, _permit) = if operation.takes.is_some() {
         json::members(&head, body, &app.request_permits).await.map_err(Problem::from)?
     } else {
         (Map::new(), app.request_permits.work().map_err(Problem::from)?)
     };
-    let headers = head.headers;
-    Ok(Call { app, caller, home, headers, params, query, body, _permit: Some(permit) })
+    let headers = head.headers.clone();
+    let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
+    let mut tries = 1;
+    let answer = loop {
+        let call = Call::new(&app, (&caller, &home), &incoming, &body);
+        let answer = (operation.handle)(call).await;
+        if tries == TRIES || !is_conflict(&answer) {
+            break answer;
+        }
+        // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
+        (caller, home) = let_in(context.clone()).await?;
+        tries += 1;
+    };
+    caller.note_use(&app);
+    Ok(answer)
+}
+
+fn is_conflict(answer: &Answer) -> bool {
+    matches!(answer, Err(problem) if problem.code == CONFLICT.code)
 }
 
 /// Returns the organization of a caller who may do this; a refusal is noted in its trail.
@@ -141,6 +137,7 @@ async fn admitted(
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     if let Err(denied) = judge(operation, caller, known, params) {
         let Denied { problem: Problem { code, .. }, .. } = denied;
+        caller.note_use(app);
         note_refusal(operation, app, caller, code).await?;
         return Err(denied);
     }
@@ -184,14 +181,23 @@ pub async fn serve_page(
     asked: Asked,
 ) -> Answer {
     let Asked { params, query, body, if_match } = asked;
-    let home = admitted(operation, &app, &caller, &params).await.map_err(|one| one.problem)?;
     let query = read_query(operation, &query)?;
     let mut headers = HeaderMap::new();
     if let Some(tag) = if_match.and_then(|tag| HeaderValue::try_from(tag).ok()) {
         headers.insert(header::IF_MATCH, tag);
     }
-    let call = Call { app, caller, home, headers, params, query, body, _permit: None };
-    (operation.handle)(call).await
+    let incoming = Arc::new(Incoming { headers, params, query });
+    let mut answer = Err(CONFLICT);
+    for _ in 0..TRIES {
+        let home = admitted(operation, &app, &caller, &incoming.params).await;
+        let home = home.map_err(|denied| denied.problem)?;
+        let call = Call::new(&app, (&caller, &home), &incoming, &body);
+        answer = (operation.handle)(call).await;
+        if !is_conflict(&answer) {
+            break;
+        }
+    }
+    answer
 }
 
 /// Returns the organization that a path names, if it names one.
@@ -305,15 +311,30 @@ pub fn wrong_parameter(name: &str, detail: &str) -> Problem {
 }
 
 impl Call {
+    fn new(
+        app: &App,
+        (caller, home): (&Caller, &Arc<Home>),
+        incoming: &Arc<Incoming>,
+        body: &Map<String, Value>,
+    ) -> Self {
+        let (caller, home) = (caller.clone(), home.clone());
+        let (incoming, body) = (incoming.clone(), body.clone());
+        Self { app: app.clone(), caller, home, incoming, body }
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.incoming.headers
+    }
+
     /// Returns a parameter of the path.
     pub fn param(&self, name: &str) -> &str {
-        let found = self.params.iter().find(|(known, _)| known == name);
+        let found = self.incoming.params.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value.as_str())
     }
 
     /// Returns a parameter of the query.
     pub fn query(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.incoming.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Reads the body as what the operation takes.

@@ -1,11 +1,11 @@
 //! Who calls, for which organization, and what they hold there.
 
-use super::call::{Denied, PERMISSION_REQUIRED};
+use super::{call::PERMISSION_REQUIRED, credential::Credential, denied::Denied};
 use crate::{
     actors::{MultiCommit, key_backing},
     crypto::API_KEY_PREFIX,
     domain::{
-        Actor, Context, Machine as _,
+        Actor, Context, Machine as _, Timestamp,
         access_token::Claims,
         account::Account,
         api_key::{ApiKey, Key},
@@ -20,12 +20,14 @@ use crate::{
         app::App,
         extract::bearer::{Missing, bearer},
         facts::{
-            api_key::{self, Found, LiveKey},
+            api_key::{self, Found},
+            session::Present,
             token_validity,
         },
     },
 };
 use axum::http::{HeaderMap, StatusCode};
+use std::sync::Arc;
 
 /// A caller whose token, key or session is good for our own API.
 #[derive(Clone)]
@@ -39,6 +41,7 @@ pub struct Caller {
     level: Option<Level>,
     /// The token that was presented, if it was one.
     pub token: Option<Box<Token>>,
+    credential: Credential,
     /// Of the request; the caller acts.
     pub context: Context,
 }
@@ -115,7 +118,7 @@ pub struct Authority {
     pub grantor: Grantor,
 }
 
-const INVALID_TOKEN: Problem = Problem::new(
+pub const INVALID_TOKEN: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,
     "invalid_token",
     "the access token is not good for this API, or no longer",
@@ -136,35 +139,44 @@ impl Caller {
         let claims = claims.ok_or_else(invalid_token)?;
         let good = token_validity::of_token(app, &claims, None).await.map_err(unavailable)?;
         let good = good.ok_or_else(invalid_token)?;
-        let account = good.account().map(|account| account.id.clone());
-        Self::by_token(app, context, &claims, account).ok_or_else(invalid_token)
+        Self::by_token(app, context, &claims, &good).ok_or_else(invalid_token)
     }
 
     async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, Denied> {
-        let found = api_key::find(app, &context, text, &[]).await.map_err(Problem::from)?;
-        let LiveKey { key, permissions, .. } = match found.0 {
-            Found::Good(live) => *live,
+        let found = api_key::find(app, text, &[]).await.map_err(Problem::from)?;
+        let live = match found.0 {
+            Found::Good(live) => live,
             Found::Suspended => return Err(SUSPENDED.into()),
             Found::Nothing => return Err(invalid_token()),
         };
-        let organization = key.organization.clone();
-        let holder = Holder::Key { key: Box::new(key) };
+        let holder = Holder::Key { key: Box::new(live.key.clone()) };
         Ok(Self {
-            organization,
+            organization: live.key.organization.clone(),
             context: context.by(holder.actor()),
             holder,
-            powers: Powers::Permissions(permissions),
+            powers: Powers::Permissions(live.permissions.clone()),
             level: None,
             token: None,
+            credential: Credential::Key(Arc::from(live)),
         })
+    }
+
+    /// Notes that a key was used. It moves the row of the key on, so that it comes after the change that
+    /// the key has made.
+    pub fn note_use(&self, app: &App) {
+        if let Credential::Key(live) = &self.credential {
+            api_key::note_use(app, &self.context, live);
+        }
     }
 
     fn by_token(
         app: &App,
         context: Context,
         claims: &Claims<'_>,
-        account: Option<String>,
+        good: &token_validity::Good,
     ) -> Option<Self> {
+        let account = good.account().map(|account| account.id.clone());
+        let judged_by = good.dependencies()?;
         // Nothing of this API is outside of organizations.
         let organization = claims.org.as_deref()?.to_owned();
         let membership = claims.membership.as_deref().map(str::to_owned);
@@ -184,16 +196,17 @@ impl Caller {
         let level = claims.level(app.clock.now());
         let powers = Powers::Scopes(scopes);
         let token = Some(Box::new(Token::of(claims)));
-        Some(Self { organization, holder, powers, level, token, context })
+        let credential = Credential::Token { judged_by, expires_at: claims.expires_at() };
+        Some(Self { organization, holder, powers, level, token, credential, context })
     }
 
-    /// Makes a caller of a person in a live session, by what their membership confers now; `level` is
-    /// what they have proved in the session. A membership that was ended makes none.
+    /// Makes a caller of a person in a live session, by what their membership confers now, and with what
+    /// they have proved in the session. A membership that was ended makes none.
     pub fn by_session(
         context: Context,
+        (present, now): (&Present, Timestamp),
         member: &membership::Known,
         home: &organization::Known,
-        level: Option<Level>,
     ) -> Result<Self, Problem> {
         if !member.enabled || member.organization != home.slug {
             return Err(Problem::NOT_FOUND);
@@ -208,8 +221,13 @@ impl Caller {
             context: context.by(holder.actor()),
             holder,
             powers: Powers::Permissions(home.confers(&member.roles)),
-            level,
+            level: present.person.evidence.level(now),
             token: None,
+            credential: Credential::Session {
+                id: present.id.clone(),
+                account: member.account.clone(),
+                epoch: present.person.epoch,
+            },
         })
     }
 
@@ -262,6 +280,7 @@ impl Caller {
 
     /// Reads what the caller holds, so that the commit happens only while that is so.
     pub async fn authority(&self, commit: &mut MultiCommit) -> Result<Authority, Problem> {
+        self.credential.require(commit).await?;
         let home = commit.look::<Organization>(&self.organization).await?.known().cloned();
         let home = home.filter(|home| home.enabled).ok_or(SUSPENDED)?;
         let held = match &self.holder {
@@ -301,16 +320,18 @@ impl Caller {
     pub async fn still_holds(&self, app: &App, permission: &str) -> Result<(), Problem> {
         let mut commit = app.multi_commit(&self.context);
         let held = self.authority(&mut commit).await?.grantor.held;
-        let account = match &self.holder {
-            Holder::Member { account, .. } | Holder::Administrator { account } => Some(account),
-            Holder::Client { .. } | Holder::Key { .. } => None,
-        };
-        if let Some(account) = account {
-            let found = app.store.liveness(&[(Account::KIND, account)]).await?;
-            let now = app.clock.now();
-            if !found.iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
-                return Err(INVALID_TOKEN);
+        let rests_on: Vec<(&str, &str)> = match &self.holder {
+            Holder::Member { account, .. } | Holder::Administrator { account } => {
+                vec![(Account::KIND, account)]
             }
+            Holder::Key { key } => {
+                key.parents.iter().map(|parent| (ApiKey::KIND, parent.as_str())).collect()
+            }
+            Holder::Client { .. } => Vec::new(),
+        };
+        let (found, now) = (app.store.liveness(&rests_on).await?, app.clock.now());
+        if !found.iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
+            return Err(INVALID_TOKEN);
         }
         if held.covers(permission) { Ok(()) } else { Err(PERMISSION_REQUIRED) }
     }

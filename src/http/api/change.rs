@@ -29,7 +29,7 @@ const OTHER_VERSION: Problem = Problem::new(
 );
 
 /// Another change was first; nothing happened.
-const CONFLICT: Problem = Problem::new(
+pub(super) const CONFLICT: Problem = Problem::new(
     StatusCode::CONFLICT,
     "conflict",
     "another change came between: read again and repeat",
@@ -54,7 +54,7 @@ impl Change {
     /// Refuses where the entity is at another version than the caller has seen.
     pub async fn expect<M: Machine>(&mut self, call: &Call, id: &str) -> Result<(), Problem> {
         let version = self.commit.version::<M>(id).await?;
-        expect(&call.headers, version)
+        expect(call.headers(), version)
     }
 
     /// Refuses to give to others what the caller may not give (adr/0111).

@@ -42,8 +42,8 @@ impl MemberInSession {
         belonging: &Belonging,
     ) -> Result<Self, Problem> {
         let Belonging { organization, membership } = belonging;
-        let level = present.person.evidence.level(app.clock.now());
-        let caller = Caller::by_session(context, membership, organization, level)?;
+        let now = app.clock.now();
+        let caller = Caller::by_session(context, (present, now), membership, organization)?;
         Ok(Self { app: app.clone(), caller })
     }
 

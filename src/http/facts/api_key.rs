@@ -3,7 +3,7 @@
 //! Whose key it is, where, and with which keys it was made never changes: a look that may be a second old
 //! says what to ask for. The rest is taken as of the versions that the query has found.
 
-use super::reading::{Reading, Standing};
+use super::reading::{Dependencies, Reading, Standing};
 use crate::{
     actors::{HydrateError, Hydrated},
     crypto::read_api_key,
@@ -26,6 +26,10 @@ pub struct LiveKey {
     pub key: Key,
     /// What it may do in its organization.
     pub permissions: Permissions,
+    /// What a change must require that is made by the key.
+    pub dependencies: Dependencies,
+    /// This use is one to be noted.
+    pub use_is_due: bool,
     home: Arc<Hydrated<Organization>>,
 }
 
@@ -45,13 +49,20 @@ pub enum Found {
     Nothing,
 }
 
-/// Finds what the key of this text confers, and notes that it is used.
+/// Notes that a key was used, if it is time. The answer does not wait for it: if it fails, the next use is
+/// noted.
+pub fn note_use(app: &App, context: &Context, live: &LiveKey) {
+    if live.use_is_due {
+        app.api_keys.tell(context, &live.key.id, Command::Use);
+    }
+}
+
+/// Finds what the key of this text confers; the caller notes that it is used.
 ///
 /// What is named `beside` is read in the same query; its standing is returned in that order, and only
 /// where the key is good.
 pub async fn find(
     app: &App,
-    context: &Context,
     text: &str,
     beside: &[(&'static str, &str)],
 ) -> Result<(Found, Vec<Option<Liveness>>), HydrateError> {
@@ -59,7 +70,8 @@ pub async fn find(
     let Some(presented) = read_api_key(text) else { return Ok(NOTHING) };
     let seen = app.api_key_views.look(&presented.id).await?;
     let Some(key) = seen.machine.known() else { return Ok(NOTHING) };
-    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(5 + key.parents.len() + beside.len());
+    let mut asked: Vec<(&'static str, &str)> =
+        Vec::with_capacity(5 + key.parents.len() + beside.len());
     asked.extend([(Organization::KIND, &*key.organization), (ApiKey::KIND, &*presented.id)]);
     match &key.issuer {
         Issuer::Operator => {}
@@ -86,12 +98,10 @@ pub async fn find(
     let Some(backing) = backing(app, key, reading).await? else { return Ok(NOTHING) };
     match key.confers(known, &backing) {
         Ok(permissions) => {
-            if key.use_is_due(now) {
-                // The answer does not wait for it: if it fails, the next use is noted.
-                app.api_keys.tell(context, &presented.id, Command::Use);
-            }
+            let (dependencies, use_is_due) = (standing.dependencies(), key.use_is_due(now));
             let key = key.clone();
-            Ok((Found::Good(Box::new(LiveKey { key, permissions, home })), beside))
+            let live = LiveKey { key, permissions, dependencies, use_is_due, home };
+            Ok((Found::Good(Box::new(live)), beside))
         }
         Err(Refusal::Suspended(_)) => Ok((Found::Suspended, Vec::new())),
         Err(_) => Ok(NOTHING),

@@ -92,7 +92,7 @@ pub async fn of_token(
     let Some(delegation) = &grant.delegation else { return Ok(None) };
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
     let consents: Vec<String> = limits::consents(grant).collect();
-    let mut asked: Vec<(&str, &str)> = vec![(AccessToken::KIND, &claims.jti)];
+    let mut asked: Vec<(&'static str, &str)> = vec![(AccessToken::KIND, &claims.jti)];
     if let Root::Token(root) = &delegation.root {
         asked.push((AccessToken::KIND, root));
     }
@@ -142,7 +142,7 @@ pub async fn of_token(
     if account.as_ref().is_some_and(|account| account.machine.known().is_none()) {
         return Ok(None);
     }
-    Ok(Some(Good::of_person(account)))
+    Ok(Some(Good::of_person(account).judged_by(app, &claims.aud, &standing)))
 }
 
 /// Adds what the client at the root holds in its organization; tells whether it still speaks there.

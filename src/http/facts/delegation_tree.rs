@@ -261,7 +261,7 @@ impl Standing {
     async fn of(app: &App, id: &str, grant: &Grant) -> Result<Option<Self>, Problem> {
         let delegation = grant.delegation.as_deref();
         let consents: Vec<String> = limits::consents(grant).collect();
-        let mut asked: Vec<(&str, &str)> = Vec::new();
+        let mut asked: Vec<(&'static str, &str)> = Vec::new();
         if let Some(Root::Token(root)) = delegation.map(|one| &one.root) {
             asked.push((AccessToken::KIND, root));
         }

@@ -2,7 +2,10 @@
 
 use crate::{
     actors::{HydrateError, Hydrated, View},
-    domain::{Machine, Timestamp},
+    domain::{
+        Machine, Requirement, Timestamp, access_token::AccessToken, session::Session,
+        token_family::TokenFamily,
+    },
     store::views::Liveness,
 };
 use std::sync::Arc;
@@ -20,17 +23,46 @@ pub enum Reading<'a> {
 
 /// What one query has found of the entities that were asked for.
 pub struct Standing<'a> {
-    pub asked: &'a [(&'a str, &'a str)],
+    pub asked: &'a [(&'static str, &'a str)],
     pub found: &'a [Option<Liveness>],
 }
 
+/// What a credential was judged by. A commit that rests on the credential requires all of it.
+#[derive(Clone, Debug, Default)]
+pub struct Dependencies {
+    pub requirements: Vec<Requirement>,
+    /// The `jti` of each token that was not revoked.
+    pub tokens: Vec<String>,
+}
+
 impl Standing<'_> {
-    /// Tells whether everything stands that was asked for: of the first `tokens` there is no row, which would
-    /// say that one was revoked; those up to `optional` may be missing; all others are there and live.
+    /// Tells whether everything stands that was asked for: the first `tokens` are not revoked, most of which
+    /// have no row; those up to `optional` may be missing; all others are there and live.
     pub fn holds(&self, tokens: usize, optional: usize, now: Timestamp) -> bool {
         let is_live = |found: &Option<Liveness>| found.is_some_and(|found| found.is_live(now));
-        self.found[..tokens].iter().all(Option::is_none)
+        self.found[..tokens].iter().all(|found| found.is_none() || is_live(found))
             && self.found[optional..].iter().all(is_live)
+    }
+
+    /// Lists what a commit must require that rests on this.
+    pub fn dependencies(&self) -> Dependencies {
+        let mut dependencies = Dependencies::default();
+        for (&(kind, id), found) in self.asked.iter().zip(self.found) {
+            let id = id.to_owned();
+            match (kind, found) {
+                (AccessToken::KIND, _) => dependencies.tokens.push(id),
+                // They move on with every use: what they confer does not.
+                (TokenFamily::KIND | Session::KIND, Some(_)) => {
+                    dependencies.requirements.push(Requirement::Live { kind, id });
+                }
+                (_, Some(Liveness { version, .. })) => {
+                    let version = *version;
+                    dependencies.requirements.push(Requirement::Unchanged { kind, id, version });
+                }
+                (_, None) => {}
+            }
+        }
+        dependencies
     }
 
     /// Returns the version of an entity, 0 where there is no row.

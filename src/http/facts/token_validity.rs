@@ -7,7 +7,7 @@
 use super::{
     delegation,
     read_token::ReadToken,
-    reading::{Reading, Standing},
+    reading::{Dependencies, Reading, Standing},
     target,
 };
 use crate::http::{answer::error::OAuthError, app::App};
@@ -37,11 +37,25 @@ use std::sync::Arc;
 pub struct Good {
     /// The person it speaks for, if it is not a client in its own name.
     account: Option<Arc<Hydrated<Account>>>,
+    /// Of a token for our own API, by which changes are made.
+    dependencies: Option<Arc<Dependencies>>,
 }
 
 impl Good {
     pub fn of_person(account: Option<Arc<Hydrated<Account>>>) -> Self {
-        Self { account }
+        Self { account, dependencies: None }
+    }
+
+    /// Keeps what the token was judged by, if it is for our own API.
+    pub(super) fn judged_by(mut self, app: &App, audience: &str, standing: &Standing<'_>) -> Self {
+        let is_own = app.is_own_api(audience);
+        self.dependencies = is_own.then(|| Arc::new(standing.dependencies()));
+        self
+    }
+
+    /// Returns what a change must require that is made by the token.
+    pub fn dependencies(&self) -> Option<Arc<Dependencies>> {
+        self.dependencies.clone()
     }
 
     /// Returns the person it speaks for, if it is not a client in its own name.
@@ -216,7 +230,7 @@ async fn look(
     // Neither the issuer nor our own API is a row.
     let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
     let consent = basis.person.as_ref().map(|person| basis.consent(person));
-    let mut asked: Vec<(&str, &str)> = Vec::with_capacity(11);
+    let mut asked: Vec<(&'static str, &str)> = Vec::with_capacity(11);
     asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
     let tokens = asked.len();
     // Its row may be missing: not every client is asked about.
@@ -247,6 +261,7 @@ async fn look(
     }
     let read = Read { app, basis, consent: consent.as_deref(), standing };
     let good = read.narrowed().await?;
+    let good = good.map(|good| good.judged_by(app, basis.audience, &read.standing));
     if let (Some(token), Some(good)) = (token, &good) {
         token.remember(also, versions(), good);
     }

@@ -28,8 +28,9 @@ pub(super) async fn introspect(
     let resources = client.introspects.iter().map(|one| (Resource::KIND, &**one));
     let home = client.organization.as_deref().map(|slug| (Organization::KIND, slug));
     let beside: Vec<(&'static str, &str)> = resources.chain(home).collect();
-    let (found, standing) = api_key::find(app, &caller.context, text, &beside).await?;
+    let (found, standing) = api_key::find(app, text, &beside).await?;
     let Found::Good(live) = found else { return Ok(INACTIVE) };
+    api_key::note_use(app, &caller.context, &live);
     let now = app.clock.now();
     let (of_resources, of_home) = standing.split_at(client.introspects.len());
     // A client of a suspended organization may not ask either.

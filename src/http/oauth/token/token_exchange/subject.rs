@@ -43,9 +43,12 @@ pub(super) async fn read(
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter subject_token is missing");
     let token = form.get("subject_token").ok_or(missing)?;
     if token.starts_with(API_KEY_PREFIX) {
-        let found = api_key::find(app, &caller.context, token, &[]).await?;
+        let found = api_key::find(app, token, &[]).await?;
         return match found.0 {
-            Found::Good(live) => Ok((of_key(app, caller, *live, asked).await?, None)),
+            Found::Good(live) => {
+                api_key::note_use(app, &caller.context, &live);
+                Ok((of_key(app, caller, *live, asked).await?, None))
+            }
             Found::Suspended => Err(WRONG_ORGANIZATION),
             Found::Nothing => Err(INVALID_SUBJECT),
         };

@@ -1,0 +1,37 @@
+//! A refusal before an operation is reached, and how the caller may do better (RFC 6750 §3).
+
+use crate::http::{answer::error::Problem, routes};
+use axum::{
+    http::{HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+
+pub struct Denied {
+    pub problem: Problem,
+    /// What follows the realm.
+    challenge: Option<String>,
+}
+
+impl Denied {
+    pub fn challenged(problem: Problem, challenge: String) -> Self {
+        Self { problem, challenge: Some(challenge) }
+    }
+
+    /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
+    pub fn answer(self, issuer: &str) -> Response {
+        let mut response = self.problem.into_response();
+        let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
+        let text = self.challenge;
+        let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
+        if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    }
+}
+
+impl From<Problem> for Denied {
+    fn from(problem: Problem) -> Self {
+        Self { problem, challenge: None }
+    }
+}
