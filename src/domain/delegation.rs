@@ -86,6 +86,8 @@ pub struct Presented {
     /// The clients that hold it and held what it was exchanged for, the first of them first.
     pub through: Vec<String>,
     pub act: Option<Act>,
+    /// An administrator holds it who acts as the person (adr/0089).
+    pub impersonation: bool,
     pub may_act: Option<MayAct>,
     pub until: Timestamp,
     pub subject: Subject,
@@ -151,6 +153,8 @@ pub enum Refusal {
     OtherOrganization,
     #[error("what is held by `organizations:administer` is not passed on")]
     Administration,
+    #[error("what an administrator holds as another member is not passed on")]
+    Impersonation,
     #[error("it has expired")]
     Expired,
 }
@@ -162,6 +166,10 @@ impl Presented {
         let Self { root, through, act, may_act, until, subject, families, membership, .. } = self;
         if may_act.is_some_and(|one| one.sub != agent.client_id) {
             return Err(Refusal::NotTheParty);
+        }
+        // The administrator's role and the switch would not be asked for below it (adr/0112).
+        if self.impersonation {
+            return Err(Refusal::Impersonation);
         }
         if act.as_ref().is_some_and(|act| act.parties().count() >= DEEPEST) {
             return Err(Refusal::TooDeep);

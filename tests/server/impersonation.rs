@@ -2,6 +2,7 @@
 
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
+    exchange::{AGENTS, token_of},
     http::Answer,
     me::{delete_in, get_in, records},
     person::{PASSWORD, claims, parameter, redirect, text},
@@ -193,5 +194,24 @@ async fn it_takes_two_factors_a_person_and_a_token_of_their_own() {
     let token = act_as(&api, &carla, &wanted()).await.json()["access_token"].clone();
     let member = Api { server: &server, token: text(&token).to_owned(), reason: None };
     assert_eq!(member.get("/api/organizations/acme").await.status, 401, "no API of ours");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_an_administrator_holds_as_a_member_is_not_exchanged() {
+    let server = scene().await;
+    server.apply(AGENTS).await;
+    let (_, api) = sofia(&server).await;
+    let carla = membership_of(&api, "carla@acme.test").await;
+    let body = act_as(&api, &carla, &wanted()).await.json();
+    let token = text(&body["access_token"]);
+    // By its own client, by an agent, and for as much or less: what came of it would forget the administrator.
+    for scope in ["", "invoices:read"] {
+        let answer = server.exchange("agent", token, &[("scope", scope)]).await;
+        answer.refused(400, "invalid_request");
+    }
+    let own = token_of(&server, "carla@acme.test", "invoices:read").await;
+    assert!(server.is_active(&server.exchanged("agent", &own, "").await).await, "her own is");
+    assert!(server.is_active(token).await, "and the administrator goes on");
     server.stop().await;
 }

@@ -21,6 +21,7 @@ fn presented(scope: &str) -> Presented {
         root: Root::Token("family.token".to_owned()),
         through: vec!["app".to_owned()],
         act: None,
+        impersonation: false,
         may_act: None,
         until: NOW + Duration::from_mins(5),
         subject: Subject::Person(Box::new(Person {
@@ -103,6 +104,8 @@ fn another_party_another_organization_and_the_ninth_link_are_refused() {
     let administers = MembershipRef { id: None, organization: "acme".to_owned(), epoch: 0 };
     let administered = Presented { membership: Some(administers), ..presented("openid") };
     assert_eq!(ask(administered, AGENT), Err(Refusal::Administration));
+    let impersonated = Presented { impersonation: true, ..presented("openid") };
+    assert_eq!(ask(impersonated, AGENT), Err(Refusal::Impersonation));
     let late = Presented { until: NOW, ..presented("openid") };
     assert_eq!(ask(late, AGENT), Err(Refusal::Expired));
     let deep = |depth: usize| {

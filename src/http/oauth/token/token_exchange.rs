@@ -83,6 +83,10 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAu
             Code::InvalidRequest,
             "what is held by organizations:administer is not passed on",
         ),
+        delegation::Refusal::Impersonation => OAuthError::new(
+            Code::InvalidRequest,
+            "a token by which an administrator acts as a member is not exchanged",
+        ),
         delegation::Refusal::Expired => INVALID_SUBJECT,
     })?;
     let own_api = grant.audience.claim(&app.issuer) == app.own_api_identifier();
