@@ -1,7 +1,9 @@
 //! Clients that know people by subjects of their own: OIDC Core §8, OIDC Registration §5.
 
 use crate::{
+    device,
     http::Answer,
+    outside::Outside,
     person::{VERIFIER, claims, parameter, redirect, text},
     sector_host::{HOSTS, SectorHost},
     support::{SECRET, TestOptions, TestServer, basic, form},
@@ -274,5 +276,45 @@ async fn a_provisioned_client_may_have_subjects_of_its_own_and_metadata_says_so(
     assert_eq!(subject(&tokens["access_token"]), subject(&tokens["id_token"]));
     let document = server.get("/.well-known/openid-configuration").await.json();
     assert_eq!(document["subject_types_supported"], json!(["public", "pairwise"]));
+    server.stop().await;
+}
+
+/// Has a person approve a device of a client, and returns its tokens.
+async fn by_device(server: &TestServer, told: &Value) -> Value {
+    let scope = [("scope", "openid")];
+    let begun = post_as(server, told, "/connect/device", &scope).await.json();
+    let node = Outside { address: server.address };
+    device::allow(node, text(&begun["user_code"]), "ana@acme.test").await;
+    let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:device_code");
+    let fields = [grant, ("device_code", text(&begun["device_code"]))];
+    let answer = post_as(server, told, "/connect/token", &fields).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+#[tokio::test]
+async fn a_client_that_is_not_answered_at_a_redirect_does_not_learn_the_subjects_of_its_host() {
+    let host = SectorHost::open().await;
+    let server = open(&host).await;
+    let uri = "https://web.example.com/cb";
+    let honest = registered(&server, &pairwise(uri)).await;
+    let ana = subject(&tokens(&server, &honest).await["id_token"]);
+    let mut thief = pairwise(uri);
+    thief["grant_types"] =
+        json!(["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"]);
+    let own = registered(&server, &thief).await;
+    let learned = subject(&by_device(&server, &own).await["id_token"]);
+    assert_ne!(learned, ana);
+    // It is a sector by itself, and the same to each of its grants.
+    let by_code = tokens_of(&server, &own, "ana@acme.test", "openid").await;
+    assert_eq!(subject(&by_code["id_token"]), learned);
+    // A document of the sector that names the redirect URI is no proof of such a client either.
+    thief["sector_identifier_uri"] = json!(host.page("/list", 200, json!([uri])));
+    let mut named = pairwise(uri);
+    named["sector_identifier_uri"] = thief["sector_identifier_uri"].clone();
+    let named = registered(&server, &named).await;
+    let ana = subject(&tokens(&server, &named).await["id_token"]);
+    let other = registered(&server, &thief).await;
+    assert_ne!(subject(&by_device(&server, &other).await["id_token"]), ana);
     server.stop().await;
 }

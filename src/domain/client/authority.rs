@@ -1,8 +1,6 @@
 //! What a client may do in its own name.
 
-use super::{
-    AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, SubjectType, redirect_uri,
-};
+use super::{AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, redirect_uri};
 use crate::domain::{
     authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
     organization,
@@ -94,15 +92,6 @@ impl KnownClient {
             return Err(NotForCodes::BoundTokens);
         }
         Ok(())
-    }
-
-    /// Returns the sector in which it knows people by subjects of their own, if it does (OIDC Core
-    /// §8.1).
-    pub fn pairwise_sector(&self) -> Option<String> {
-        let pairwise = self.metadata.subject_type == Some(SubjectType::Pairwise);
-        // One without a sector is refused; if there ever is one, it is a sector by itself.
-        let alone = || format!("client {}", self.client_id);
-        pairwise.then(|| self.metadata.sector_identifier().unwrap_or_else(alone))
     }
 
     /// Tells whether another program on the person's machine could pose as this client

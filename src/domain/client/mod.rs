@@ -17,6 +17,7 @@ pub mod redirect_uri;
 mod redirects;
 mod refusal;
 mod registration;
+mod sector;
 mod uri;
 mod vocabulary;
 mod whole;

@@ -2,7 +2,7 @@
 
 use super::{
     ApplicationType, AuthMethod, ClientMetadata, DeliveryMode, FieldFault, FieldProblem, GrantType,
-    SubjectType, Wrong, read::MOST_ENTRIES, redirect_uri, uri::Uri,
+    SubjectType, Wrong, read::MOST_ENTRIES, redirect_uri,
 };
 
 impl ClientMetadata {
@@ -20,20 +20,6 @@ impl ClientMetadata {
             }
         }
         faults
-    }
-
-    /// Returns the host by which pairwise subjects are told apart, if there is exactly one
-    /// (OIDC Core §8.1).
-    pub fn sector_identifier(&self) -> Option<String> {
-        if let Some(uri) = &self.sector_identifier_uri {
-            return host_of(uri);
-        }
-        let mut hosts = self.redirect_uris.iter().map(|uri| host_of(uri));
-        match hosts.next() {
-            Some(first) => first.filter(|first| hosts.all(|host| host.as_ref() == Some(first))),
-            // CIBA Core §4: without redirects the keys' host stands for the client.
-            None => self.jwks_uri.as_deref().and_then(host_of),
-        }
     }
 
     /// Says what contradicts, whatever else may still come.
@@ -125,12 +111,6 @@ impl ClientMetadata {
         let broken = rules.into_iter().filter(|(broken, _, _)| *broken);
         broken.map(|(_, field, why)| FieldFault::new(field, FieldProblem::Needed { why })).collect()
     }
-}
-
-/// Returns the host, in lower case, since hosts are the same in any (RFC 3986 §3.2.2).
-fn host_of(uri: &str) -> Option<String> {
-    let authority = Uri::parse(uri).ok()?.authority?;
-    Some(authority.host.to_ascii_lowercase()).filter(|host| !host.is_empty())
 }
 
 #[cfg(test)]

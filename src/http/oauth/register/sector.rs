@@ -31,10 +31,11 @@ async fn fetch(app: &App, uri: &str) -> Result<Vec<String>, OAuthError> {
     serde_json::from_slice(&found).map_err(|_| UNPROVED.because("the answer is not a list of URIs"))
 }
 
-/// Tells whether the sector lists what people are led to, and the keys of a client that it proves by
-/// keys alone (CIBA Core §4).
+/// Tells whether the sector lists what people are led to, and the keys of a client that proves itself by
+/// keys where no redirect does (CIBA Core §4, adr/0113).
 fn belongs(metadata: &ClientMetadata, listed: &[String]) -> bool {
-    let ciba = metadata.grant_types(false).contains(&GrantType::Ciba);
-    let keys = metadata.jwks_uri.iter().filter(|_| ciba);
+    let grants = metadata.grant_types(false);
+    let by_keys = grants.contains(&GrantType::Ciba) || metadata.proves_sector_by_keys(&grants);
+    let keys = metadata.jwks_uri.iter().filter(|_| by_keys);
     metadata.redirect_uris.iter().chain(keys).all(|uri| listed.contains(uri))
 }
