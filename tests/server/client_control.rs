@@ -188,3 +188,38 @@ async fn administration_and_delegation_control_no_client() {
     assert_eq!(named.status, 200, "{named:?}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_is_not_made_of_nothing_and_the_answer_names_its_grants() {
+    let server = scene().await;
+    let rita = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let before = rita.get(CLIENTS).await.json()["items"].as_array().unwrap().len();
+    let json = [("content-type", "application/json")];
+    for headers in [&json[..], &[]] {
+        rita.call(Method::POST, CLIENTS, None, headers).await.problem(400, "invalid_json");
+    }
+    rita.post(CLIENTS, &json!({})).await.problem(400, "invalid_request");
+    rita.post(CLIENTS, &json!({ "roles": ["clerk"] })).await.problem(400, "invalid_request");
+    assert_eq!(rita.get(CLIENTS).await.json()["items"].as_array().unwrap().len(), before);
+    let usual = json!(["authorization_code", "refresh_token"]);
+    for grants in [None, Some(Value::Null)] {
+        let mut body =
+            json!({ "redirect_uris": ["https://web.example.com/cb"], "roles": ["clerk"] });
+        if let Some(grants) = grants {
+            body["grant_types"] = grants;
+        }
+        let made = rita.post(CLIENTS, &body).await;
+        assert_eq!((made.status.as_u16(), &made.json()["grant_types"]), (201, &usual), "{made:?}");
+        let (id, secret) = (made.json()["client_id"].clone(), made.json()["client_secret"].clone());
+        // It may use no more than what is named.
+        let own = own_token(&server, text(&id), text(&secret)).await;
+        own.refused(400, "unauthorized_client");
+        let machine = json!({ "grant_types": ["client_credentials"], "redirect_uris": [] });
+        let changed = patch(&rita, text(&id), &machine).await;
+        assert_eq!(changed.json()["grant_types"], machine["grant_types"], "{changed:?}");
+        assert_eq!(own_token(&server, text(&id), text(&secret)).await.status, 200);
+        let back = json!({ "grant_types": null, "redirect_uris": ["https://web.example.com/cb"] });
+        assert_eq!(patch(&rita, text(&id), &back).await.json()["grant_types"], usual);
+    }
+    server.stop().await;
+}

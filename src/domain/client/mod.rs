@@ -36,8 +36,8 @@ pub use management::{Deletion, Removal, Replacement};
 pub use metadata::ClientMetadata;
 pub use refusal::Refusal;
 pub use registration::{
-    KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA, Registrant,
-    Registration, USE_NOTED_EVERY, Usage, UsedBy,
+    DEFAULT_GRANTS, KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA,
+    Registrant, Registration, USE_NOTED_EVERY, Usage, UsedBy,
 };
 pub use uri::UriFault;
 pub(in crate::domain) use uri::check_callable;

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
+/// What a client may use that has named no `grant_types` (contract §5; RFC 7591 §2 has the first alone).
+pub const DEFAULT_GRANTS: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
+
 /// Bytes of JSON that a client may register of itself.
 pub const MOST_METADATA: usize = 8 * 1024;
 
@@ -94,11 +97,9 @@ impl ClientMetadata {
     ///
     /// A method that it has not named stays open: it may present its secret either way.
     pub fn to_register(members: &Map<String, Value>) -> Result<Self, Vec<FieldFault>> {
-        use GrantType::{AuthorizationCode, RefreshToken};
         let mut metadata = Self::default().patch(&Self::heeded(members))?;
-        let usual = || vec![AuthorizationCode, RefreshToken];
-        let spends_codes =
-            metadata.grant_types.get_or_insert_with(usual).contains(&AuthorizationCode);
+        let grants = metadata.grant_types.get_or_insert_with(|| DEFAULT_GRANTS.to_vec());
+        let spends_codes = grants.contains(&GrantType::AuthorizationCode);
         // RFC 7591 §2.1: what contradicts the grants would be an inconsistent state, and §3.2.1 lets
         // it be replaced.
         metadata.response_types =

@@ -100,10 +100,12 @@ async fn admit(
         let note = Note::Administered { operation: operation.name };
         note_in(&app, &caller, slug, note).await?;
     }
-    let (body, _permit) = if operation.takes.is_some() {
-        json::members(&head, body, &app.request_permits).await.map_err(Problem::from)?
-    } else {
-        (Map::new(), app.request_permits.work().map_err(Problem::from)?)
+    let (body, _permit) = match operation.takes {
+        Some((_, rule)) => {
+            let read = json::members(&head, body, &app.request_permits, rule).await;
+            read.map_err(Problem::from)?
+        }
+        None => (Map::new(), app.request_permits.work().map_err(Problem::from)?),
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });

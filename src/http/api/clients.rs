@@ -16,8 +16,8 @@ use crate::{
     domain::{
         Fingerprint,
         client::{
-            Client as Machine, ClientMetadata, Command, Draft, FieldFault, KEPT_AFTER_PERSON,
-            KnownClient, ORGANIZATION_CLIENTS, Refusal, Removal,
+            Client as Machine, ClientMetadata, Command, DEFAULT_GRANTS, Draft, FieldFault,
+            KEPT_AFTER_PERSON, KnownClient, ORGANIZATION_CLIENTS, Refusal, Removal,
         },
         organization,
     },
@@ -63,6 +63,7 @@ pub struct NewClient {
     client_name: Option<String>,
     #[schema(nullable = false)]
     redirect_uris: Option<Vec<String>>,
+    /// `authorization_code` and `refresh_token`, unless it is said.
     #[schema(nullable = false)]
     grant_types: Option<Vec<String>>,
     #[schema(nullable = false)]
@@ -151,6 +152,8 @@ pub async fn show(call: Call) -> Answer {
 pub async fn create(mut call: Call) -> Answer {
     let (mut members, roles) = split(call.members())?;
     let leash = agent::take(&mut members, None)?;
+    members.entry("grant_types").or_insert(Value::Null);
+    name_grants(&mut members);
     let roles = roles.unwrap_or_default();
     let metadata = ClientMetadata::default().patch(&members).map_err(|faults| wrong(&faults))?;
     check_metadata(&call.app, &metadata, &members).await?;
@@ -175,6 +178,7 @@ pub async fn create(mut call: Call) -> Answer {
 
 pub async fn change(mut call: Call) -> Answer {
     let (mut members, roles) = split(call.members())?;
+    name_grants(&mut members);
     let client_id = call.param("client_id").to_owned();
     let mut change = call.begin().await?;
     let known = own(&call, &mut change, &client_id).await?;
@@ -301,6 +305,13 @@ fn split(mut members: Map<String, Value>) -> Result<Given, Problem> {
         Some(_) => return Err(wrong()),
     };
     Ok((members, roles))
+}
+
+/// Names the grants of a client that are to be the default: the answer says which they are.
+fn name_grants(members: &mut Map<String, Value>) {
+    if let Some(grants) = members.get_mut("grant_types").filter(|grants| grants.is_null()) {
+        *grants = DEFAULT_GRANTS.iter().map(|grant| Value::from(grant.name())).collect();
+    }
 }
 
 /// Words the first fault of a client's metadata.

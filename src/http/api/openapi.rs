@@ -5,7 +5,7 @@ use super::{
     operation::{JSON, Operation, Schemas},
     operations::OPERATIONS,
 };
-use crate::http::app::App;
+use crate::http::{app::App, extract::json::BodyRule};
 use axum::{
     extract::State,
     http::{HeaderValue, header},
@@ -112,9 +112,9 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
         "security": [{ "bearer": [] }],
         "x-permission": operation.needs,
     });
-    if let Some(takes) = operation.takes {
-        let body = content(&takes(), JSON, schemas);
-        described["requestBody"] = json!({ "required": true, "content": body });
+    if let Some((takes, rule)) = operation.takes {
+        let (body, required) = (content(&takes(), JSON, schemas), rule == BodyRule::Required);
+        described["requestBody"] = json!({ "required": required, "content": body });
     }
     described
 }

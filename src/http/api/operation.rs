@@ -5,6 +5,7 @@ use super::{
     export,
     page::{PAGE_PARAMETERS, Page},
 };
+use crate::http::extract::json::BodyRule;
 use axum::routing::MethodFilter;
 use std::{future::Future, pin::Pin};
 use utoipa::{
@@ -56,8 +57,8 @@ pub struct Operation {
     pub summary: &'static str,
     /// The permission that a caller must hold.
     pub needs: &'static str,
-    /// What its body is, if it takes one.
-    pub takes: Option<Described>,
+    /// What its body is, if it takes one, and whether it must have one.
+    pub takes: Option<(Described, BodyRule)>,
     pub status: u16,
     /// What it answers, if that has a body.
     pub gives: Option<Described>,
@@ -139,7 +140,13 @@ impl Operation {
     }
 
     pub(super) const fn takes<T: ToSchema + PartialSchema>(mut self) -> Self {
-        self.takes = Some(described::<T>);
+        self.takes = Some((described::<T>, BodyRule::Required));
+        self
+    }
+
+    /// The same, where the body may be left out.
+    pub(super) const fn may_take<T: ToSchema + PartialSchema>(mut self) -> Self {
+        self.takes = Some((described::<T>, BodyRule::Optional));
         self
     }
 

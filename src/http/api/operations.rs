@@ -290,7 +290,7 @@ pub static OPERATIONS: &[Operation] = {
             "Gives an API key another secret, shown in this answer alone; the former may be good for some time yet.",
             handled!(keys::rotate),
         )
-        .takes::<keys::Rotation>()
+        .may_take::<keys::Rotation>()
         .in_person()
         .gives::<keys::ApiKey>(200),
         Operation::new(
@@ -378,7 +378,7 @@ pub static OPERATIONS: &[Operation] = {
             "Gives an endpoint another secret, shown in this answer alone; the former may sign as well for some time yet. The caller needs audit:read as well.",
             handled!(webhooks::rotate),
         )
-        .takes::<webhooks::SecretRotation>()
+        .may_take::<webhooks::SecretRotation>()
         .gives::<webhooks::Webhook>(200)
         .in_person(),
         Operation::new(

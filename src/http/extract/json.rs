@@ -10,7 +10,7 @@ use crate::http::{
     limits::request_permits::{RequestPermits, WorkPermit},
 };
 use axum::{
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::{FromRequest, Request},
     http::{HeaderMap, request::Parts},
 };
@@ -112,13 +112,29 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
-/// Reads the members of a body; no body is no members.
+/// Whether a request must have a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyRule {
+    Required,
+    /// No body is no members, and needs no media type.
+    Optional,
+}
+
+/// Reads the members of a body.
 pub(in crate::http) async fn members(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
+    rule: BodyRule,
 ) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
-    read(head, body, request_permits, b"{}").await
+    if body.is_end_stream() {
+        return match rule {
+            BodyRule::Required => Err(Stopped::InvalidJson("the request has no body")),
+            BodyRule::Optional => Ok((Map::new(), request_permits.work()?)),
+        };
+    }
+    let otherwise: &[u8] = if rule == BodyRule::Optional { b"{}" } else { b"" };
+    read(head, body, request_permits, otherwise).await
 }
 
 /// Reads an object, which is `otherwise` where the body is empty.
