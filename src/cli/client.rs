@@ -1,5 +1,5 @@
-//! `porteiro client`: lists, shows, suspends, enables and deletes clients; `porteiro apply` makes and
-//! changes them.
+//! `porteiro client`: lists, shows, suspends, enables and deletes clients, and rotates their secrets;
+//! `porteiro apply` makes and changes them.
 
 use super::{
     Failure,
@@ -9,12 +9,14 @@ use super::{
 };
 use crate::{
     actors::hydrate,
-    domain::client::{CLIENTS, Client, KnownClient, Profile},
-    provisioning::{self, ClientChange, Entries},
+    domain::client::{CLIENTS, Client, KnownClient, Profile, SECRET_OVERLAP},
+    http::time::rfc3339,
+    provisioning::{self, ClientChange, Entries, RotatedSecret},
     system::Workbench,
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -43,6 +45,18 @@ pub(super) enum Command {
     Enable(Changing),
     /// Delete one; its id is not given again while anything of it could be presented
     Delete(Changing),
+    /// Give one another secret, which is shown once; the former is good for a day yet
+    RotateSecret {
+        /// Its id
+        #[arg(allow_hyphen_values = true)]
+        client_id: String,
+        /// The former secret ends now
+        #[arg(long)]
+        at_once: bool,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -69,6 +83,10 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
         Command::Suspend(asked) => change_one(&workbench, asked, ClientChange::Suspend).await,
         Command::Enable(asked) => change_one(&workbench, asked, ClientChange::Enable).await,
         Command::Delete(asked) => change_one(&workbench, asked, ClientChange::Delete).await,
+        Command::RotateSecret { client_id, at_once, json } => {
+            let overlap = if at_once { Duration::ZERO } else { SECRET_OVERLAP };
+            rotate_secret(&workbench, &client_id, overlap, json).await
+        }
     };
     workbench.close().await;
     done
@@ -93,6 +111,29 @@ async fn change_one(
     }
     let said = if changed { format!("~ {state}") } else { "= unchanged".to_owned() };
     Ok(say(&format!("{said} client {}", visible(&client_id)))?)
+}
+
+async fn rotate_secret(
+    workbench: &Workbench,
+    client_id: &str,
+    overlap: Duration,
+    json: bool,
+) -> Result<(), Failure> {
+    let rotated = provisioning::rotate_client_secret(workbench, client_id, overlap).await?;
+    let RotatedSecret { secret, former_until } = rotated;
+    let until = former_until.map(rfc3339);
+    if json {
+        let said =
+            json!({ "client_id": client_id, "client_secret": *secret, "former_until": until });
+        return Ok(say(&said.to_string())?);
+    }
+    let former = match until {
+        Some(until) => format!("the former secret is good until {until}"),
+        None => "the former secret is void".to_owned(),
+    };
+    say(&format!("~ rotated the secret of client {}: {former}", visible(client_id)))?;
+    say("Keep it safe; it is not shown again:")?;
+    Ok(say(&secret)?)
 }
 
 async fn list(

@@ -36,7 +36,7 @@ pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, draw_id_at, id_of_uuid, u
 pub use pairwise::PairwiseSubjects;
 pub use pseudonym::Pseudonyms;
 use random::uuid_text;
-pub use random::{Dice, SystemDice, draw, draw_text, draw_uuid};
+pub use random::{Dice, SystemDice, draw, draw_client_secret, draw_text, draw_uuid};
 pub use recovery_codes::{RecoveryCode, draw_recovery_codes, hash_recovery_codes};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;

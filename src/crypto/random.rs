@@ -37,6 +37,11 @@ pub fn draw_text(dice: &dyn Dice, bytes: usize) -> String {
     URL_SAFE_NO_PAD.encode(&drawn)
 }
 
+/// Draws a client secret; leak scanners recognise secrets by how they begin.
+pub fn draw_client_secret(dice: &dyn Dice) -> String {
+    format!("pcs_{}", draw_text(dice, 32))
+}
+
 /// Draws a UUID of version 4 in lower case (RFC 9562 §5.4): 122 random bits.
 pub fn draw_uuid(dice: &dyn Dice) -> String {
     let mut bytes = draw::<16>(dice);

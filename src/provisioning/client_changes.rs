@@ -1,16 +1,18 @@
-//! Suspends, enables or deletes a client, beside running servers.
+//! Suspends, enables or deletes a client, or gives it another secret, beside running servers.
 
 use crate::{
     actors::HydrateError,
-    crypto::draw_text,
+    crypto::{draw_client_secret, draw_text},
     domain::{
-        Fingerprint, Provisioned,
-        client::{Client, Command, KEPT_AFTER_PERSON, Refusal, Removal},
+        Fingerprint, Provisioned, Timestamp,
+        client::{Client, Command, KEPT_AFTER_PERSON, Refusal, Removal, SecretRotation},
         organization::Organization,
     },
     store::CommitError,
     system::Workbench,
 };
+use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How often it is tried while the client changes.
 const TRIES: usize = 20;
@@ -54,6 +56,37 @@ pub async fn change_client(
             kept_for: KEPT_AFTER_PERSON,
         }),
     };
+    let outcome = decide(workbench, client_id, &command, reason).await?;
+    Ok(outcome != Provisioned::Unchanged)
+}
+
+/// A secret that a client was given, which is shown once.
+pub struct RotatedSecret {
+    pub secret: Zeroizing<String>,
+    /// Until when the one before is good, if it is.
+    pub former_until: Option<Timestamp>,
+}
+
+/// Gives a client another secret; the one before is good for the overlap.
+pub async fn rotate_client_secret(
+    workbench: &Workbench,
+    client_id: &str,
+    overlap: Duration,
+) -> Result<RotatedSecret, ClientError> {
+    let secret = Zeroizing::new(draw_client_secret(workbench.dice()));
+    let rotation = SecretRotation { secret: Fingerprint::of(secret.as_bytes()), overlap };
+    let now = workbench.clock().now();
+    decide(workbench, client_id, &Command::RotateSecret(rotation), None).await?;
+    Ok(RotatedSecret { secret, former_until: (!overlap.is_zero()).then(|| now + overlap) })
+}
+
+/// Has a client decide, and tries again while it changes.
+async fn decide(
+    workbench: &Workbench,
+    client_id: &str,
+    command: &Command,
+    reason: Option<&str>,
+) -> Result<Provisioned, ClientError> {
     for _ in 0..TRIES {
         let mut commit = workbench.multi_commit_because(reason);
         let home = commit.look::<Client>(client_id).await?.held();
@@ -63,7 +96,7 @@ pub async fn change_client(
                 return Err(ClientError::Refused(Refusal::Suspended(slug)));
             }
         }
-        let outcome = match commit.decide::<Client>(client_id, &command).await? {
+        let outcome = match commit.decide::<Client>(client_id, command).await? {
             Ok(outcome) => outcome,
             Err(Refusal::NoSuchClient) => {
                 return Err(ClientError::NoSuchClient(client_id.to_owned()));
@@ -71,7 +104,7 @@ pub async fn change_client(
             Err(refusal) => return Err(ClientError::Refused(refusal)),
         };
         match commit.commit().await {
-            Ok(()) => return Ok(outcome != Provisioned::Unchanged),
+            Ok(()) => return Ok(outcome),
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
             Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
                 return Err(ClientError::NotCommitted(error));

@@ -141,7 +141,9 @@ pub(super) fn said(refusal: &Refusal, lines: &Lines) -> Vec<(usize, String)> {
         Refusal::TrustedByMembers => lines.of_field("trusted"),
         Refusal::RolesNowhere => lines.of_field(ROLES),
         Refusal::SecretMissing => lines.of_field("token_endpoint_auth_method"),
-        Refusal::SecretUseless | Refusal::WrongSecret => lines.of_field("client_secret"),
+        Refusal::SecretUseless | Refusal::WrongSecret | Refusal::NoSecret | Refusal::Overlap => {
+            lines.of_field("client_secret")
+        }
         Refusal::PublicMachine => lines.of_field("grant_types"),
     };
     vec![(line, refusal.to_string())]

@@ -47,7 +47,9 @@ pub use api_keys::{
     ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
 };
 pub use apply::{ApplyError, apply, plan};
-pub use client_changes::{ClientChange, ClientError, change_client};
+pub use client_changes::{
+    ClientChange, ClientError, RotatedSecret, change_client, rotate_client_secret,
+};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{Format, Import, LARGEST_IMPORT};
 pub use invitations::{InvitationsError, invitations, uninvite};

@@ -9,6 +9,7 @@ use crate::{
 };
 use hyper::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 pub const CLIENTS: &str = "/api/organizations/acme/clients";
 
@@ -221,5 +222,61 @@ async fn a_client_is_not_made_of_nothing_and_the_answer_names_its_grants() {
         let back = json!({ "grant_types": null, "redirect_uris": ["https://web.example.com/cb"] });
         assert_eq!(patch(&rita, text(&id), &back).await.json()["grant_types"], usual);
     }
+    server.stop().await;
+}
+
+/// Rotates with an overlap; returns the secret.
+async fn rotated(api: &Api<'_>, id: &str, overlap: u64) -> String {
+    let answer = rotate_with(api, id, &json!({ "overlap": overlap })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    text(&answer.json()["client_secret"]).to_owned()
+}
+
+async fn rotate_with(api: &Api<'_>, id: &str, body: &Value) -> Answer {
+    let tag = api.tag(&format!("{CLIENTS}/{id}")).await;
+    let path = format!("{CLIENTS}/{id}/secret");
+    api.call(Method::POST, &path, Some(body), &[("if-match", &tag)]).await
+}
+
+#[tokio::test]
+async fn a_former_secret_is_good_for_its_overlap_and_no_more_than_two_are() {
+    let server = scene().await;
+    let rita = Api::of(&server, "rita@acme.test", EVERYTHING).await;
+    let (id, first) = made(&rita, json!(["clerk"])).await;
+    let good = async |secret: &str| own_token(&server, &id, secret).await.status == 200;
+    let second = rotated(&rita, &id, 60).await;
+    assert!(good(&first).await && good(&second).await);
+    let shown = rita.get(&format!("{CLIENTS}/{id}")).await.json();
+    assert_eq!(shown["former_secret_until"], "2027-01-15T08:01:00Z", "{shown}");
+    server.clock.advance(Duration::from_secs(60));
+    assert!(!good(&first).await && good(&second).await);
+    let third = rotated(&rita, &id, 60).await;
+    let fourth = rotated(&rita, &id, 60).await;
+    assert!(!good(&second).await, "a third ends the oldest");
+    assert!(good(&third).await && good(&fourth).await);
+    // Left out, the one before ends at once.
+    for body in [Some(json!({})), None] {
+        let before = rotated(&rita, &id, 60).await;
+        let answer = match body {
+            Some(body) => rotate_with(&rita, &id, &body).await,
+            None => rotate(&rita, &id).await,
+        };
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.json()["former_secret_until"].is_null(), "{answer:?}");
+        assert!(!good(&before).await && good(text(&answer.json()["client_secret"])).await);
+    }
+    let day = rotated(&rita, &id, 86_400).await;
+    for wrong in [json!(86_401), json!(-1), json!("60"), json!(1e12)] {
+        let refused = rotate_with(&rita, &id, &json!({ "overlap": wrong })).await;
+        assert_eq!(refused.json()["errors"][0]["pointer"], "#/overlap", "{refused:?}");
+        refused.problem(400, "invalid_request");
+    }
+    rotate_with(&rita, &id, &json!({ "for": 1 })).await.problem(400, "invalid_request");
+    assert!(good(&day).await);
+    // Another method ends the former one at once.
+    let next = rotated(&rita, &id, 86_400).await;
+    let basic = json!({ "token_endpoint_auth_method": "client_secret_basic" });
+    assert_eq!(patch(&rita, &id, &basic).await.status, 200);
+    assert!(!good(&day).await && good(&next).await);
     server.stop().await;
 }

@@ -373,6 +373,43 @@ async fn a_suspended_client_gets_nothing_and_its_tokens_end_at_once_and_for_good
 }
 
 #[tokio::test]
+async fn the_secret_of_a_client_is_rotated_with_a_day_of_overlap_or_at_once() {
+    let installation = Installation::new().await;
+    installation.apply(ACME);
+    let _serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let good = async |secret: &str| {
+        let request = node
+            .request(hyper::Method::POST, "/connect/token")
+            .header("authorization", crate::support::basic("billing", secret))
+            .header("content-type", "application/x-www-form-urlencoded");
+        let form = crate::support::form(&[("grant_type", "client_credentials")]);
+        node.send(request.body(form).unwrap()).await.status == 200
+    };
+    let rotate = ["client", "rotate-secret", "billing"];
+    let told = json(&installation, &rotate);
+    assert_eq!(told["client_id"], "billing");
+    assert!(told["former_until"].is_string(), "{told}");
+    let second = text(&told["client_secret"]).to_owned();
+    eventually("the second secret", async || good(&second).await).await;
+    assert!(good(crate::support::SECRET).await, "the former is good yet");
+    let at_once = json(&installation, &["client", "rotate-secret", "billing", "--at-once"]);
+    assert!(at_once["former_until"].is_null(), "{at_once}");
+    let third = text(&at_once["client_secret"]).to_owned();
+    eventually("the third secret", async || good(&third).await).await;
+    assert!(!good(&second).await && !good(crate::support::SECRET).await);
+    let said = printed(&installation, &rotate);
+    assert!(said.starts_with("~ rotated the secret of client billing: the former"), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("pcs_"), "{said}");
+    refused(&installation, &["client", "rotate-secret", "app"], "without a secret");
+    refused(&installation, &["client", "rotate-secret", "nobody2"], "no client `nobody2`");
+    let log = printed(&installation, &["log", "list", "--organization", "acme", "--json"]);
+    assert!(log.contains("client_secret") && !log.contains("pcs_"), "{log}");
+    printed(&installation, &["client", "suspend", "billing"]);
+    refused(&installation, &rotate, "suspended");
+}
+
+#[tokio::test]
 async fn accounts_show_whether_they_can_be_used() {
     let installation = Installation::new().await;
     installation.apply(ACME);

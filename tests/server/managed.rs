@@ -349,3 +349,37 @@ async fn a_program_in_a_browser_may_manage_its_registration() {
     assert!(methods.contains("PUT") && methods.contains("DELETE"), "{methods}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_its_secret_out_gets_another_and_the_former_stays_a_day() {
+    let server = TestServer::open().await;
+    let mut members = plain();
+    members["grant_types"] = json!(["authorization_code", "client_credentials"]);
+    let told = registered(&server, &members).await;
+    let with = |secret: &Value| json!({ "client_id": told["client_id"], "client_secret": secret });
+    let asked = [("grant_type", "client_credentials")];
+    let good = async |secret: &Value| ask(&server, &with(secret), &asked).await.status == 200;
+    let first = told["client_secret"].clone();
+    let mut repeated = with_id(&told, members.clone());
+    repeated["client_secret"] = first.clone();
+    let told = put(&server, &told, &repeated).await.json();
+    assert_eq!(told["client_secret"], first, "what is repeated stays");
+    let told = put(&server, &told, &with_id(&told, members.clone())).await.json();
+    let second = told["client_secret"].clone();
+    assert_ne!(second, first);
+    assert!(good(&first).await && good(&second).await);
+    let mut nulled = with_id(&told, members.clone());
+    nulled["client_secret"] = Value::Null;
+    let told = put(&server, &told, &nulled).await.json();
+    let third = told["client_secret"].clone();
+    assert!(!good(&first).await, "a third ends the oldest");
+    assert!(good(&second).await && good(&third).await);
+    server.clock.advance(std::time::Duration::from_hours(24));
+    assert!(!good(&second).await && good(&third).await);
+    // Another method ends the former at once.
+    let mut posted = with_id(&told, members);
+    posted["token_endpoint_auth_method"] = json!("client_secret_basic");
+    let told = put(&server, &told, &posted).await.json();
+    assert!(!good(&third).await && good(&told["client_secret"]).await);
+    server.stop().await;
+}

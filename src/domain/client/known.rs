@@ -1,6 +1,6 @@
 //! What is known of a client.
 
-use super::{AuthMethod, ClientMetadata, GrantType, Leash, Refusal, Registration};
+use super::{AuthMethod, ClientMetadata, FormerSecret, GrantType, Leash, Refusal, Registration};
 use crate::domain::{Fingerprint, Timestamp, authority::Scopes, epoch::is_first, organization};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
@@ -10,6 +10,9 @@ pub struct KnownClient {
     pub client_id: String,
     pub metadata: ClientMetadata,
     pub secret: Option<Fingerprint>,
+    /// The secret before, if it is good for some time yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<FormerSecret>,
     /// The slug of the one organization it speaks for by itself.
     pub organization: Option<String>,
     /// Its roles there.
@@ -52,6 +55,7 @@ impl KnownClient {
             client_id: client_id.to_owned(),
             metadata: ClientMetadata::default(),
             secret: None,
+            former: None,
             organization: None,
             roles: Vec::new(),
             trusted: false,

@@ -8,6 +8,7 @@
 //! | known by its document | keep | known, by what the document says now | an operator has provisioned it |
 //! | known | provision | known, what was given replaced; kept for good | likewise |
 //! | known | use | known; a client that registered itself is kept longer | never |
+//! | known | rotate its secret | known, by another secret; the former is good until the overlap is over | it has none; the overlap is too long |
 //! | known | replace | known, all metadata replaced, another registration token | the token is not its own; it is the operator's |
 //! | known | delete | deleted | likewise |
 //! | known | remove | deleted | the operator has provisioned it, and it is not the operator who removes it |
@@ -23,7 +24,7 @@
 
 use super::{
     Deletion, KnownClient, Leash, Profile, Refusal, Registrant, Registration, Removal, Replacement,
-    Usage,
+    SecretRotation, Usage,
 };
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, organization,
@@ -104,6 +105,8 @@ pub enum Command {
     Delete(Deletion),
     /// It was granted something.
     Use(Usage),
+    /// The organization that has made it, or the operator, has given it another secret.
+    RotateSecret(SecretRotation),
     /// The organization that has made it ends it, or the operator does.
     Remove(Removal),
     Suspend,
@@ -165,6 +168,7 @@ impl Client {
             client_id: held.client_id.clone(),
             // A client that turns to a method without a secret has no use for the one it had.
             secret: draft.secret.or(held.secret.filter(|_| metadata.may_use_secret())),
+            former: held.former,
             metadata,
             organization: draft.organization.clone().or(held.organization.clone()),
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
@@ -188,6 +192,7 @@ impl Client {
             enabled_at: held.enabled_at,
             redirects_epoch: held.redirects_epoch,
         };
+        let next = next.ending_former(&held);
         let next = if existed { next.counting_redirects(&held) } else { next };
         let mut differs = next.metadata.differing(&held.metadata);
         differs.extend([
@@ -233,8 +238,9 @@ impl Machine for Client {
     const KIND: &'static str = "client";
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
     // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
-    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise; 9: `redirects_epoch`
-    const REVISION: u32 = 9;
+    // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise; 9: `redirects_epoch`;
+    // 10: `former`
+    const REVISION: u32 = 10;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -245,7 +251,8 @@ impl Machine for Client {
             Command::Provision { draft, home } => self.provision(draft, home.as_ref()),
             Command::Register(registrant) => self.register(registrant, now),
             Command::Keep(seen) => self.keep(seen),
-            Command::Replace(replacement) => self.replace(replacement),
+            Command::Replace(replacement) => self.replace(replacement, now),
+            Command::RotateSecret(rotation) => self.rotate_secret(*rotation, now),
             Command::Delete(deletion) => self.delete(deletion, now),
             Command::Use(used) => self.note_use(*used, now),
             Command::Remove(removal) => self.remove(removal, now),

@@ -1,7 +1,8 @@
 //! How a client that registered itself replaces what it said, and how it ends (RFC 7592).
 //!
 //! Every change names the registration token, and a change of the metadata replaces that token: of
-//! two changes with one token one wins. A client that an operator has provisioned since is the
+//! two changes with one token one wins. A client that leaves its secret out of a change gets another, and the
+//! one it had stays a day. A client that an operator has provisioned since is the
 //! operator's: it may only be read.
 //!
 //! What is left of a deleted client keeps its id from being given again while something that was
@@ -9,6 +10,7 @@
 
 use super::{
     Client, ClientMetadata, Event, KEPT_UNUSED_AMONG_MANY, KnownClient, Refusal, Registration,
+    SECRET_OVERLAP, SecretRotation,
 };
 use crate::domain::{Decision, Fingerprint, Provisioned, Record, Timestamp, epoch::next_epoch};
 use std::time::Duration;
@@ -25,7 +27,7 @@ pub struct Replacement {
     pub statement: Option<String>,
     /// The secret that the client repeats, if it does: it must be the present one.
     pub repeated: Option<Fingerprint>,
-    /// Drawn for a client that needs a secret and has none.
+    /// Drawn for a client that needs a secret, and repeats none: the one it had stays a day.
     pub secret: Fingerprint,
 }
 
@@ -81,15 +83,17 @@ impl Client {
         }
         let epoch = next_epoch(known.epoch, (!known.suspended, !suspended));
         let enabled_at = if suspended { known.enabled_at } else { Some(now) };
-        let next = KnownClient { suspended, epoch, enabled_at, ..known.clone() };
+        // A client that is suspended has perhaps lost a secret: the former one does not come back.
+        let former = None;
+        let next = KnownClient { suspended, epoch, enabled_at, former, ..known.clone() };
         let event = if suspended { "client.suspended" } else { "client.enabled" };
         let record = record(&next, event);
         let turned = Event::Provisioned(Box::new(next));
         Decision::accept(vec![turned], Provisioned::Changed(vec!["suspended"])).recording(record)
     }
 
-    pub(super) fn replace(&self, replacement: &Replacement) -> Decision<Self> {
-        match self.replaced(replacement) {
+    pub(super) fn replace(&self, replacement: &Replacement, now: Timestamp) -> Decision<Self> {
+        match self.replaced(replacement, now) {
             Ok(None) => Decision::accept(Vec::new(), Provisioned::Unchanged),
             Ok(Some((next, outcome))) => {
                 let record = outcome.record("client.updated", "client.updated");
@@ -108,6 +112,7 @@ impl Client {
     fn replaced(
         &self,
         replacement: &Replacement,
+        now: Timestamp,
     ) -> Result<Option<(KnownClient, Provisioned)>, Refusal> {
         let Replacement { presented, token, metadata, statement, repeated, secret } = replacement;
         let held = self.known().ok_or(Refusal::NoSuchClient)?;
@@ -122,13 +127,23 @@ impl Client {
         }
         let next = KnownClient {
             metadata: metadata.clone(),
-            secret: metadata.may_use_secret().then(|| held.secret.unwrap_or(*secret)),
             registration: Some(Registration {
                 token: *token,
                 statement: statement.clone(),
                 ..registration.clone()
             }),
             ..held.clone()
+        };
+        let next = match (metadata.may_use_secret(), repeated) {
+            (false, _) => KnownClient { secret: None, former: None, ..next },
+            (true, Some(_)) => next.ending_former(held),
+            // RFC 7592 §2.2: what is left out is gone, and another is issued.
+            (true, None) => {
+                let same =
+                    metadata.token_endpoint_auth_method == held.metadata.token_endpoint_auth_method;
+                let overlap = if same { SECRET_OVERLAP } else { Duration::ZERO };
+                next.with_secret(SecretRotation { secret: *secret, overlap }, now)
+            }
         };
         let next = next.counting_redirects(held);
         next.check(None, &[])?;
@@ -165,7 +180,7 @@ impl Client {
 }
 
 /// A record in the trail of the client's organization, if it has one.
-fn record(known: &KnownClient, event: &'static str) -> Record {
+pub(super) fn record(known: &KnownClient, event: &'static str) -> Record {
     match &known.organization {
         Some(slug) => Record::new(event).in_organization(&**slug),
         None => Record::new(event),

@@ -17,6 +17,7 @@ pub mod redirect_uri;
 mod redirects;
 mod refusal;
 mod registration;
+mod secrets;
 mod sector;
 mod uri;
 mod vocabulary;
@@ -39,6 +40,7 @@ pub use registration::{
     DEFAULT_GRANTS, KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA,
     Registrant, Registration, USE_NOTED_EVERY, Usage, UsedBy,
 };
+pub use secrets::{FormerSecret, SECRET_OVERLAP, SecretRotation};
 pub use uri::UriFault;
 pub(in crate::domain) use uri::check_callable;
 pub use vocabulary::{

@@ -22,6 +22,10 @@ pub enum Refusal {
     SecretMissing,
     #[error("a client that authenticates otherwise has no use for a secret")]
     SecretUseless,
+    #[error("the client authenticates without a secret")]
+    NoSecret,
+    #[error("a former secret is good for a day at most")]
+    Overlap,
     #[error("a public client cannot prove who it is, as client_credentials needs it to")]
     PublicMachine,
     #[error("there is such a client already")]

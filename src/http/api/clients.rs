@@ -17,18 +17,20 @@ use crate::{
         Fingerprint,
         client::{
             Client as Machine, ClientMetadata, Command, DEFAULT_GRANTS, Draft, FieldFault,
-            KEPT_AFTER_PERSON, KnownClient, ORGANIZATION_CLIENTS, Refusal, Removal,
+            KEPT_AFTER_PERSON, KnownClient, ORGANIZATION_CLIENTS, Refusal, Removal, SecretRotation,
         },
         organization,
     },
     http::{
         answer::error::Problem,
         oauth::register::{check_metadata, draw_secret},
+        time::rfc3339,
     },
 };
 use axum::http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// A client.
@@ -40,6 +42,10 @@ pub struct Client {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_secret: Option<String>,
+    /// Until when the secret before is good as well, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    former_secret_until: Option<String>,
     /// The roles that it holds in its own name.
     roles: Vec<String>,
     /// The operator has provisioned it: it is not changed here.
@@ -107,6 +113,19 @@ pub struct AgentChange {
     limits: Option<Vec<agent::Limit>>,
 }
 
+/// How the secret of a client is rotated.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientSecretRotation {
+    /// For how many seconds the former secret is good yet, 86400 at most; none unless it is said.
+    #[serde(default)]
+    #[schema(maximum = 86_400)]
+    overlap: u32,
+}
+
+const NO_SECRET: Problem =
+    Problem::new(StatusCode::CONFLICT, "no_secret", "the client authenticates without a secret");
+
 const OF_OPERATOR: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "client_of_operator",
@@ -120,10 +139,12 @@ const CLIENT_SUSPENDED: Problem = Problem::new(
 );
 
 impl Client {
-    fn of(known: &KnownClient, client_secret: Option<String>) -> Self {
+    fn of(call: &Call, known: &KnownClient, client_secret: Option<String>) -> Self {
+        let former = known.former_secret(call.app.clock.now());
         Self {
             client_id: known.client_id.clone(),
             client_secret,
+            former_secret_until: former.map(|former| rfc3339(former.good_until)),
             roles: known.roles.clone(),
             provisioned: !known.members_only,
             suspended: known.suspended,
@@ -139,14 +160,14 @@ pub async fn list(call: Call) -> Answer {
     let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.limit).await?;
     let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.held());
-    Ok(asked.answer(known.map(|known| Client::of(known, None)).collect(), last))
+    Ok(asked.answer(known.map(|known| Client::of(&call, known, None)).collect(), last))
 }
 
 pub async fn show(call: Call) -> Answer {
     let seen = call.app.clients.look_anew(call.param("client_id")).await?;
     let known = seen.machine.held().filter(|known| is_of(known, &call.caller.organization));
     let known = known.ok_or(Problem::NOT_FOUND)?;
-    Ok(shown(StatusCode::OK, seen.version, &Client::of(known, None)))
+    Ok(shown(StatusCode::OK, seen.version, &Client::of(&call, known, None)))
 }
 
 pub async fn create(mut call: Call) -> Answer {
@@ -209,20 +230,20 @@ pub async fn change(mut call: Call) -> Answer {
     answer(&call, StatusCode::OK, &client_id, secret).await
 }
 
-pub async fn rotate(call: Call) -> Answer {
+pub async fn rotate(mut call: Call) -> Answer {
+    let ClientSecretRotation { overlap } = call.body()?;
     let client_id = call.param("client_id").to_owned();
     let mut change = call.begin().await?;
     let known = own(&call, &mut change, &client_id).await?;
     controls(&call, &change, &known)?;
-    if !known.metadata.may_use_secret() {
-        let why = "the client authenticates without a secret";
-        return Err(Problem::new(StatusCode::CONFLICT, "no_secret", why));
-    }
     let secret = draw_secret(&call.app);
-    let fingerprint = Some(Fingerprint::of(secret.as_bytes()));
-    let id = client_id.clone();
-    let draft = Draft { client_id: id, secret: fingerprint, ..Draft::default() };
-    provision(&mut change, draft).await?;
+    let rotation = SecretRotation {
+        secret: Fingerprint::of(secret.as_bytes()),
+        overlap: Duration::from_secs(overlap.into()),
+    };
+    let command = Command::RotateSecret(rotation);
+    let decided = change.commit.decide::<Machine>(&client_id, &command).await?;
+    decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
     answer(&call, StatusCode::OK, &client_id, Some(secret)).await
 }
@@ -286,7 +307,7 @@ async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {
 async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String>) -> Answer {
     let seen = call.app.clients.look_anew(id).await?;
     let known = seen.machine.held().ok_or(Problem::NOT_FOUND)?;
-    Ok(shown(status, seen.version, &Client::of(known, secret)))
+    Ok(shown(status, seen.version, &Client::of(call, known, secret)))
 }
 
 /// Client metadata, and the roles of the client where they are given.
@@ -327,6 +348,8 @@ fn refused(refusal: &Refusal) -> Problem {
     match refusal {
         Refusal::Metadata(faults) => wrong(faults),
         Refusal::Suspended(_) => SUSPENDED,
+        Refusal::NoSecret => NO_SECRET,
+        Refusal::Overlap => Problem::wrong_member("#/overlap", refusal.to_string()),
         Refusal::NoSuchRole(_) | Refusal::RolesNowhere => {
             Problem::wrong_member("#/roles", "holds a role that the organization does not have")
         }

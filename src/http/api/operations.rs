@@ -211,9 +211,10 @@ pub static OPERATIONS: &[Operation] = {
             (Post, routes::API_CLIENT_SECRET),
             "rotateClientSecret",
             "clients:write",
-            "Gives a client another secret, shown in this answer alone; the former is good no more. The caller must hold everything that its roles confer.",
+            "Gives a client another secret, shown in this answer alone; the former may be good for a day yet. The caller must hold everything that its roles confer.",
             handled!(clients::rotate),
         )
+        .may_take::<clients::ClientSecretRotation>()
         .gives::<clients::Client>(200)
         .in_person()
         .at_version(),

@@ -18,7 +18,7 @@ use crate::http::{
 use crate::{
     actors::Hydrated,
     domain::{
-        Actor, Context, Fingerprint, Machine as _, Secret,
+        Actor, Context, Fingerprint, Machine as _, Secret, Timestamp,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
     },
 };
@@ -80,7 +80,7 @@ pub async fn authenticate(
     let seen = clients::find(app, &presented.client_id, false).await?;
     let now = app.clock.now();
     let known = seen.machine.known().filter(|_| seen.machine.live_until() > now);
-    let confidential = judge(known, &presented).map_err(refuse)?;
+    let confidential = judge(known, &presented, app.clock.now()).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
         let at = client_assertion::Presented { context: &context, path: &posted.path };
@@ -116,7 +116,11 @@ enum Disbelief {
 
 /// Tells whether the client has proved itself, or is one that cannot; what an assertion proves is judged
 /// after that.
-fn judge(known: Option<&KnownClient>, presented: &Presented<'_>) -> Result<bool, Disbelief> {
+fn judge(
+    known: Option<&KnownClient>,
+    presented: &Presented<'_>,
+    now: Timestamp,
+) -> Result<bool, Disbelief> {
     // A hash for each secret whether or not there is something to compare it with.
     let prints = presented.secrets.iter().map(|secret| Fingerprint::of(secret.expose()));
     let prints: Vec<Fingerprint> = prints.collect();
@@ -124,10 +128,10 @@ fn judge(known: Option<&KnownClient>, presented: &Presented<'_>) -> Result<bool,
     if !client.authenticates_by(presented.method) {
         return Err(Disbelief::OtherMethod);
     }
-    match (presented.method, client.secret) {
-        (AuthMethod::None, _) => Ok(false),
-        (AuthMethod::PrivateKeyJwt, _) if presented.assertion.is_some() => Ok(true),
-        (_, Some(secret)) if prints.contains(&secret) => Ok(true),
+    match presented.method {
+        AuthMethod::None => Ok(false),
+        AuthMethod::PrivateKeyJwt if presented.assertion.is_some() => Ok(true),
+        _ if client.has_secret(&prints, now) => Ok(true),
         _ => Err(Disbelief::WrongSecret),
     }
 }

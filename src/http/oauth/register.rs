@@ -15,7 +15,7 @@ use self::statement::Stated;
 use super::metadata::AUTH_METHODS;
 use crate::{
     actors::Failure,
-    crypto::{draw_id_at, draw_text},
+    crypto::{draw_client_secret, draw_id_at, draw_text},
     domain::{
         Fingerprint,
         authority::{Permission, Scopes},
@@ -123,9 +123,9 @@ pub async fn post(
     Ok((StatusCode::CREATED, registered))
 }
 
-/// Draws a client secret; leak scanners recognise secrets by how they begin.
+/// Draws a client secret.
 pub(in crate::http) fn draw_secret(app: &App) -> String {
-    format!("pcs_{}", draw_text(&*app.dice, 32))
+    draw_client_secret(&*app.dice)
 }
 
 /// Draws a registration token.

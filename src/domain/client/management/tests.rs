@@ -68,11 +68,13 @@ fn a_replacement_replaces_everything_and_the_token() {
     let before = client.known().unwrap().clone();
     let next = replacement(json!({ "redirect_uris": ["https://app.example.com/other"] }));
     let changed = replace(&mut client, &next).unwrap();
-    let fields = vec!["redirect_uris", "client_name", "registration"];
+    let fields = vec!["redirect_uris", "client_name", "client_secret", "registration"];
     assert_eq!(changed, Provisioned::Changed(fields));
     let known = client.known().unwrap();
     assert_eq!(known.metadata.client_name, None, "what is left out is gone");
-    assert_eq!(known.secret, before.secret, "the secret stays");
+    assert_eq!(known.secret, Some(print("secret 2")), "another is issued");
+    let former = known.former_secret(NOW).unwrap();
+    assert_eq!((Some(former.secret), former.good_until), (before.secret, NOW + SECRET_OVERLAP));
     let (now, then) = (known.registration.as_ref().unwrap(), before.registration.unwrap());
     assert_eq!((now.token, now.registered_at), (print("token 2"), then.registered_at));
     assert_eq!(now.kept_until, then.kept_until, "it is kept no longer for that");
@@ -115,6 +117,8 @@ fn a_secret_that_is_repeated_must_be_the_present_one() {
         let outcome = replace(&mut client, &next);
         assert_eq!(outcome.is_ok(), taken, "{outcome:?}");
         assert!(taken || (client == before && outcome == Err(Refusal::WrongSecret)));
+        let (now, then) = (client.known().unwrap(), before.known().unwrap());
+        assert_eq!((now.secret, now.former), (then.secret, None), "what is repeated stays");
     }
 }
 

@@ -173,6 +173,7 @@ pub async fn replace(
     // The new token is known to no other caller, so this is what was replaced.
     let seen = seen.map_err(|_| OAuthError::OUTCOME_UNKNOWN)?;
     let known = seen.machine.known().ok_or(OAuthError::OUTCOME_UNKNOWN)?;
+    // Where it was left out another was issued: the one before is good for a day yet.
     let is_new = known.secret == Some(replacement.secret);
     let secret = if is_new { Some(secret) } else { repeated.map(str::to_owned) };
     Ok(told(&app, known, token, secret.filter(|_| known.secret.is_some())))
@@ -225,6 +226,8 @@ fn check_identity<'a>(
     }
     match body.get("client_secret") {
         None => Ok(None),
+        // RFC 7592 §2.2: null is as if it were left out.
+        Some(Value::Null) => Ok(None),
         Some(Value::String(secret)) => Ok(Some(secret)),
         Some(_) => Err(WRONG_SECRET),
     }
