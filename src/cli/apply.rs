@@ -41,8 +41,13 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
     let workbench = open_workbench(&loaded).await?;
     let applied = carry_out(&workbench, &path, &file, dry_run).await;
     workbench.close().await;
-    for step in &applied?.steps {
+    let plan = applied?;
+    for step in &plan.steps {
         let text = if json { serde_json::to_string(step)? } else { step.to_string() };
+        say(&text)?;
+    }
+    for removal in &plan.removals {
+        let text = if json { serde_json::to_string(removal)? } else { removal.to_string() };
         say(&text)?;
     }
     if dry_run && !json {

@@ -35,6 +35,7 @@ mod plan;
 mod planner;
 mod progress;
 mod recover;
+mod removed_roles;
 mod resources;
 mod suspend;
 mod table;
@@ -59,7 +60,7 @@ pub use lists::Entries;
 pub use organization_changes::{
     OrganizationChange, OrganizationError, change_organization, organization,
 };
-pub use plan::{Plan, Step};
+pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
 pub use suspend::{Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};

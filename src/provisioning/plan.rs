@@ -9,6 +9,43 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub steps: Vec<Step>,
+    /// What lists of the file no longer name.
+    pub removals: Vec<Removal>,
+}
+
+/// A role that an organization loses, and how many hold it until then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The slug.
+    pub organization: String,
+    pub role: String,
+    pub members: usize,
+    pub clients: usize,
+}
+
+/// One line for people: `- removed role clerk of acme (held by 3 members, 1 client)`.
+impl fmt::Display for Removal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { organization, role, members, clients } = self;
+        let plural = |count: &usize| if *count == 1 { "" } else { "s" };
+        let (few, some) = (plural(members), plural(clients));
+        write!(f, "- removed role {role} of {organization} ")?;
+        write!(f, "(held by {members} member{few}, {clients} client{some})")
+    }
+}
+
+/// One object for programs.
+impl Serialize for Removal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut removal = serializer.serialize_struct("Removal", 6)?;
+        removal.serialize_field("change", "removed")?;
+        removal.serialize_field("kind", "role")?;
+        removal.serialize_field("id", &self.role)?;
+        removal.serialize_field("organization", &self.organization)?;
+        removal.serialize_field("members", &self.members)?;
+        removal.serialize_field("clients", &self.clients)?;
+        removal.end()
+    }
 }
 
 /// What becomes of one entity.
@@ -93,7 +130,19 @@ mod tests {
         assert_eq!(said, expected);
         let said = serde_json::to_value(&created).unwrap();
         assert_eq!((&said["change"], &said["fields"]), (&json!("created"), &json!([])));
-        assert!(Plan { steps: vec![unchanged.clone()] }.changes_nothing());
-        assert!(!Plan { steps: vec![unchanged, changed] }.changes_nothing());
+        let plan = |steps| Plan { steps, removals: Vec::new() };
+        assert!(plan(vec![unchanged.clone()]).changes_nothing());
+        assert!(!plan(vec![unchanged, changed]).changes_nothing());
+    }
+
+    #[test]
+    fn a_removal_says_how_many_hold_the_role() {
+        let (organization, role) = ("acme".to_owned(), "clerk".to_owned());
+        let removal = Removal { organization, role, members: 3, clients: 1 };
+        let line = "- removed role clerk of acme (held by 3 members, 1 client)";
+        assert_eq!(removal.to_string(), line);
+        let expected = json!({ "change": "removed", "kind": "role", "id": "clerk",
+                               "organization": "acme", "members": 3, "clients": 1 });
+        assert_eq!(serde_json::to_value(&removal).unwrap(), expected);
     }
 }

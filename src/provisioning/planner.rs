@@ -11,9 +11,9 @@ use super::{
     lines::Declared,
     organizations,
     owners::Owners,
-    plan::{Plan, Step},
+    plan::{Plan, Removal, Step},
     progress::Progress,
-    resources,
+    removed_roles, resources,
     table::{excerpt, plain},
 };
 use crate::{
@@ -63,6 +63,7 @@ pub(super) struct Planner<'a, 'b> {
     /// The accounts that are to be created.
     newborn: Vec<&'a Declared<Person>>,
     steps: Vec<Step>,
+    removals: Vec<Removal>,
     complaints: Vec<Complaint>,
 }
 
@@ -83,6 +84,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             meant: HashMap::new(),
             newborn: Vec::new(),
             steps: Vec::with_capacity(file.len()),
+            removals: Vec::new(),
             complaints: Vec::new(),
         }
     }
@@ -117,7 +119,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             progress.advance();
         }
         if self.complaints.is_empty() {
-            let plan = Plan { steps: self.steps };
+            let plan = Plan { steps: self.steps, removals: self.removals };
             return Ok(Planned { plan, multi_commit: self.multi_commit, newborn: self.newborn });
         }
         self.complaints.sort_by_key(|complaint| complaint.line);
@@ -147,10 +149,13 @@ impl<'a, 'b> Planner<'a, 'b> {
         declared: &'a Declared<organization::Draft>,
     ) -> Result<(), ApplyError> {
         let draft = &declared.draft;
+        let held = self.multi_commit.look::<Organization>(&draft.slug).await?.known().cloned();
+        let removed = removed_roles::of(self.workbench, held.as_ref(), draft).await?;
         let command = organization::Command::Provision(draft.clone());
         match self.multi_commit.decide::<Organization>(&draft.slug, &command).await? {
             Ok(outcome) => {
                 self.accept::<Organization>(&draft.slug, outcome);
+                self.removals.extend(removed);
                 if let Some(brand) = &draft.brand {
                     let keep = Keep(brand.logo.clone());
                     let Ok(()) = self.multi_commit.decide::<Logo>(&draft.slug, &keep).await?;

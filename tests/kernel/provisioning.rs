@@ -90,6 +90,10 @@ impl Shop {
         apply(&self.bench, &file(text), false, &|_, _| {}).await
     }
 
+    async fn dry_run(&self, text: &str) -> Result<Plan, ApplyError> {
+        apply(&self.bench, &file(text), true, &|_, _| {}).await
+    }
+
     /// Applies a file that must be refused, and says why it was.
     async fn refused(&self, text: &str) -> Vec<String> {
         let rows = self.rows().await;
@@ -186,7 +190,12 @@ async fn a_list_given_replaces_the_list_held_and_the_rest_stays() {
          [[organization]]\nslug = \"acme\"\nname = \"Acme\"\nrole = [{{ name = \"clerk\", \
          permissions = [] }}]\n[[client]]\nclient_id = \"billing\"\nroles = []\nscope = \"invoices:send\"\n"
     );
-    let changed = lines(&shop.apply(&text).await.unwrap());
+    let planned = shop.dry_run(&text).await.unwrap();
+    let plan = shop.apply(&text).await.unwrap();
+    assert_eq!(plan.removals, planned.removals, "a dry run says the same");
+    let removed: Vec<String> = plan.removals.iter().map(ToString::to_string).collect();
+    assert_eq!(removed, ["- removed role manager of acme (held by 1 member, 0 clients)"]);
+    let changed = lines(&plan);
     let expected = [
         format!("~ changed resource {INVOICES} (scopes)"),
         "~ changed organization acme (name, role)".to_owned(),
