@@ -1,6 +1,6 @@
 //! What `serve` does not refuse, and operators should look at all the same.
 
-use super::{Config, production::is_loopback};
+use super::{Config, effective::Links, production::is_loopback};
 use url::Url;
 
 /// A setting, and what may be wrong with it.
@@ -33,7 +33,33 @@ impl Config {
                 .to_owned(),
         });
         let store = self.store.url.as_ref().and_then(|url| way_to_store(url.expose()));
-        operator.into_iter().chain(issuer).chain(proxies).chain(store).collect()
+        let links = self.missing_links();
+        operator.into_iter().chain(issuer).chain(proxies).chain(store).chain(links).collect()
+    }
+
+    /// Looks whether a mail would lead to a page that is not there.
+    fn missing_links(&self) -> Option<Concern> {
+        let Links { sign_in, device, approval, recovery, invitation, verify_email } = &self.links;
+        let links = [
+            ("sign_in", sign_in),
+            ("device", device),
+            ("approval", approval),
+            ("recovery", recovery),
+            ("invitation", invitation),
+            ("verify_email", verify_email),
+        ];
+        let missing = links.into_iter().filter(|(_, link)| link.is_none());
+        let missing: Vec<&str> = missing.map(|(name, _)| name).collect();
+        // A program may take every flow, and send no person anywhere.
+        if self.screens.enabled || missing.is_empty() || self.mail.transport.is_none() {
+            return None;
+        }
+        let text = format!(
+            "screens are off, and {} is not set: mails and devices would lead people to a page \
+             that is not there",
+            missing.join(", ")
+        );
+        Some(Concern { setting: "links", text })
     }
 }
 

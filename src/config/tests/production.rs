@@ -152,6 +152,20 @@ fn concerns(variables: &[(&str, &str)]) -> Vec<&'static str> {
 }
 
 #[test]
+fn mails_that_would_lead_to_no_page_are_looked_at() {
+    let (off, mail) = (("SCREENS__ENABLED", "false"), ("MAIL__TRANSPORT", "log"));
+    assert_eq!(concerns(&[off, mail]), ["links"]);
+    assert_eq!(concerns(&[mail]), [""; 0], "our own pages are there");
+    assert_eq!(concerns(&[off]), [""; 0], "no mail leads anywhere");
+    let page = "https://app.example.com/x";
+    let names = ["SIGN_IN", "DEVICE", "APPROVAL", "RECOVERY", "INVITATION", "VERIFY_EMAIL"];
+    let names = names.map(|name| format!("LINKS__{name}"));
+    let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), page)).collect();
+    assert_eq!(concerns(&[&[off, mail], &*all].concat()), [""; 0]);
+    assert_eq!(concerns(&[&[off, mail], &all[1..]].concat()), ["links"]);
+}
+
+#[test]
 fn metrics_for_every_host_and_a_proxy_that_is_not_named_are_looked_at() {
     assert_eq!(concerns(&[]), [""; 0]);
     assert_eq!(concerns(&[("OPERATOR__LISTEN", "[::1]:9090")]), [""; 0]);
