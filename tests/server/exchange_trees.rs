@@ -111,7 +111,7 @@ async fn an_administrator_sees_what_an_agent_holds_and_ends_it_with_all_below() 
     server.stop().await;
 }
 
-const LEASHED: &str = r#"
+pub const LEASHED: &str = r#"
 [[resource]]
 identifier = "https://api.example.com/invoices"
 scopes = ["invoices:read", "invoices:write", "invoices:approve"]

@@ -63,6 +63,7 @@ mod edge;
 mod epochs;
 mod example_agent;
 mod exchange;
+mod exchange_parallel;
 mod exchange_trees;
 mod families;
 mod flows;

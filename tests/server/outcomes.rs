@@ -17,7 +17,7 @@ const SCOPE: &str = "openid invoices:read offline_access";
 
 /// What is done at the next moment of a sort.
 #[derive(Clone, Copy)]
-enum Fault {
+pub enum Fault {
     Fail,
     /// It takes so long.
     Wait(Duration),
@@ -26,10 +26,10 @@ enum Fault {
 
 /// Faults, planned one by one.
 #[derive(Default)]
-struct Faults(Mutex<Vec<(Moment, Fault)>>);
+pub struct Faults(Mutex<Vec<(Moment, Fault)>>);
 
 impl Faults {
-    fn plan(&self, moment: Moment, faults: &[Fault]) {
+    pub fn plan(&self, moment: Moment, faults: &[Fault]) {
         self.0.lock().unwrap().extend(faults.iter().map(|fault| (moment, *fault)));
     }
 
