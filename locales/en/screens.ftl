@@ -383,6 +383,8 @@ history-event = { $event ->
     [recovery-stopped] A recovery was stopped
     [sign_in-succeeded] Signed in
     [sign_in-failed] A sign-in failed
+    [sign_in-superseded] A sign-in that waited was refused: what it was proved by has changed
+    [credential-proved] A sign-in was begun
     [session-renewed] Confirmed once more
     [session-ended] A session ended
     [enrolment-failed] A new way in did not work

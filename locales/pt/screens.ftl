@@ -383,6 +383,8 @@ history-event = { $event ->
     [recovery-stopped] Uma recuperação foi parada
     [sign_in-succeeded] Entrada na conta
     [sign_in-failed] Uma entrada falhou
+    [sign_in-superseded] Uma entrada que esperava foi recusada: aquilo que a provava mudou
+    [credential-proved] Começou uma entrada na conta
     [session-renewed] Identidade confirmada de novo
     [session-ended] Uma sessão terminou
     [enrolment-failed] Uma nova forma de entrar não funcionou

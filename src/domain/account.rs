@@ -32,6 +32,7 @@
 //! name, so no two accounts can have it.
 
 mod addresses;
+mod authenticators;
 mod change;
 mod claim_fault;
 mod command;

@@ -1,5 +1,9 @@
 //! How sure we are of a person: derived from what was proved and when, never configured beside it.
 
+mod authenticators;
+
+pub use authenticators::{AuthenticatorId, Authenticators};
+
 use super::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -187,8 +191,7 @@ impl Acr {
 
     /// Tells whether the evidence is enough for it now.
     pub fn is_met_by(self, evidence: &Evidence, now: Timestamp) -> bool {
-        let good = evidence.proofs.iter().filter(|proof| proof.is_good(now));
-        let methods: Vec<Method> = good.map(|proof| proof.method).collect();
+        let methods: Vec<Method> = evidence.good(now).map(|proof| proof.method).collect();
         evidence.level(now).is_some_and(|level| self.is_met_at(level, &methods))
     }
 
@@ -253,7 +256,8 @@ impl Worth {
 
     /// Returns the proof that was given at this time.
     pub fn given(self, at: Timestamp) -> Proof {
-        Proof { method: self.method, factors: self.factors.to_vec(), at }
+        let (by, void) = (None, false);
+        Proof { method: self.method, factors: self.factors.to_vec(), at, by, void }
     }
 }
 
@@ -263,17 +267,23 @@ pub struct Proof {
     pub method: Method,
     pub factors: Vec<Factor>,
     pub at: Timestamp,
+    /// By which authenticator of the account it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AuthenticatorId>,
+    /// That authenticator is gone: the proof is one of no factor, and never a fresh one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub void: bool,
 }
 
 impl Proof {
     /// Tells whether its factors still count.
     fn is_good(&self, now: Timestamp) -> bool {
-        now.since(self.at) < AAL2_LIVES
+        !self.void && now.since(self.at) < AAL2_LIVES
     }
 
     /// Tells whether it still makes up the highest level.
     fn is_hardware(&self, now: Timestamp) -> bool {
-        self.method == Method::AttestedPasskey && now.since(self.at) < AAL3_LIVES
+        self.method == Method::AttestedPasskey && !self.void && now.since(self.at) < AAL3_LIVES
     }
 }
 
@@ -294,12 +304,16 @@ impl Evidence {
         Self { proofs: vec![proof], lapsed: false, idle: false }
     }
 
+    /// Lists the proofs whose factors still count.
+    fn good(&self, now: Timestamp) -> impl Iterator<Item = &Proof> {
+        self.proofs.iter().filter(move |proof| proof.is_good(now))
+    }
+
     /// Returns the level reached and not lapsed; without a proof there is none.
     pub fn level(&self, now: Timestamp) -> Option<Level> {
         self.last()?;
         // Each by its own age: a password of today keeps no code of yesterday alive.
-        let good = self.proofs.iter().filter(|proof| proof.is_good(now));
-        let mut factors = good.flat_map(|proof| &proof.factors);
+        let mut factors = self.good(now).flat_map(|proof| &proof.factors);
         let first = factors.next();
         // Two proofs of one factor are one factor.
         let several = factors.any(|factor| Some(factor) != first);
@@ -344,13 +358,14 @@ impl Evidence {
     ///
     /// Older proofs do not count: a fresh password does not make an old code fresh.
     pub fn is_fresh(&self, level: Level, now: Timestamp) -> bool {
-        self.since(now - FRESH_FOR).level(now) >= Some(level)
+        let mut fresh = self.since(now - FRESH_FOR);
+        fresh.proofs.retain(|proof| !proof.void);
+        fresh.level(now) >= Some(level)
     }
 
     /// Tells whether this factor was proved and still counts.
     pub fn proves(&self, factor: Factor, now: Timestamp) -> bool {
-        let mut good = self.proofs.iter().filter(|proof| proof.is_good(now));
-        good.any(|proof| proof.factors.contains(&factor))
+        self.good(now).any(|proof| proof.factors.contains(&factor))
     }
 
     /// Tells whether this method was used.
@@ -358,10 +373,11 @@ impl Evidence {
         self.proofs.iter().any(|proof| proof.method == method)
     }
 
-    /// Lists the methods, each once.
+    /// Lists the methods, each once; those whose authenticator is gone only where no other is left.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods: Vec<Method> = Vec::new();
-        for proof in &self.proofs {
+        let all_void = self.proofs.iter().all(|proof| proof.void);
+        for proof in self.proofs.iter().filter(|proof| all_void || !proof.void) {
             if !methods.contains(&proof.method) {
                 methods.push(proof.method);
             }

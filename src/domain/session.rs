@@ -233,8 +233,8 @@ impl Open {
 
 impl Machine for Session {
     const KIND: &'static str = "session";
-    /// 3: it knows which clients are told when it ends.
-    const REVISION: u32 = 3;
+    /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved.
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = ();

@@ -23,6 +23,8 @@ it by hand.
 - Mail proves no factor: a code or a link that was mailed is `aal1` alone, and adds nothing to another proof.
 - A factor counts for 24 hours after its proof. When the session was not used for 1 hour, `aal2` lapses to `aal1` until the next proof of a factor.
   The session itself lives on.
+- A proof counts while its authenticator is what it was. When a password, an authenticator application, a passkey or an address is changed or removed, what was
+  proved by it is no factor any more and never fresh; a flow that was proved by it fails (adr/0104).
 - `acr_values` of `phr` (phishing resistant) is met by a passkey among the proofs, `phrh` by one whose hardware was attested; `acr` says the
   level all the same.
 - `aal3` is a passkey whose hardware was attested by a maker that the operator believes (`passkeys.attestation`, off by default). It counts for

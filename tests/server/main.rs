@@ -155,6 +155,7 @@ mod signing_client;
 mod site;
 mod statements;
 mod step_up;
+mod superseded;
 mod support;
 mod suspension_races;
 mod tab;

@@ -265,7 +265,13 @@ async fn a_new_password_ends_the_other_sessions_unless_they_are_to_be_kept() {
     let kept = send(&server, Method::PUT, (&mine, "/me/password"), &keep).await;
     assert_eq!(kept.status, 204, "{kept:?}");
     assert_eq!(get_in(&server, &other, "/me").await.status, 200);
+    // What was proved by the former password is no fresh proof any more.
     let set = json!({ "password": PASSWORD });
+    let refused = send(&server, Method::PUT, (&mine, "/me/password"), &set).await;
+    refused.problem(403, "step_up_required");
+    let flow = &refused.json()["flow"];
+    let done = server.step_in(&mine, flow, "password", json!({ "password": NEW })).await;
+    let mine = text(&done.json()["result"]["session_token"]).to_owned();
     assert_eq!(send(&server, Method::PUT, (&mine, "/me/password"), &set).await.status, 204);
     get_in(&server, &other, "/me").await.problem(401, "session_required");
     assert_eq!(get_in(&server, &mine, "/me").await.status, 200);

@@ -12,7 +12,7 @@ use porteiro::{
         Clock as _, Context, Timestamp,
         account::{Account, Command, EMAIL_ADDRESSES, Passkey},
         assurance::Worth,
-        flow::{ProofStep, Role},
+        flow::{ProofStep, Proved, Role},
     },
     http::flows::steps::{Step, StepRequest, Steps, Taking},
     server::Flows,
@@ -261,7 +261,10 @@ impl Step for ToyPasskey {
         Box::pin(async move {
             let Word { word } = request.body()?;
             let named = request.named(self).await?;
-            match named.proved(self).filter(|_| word == "open sesame") {
+            // An account may have several: a proof names its passkey.
+            let by = named.account().and_then(|known| known.passkey_authenticator("AAAA"));
+            let proved = named.proved(self).map(|proved| Proved { by, ..proved });
+            match proved.filter(|_| word == "open sesame") {
                 Some(proved) => request.prove(proved, named.attempt).await,
                 None => request.disprove(self, named).await,
             }

@@ -4,7 +4,7 @@ use super::{MOST_PASSKEYS, Passkey, PasskeyUse};
 use crate::domain::{Timestamp, assurance::Method};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, time::Duration};
 use subtle::ConstantTimeEq as _;
 
 /// A password as a PHC string.
@@ -173,6 +173,12 @@ impl Credentials {
         self.0.iter().find(totp).map(|one| one.added_at)
     }
 
+    /// Returns when the set of recovery codes was made.
+    pub fn recovery_codes_since(&self) -> Option<Timestamp> {
+        let codes = |one: &&Credential| matches!(one.kind, CredentialKind::RecoveryCodes { .. });
+        self.0.iter().find(codes).map(|one| one.added_at)
+    }
+
     /// Tells whether the account can reach AAL2 by itself: it must not be taken over by mail alone.
     pub fn reach_aal2(&self) -> bool {
         self.totp().is_some() || self.passkeys().next().is_some()
@@ -220,13 +226,15 @@ impl Credentials {
     }
 
     pub(super) fn set_password(&mut self, hash: PasswordHash, now: Timestamp) {
+        let set_at = after(self.password_since(), now);
         self.remove_password();
-        self.add(CredentialKind::Password { hash }, now);
+        self.add(CredentialKind::Password { hash }, set_at);
     }
 
     pub(super) fn set_totp(&mut self, secret: SealedSecret, step: u64, now: Timestamp) {
+        let set_at = after(self.totp_since(), now);
         self.remove_totp();
-        self.add(CredentialKind::Totp { secret, used: Some(step) }, now);
+        self.add(CredentialKind::Totp { secret, used: Some(step) }, set_at);
     }
 
     pub(super) fn remove_totp(&mut self) {
@@ -270,9 +278,10 @@ impl Credentials {
 
     /// Replaces the recovery codes: those of the set before are good no more.
     pub(super) fn set_recovery_codes(&mut self, codes: RecoveryCodes, now: Timestamp) {
+        let set_at = after(self.recovery_codes_since(), now);
         self.drop_all(|kind| matches!(kind, CredentialKind::RecoveryCodes { .. }));
         let RecoveryCodes { salt, hashes: unused } = codes;
-        self.add(CredentialKind::RecoveryCodes { salt, unused }, now);
+        self.add(CredentialKind::RecoveryCodes { salt, unused }, set_at);
     }
 
     /// Drops all of them.
@@ -304,6 +313,12 @@ impl Credentials {
     }
 }
 
+/// Returns the time at which a credential is set that takes the place of another: later than that one, though
+/// the clock of the node that set it was ahead. By that time proofs tell the two apart.
+fn after(former: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    former.map_or(now, |former| now.max(former + Duration::from_millis(1)))
+}
+
 fn same(one: &PasswordHash, other: &PasswordHash) -> bool {
     one.expose().as_bytes().ct_eq(other.expose().as_bytes()).into()
 }
@@ -311,6 +326,21 @@ fn same(one: &PasswordHash, other: &PasswordHash) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_credential_that_takes_the_place_of_another_is_set_later() {
+        const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+        let (mut held, before) = (Credentials::default(), NOW - Duration::from_secs(1));
+        held.set_password(PasswordHash::new("one"), NOW);
+        let first = held.password_since();
+        held.rehash(&PasswordHash::new("one, as it is hashed today"));
+        assert_eq!(held.password_since(), first, "it is the same password");
+        for at in [NOW, before] {
+            let former = held.password_since();
+            held.set_password(PasswordHash::new("one"), at);
+            assert!(held.password_since() > former, "a clock that lags, or stands still");
+        }
+    }
 
     #[test]
     fn credentials_are_stored_and_never_shown() {

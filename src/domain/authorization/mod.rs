@@ -66,6 +66,8 @@ pub enum Denial {
     Stopped,
     /// The organization requires more than the person's account can prove.
     NotSureEnough,
+    /// An authenticator by which the person has proved who they are was changed or removed since.
+    Superseded,
 }
 
 /// Who is asked, and when.

@@ -78,7 +78,11 @@ impl ApprovalSaid {
     ) -> Option<ApprovalChange> {
         if matches!(
             why,
-            Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson | Denial::NotSureEnough
+            Denial::TooManyAttempts
+                | Denial::Stopped
+                | Denial::OtherPerson
+                | Denial::NotSureEnough
+                | Denial::Superseded
         ) {
             return None;
         }

@@ -28,7 +28,10 @@ impl EnteredDevice {
     /// The person says no, or may not grant what is asked for. That they could not prove who they are
     /// says nothing: another may enter the code.
     pub(super) fn denied(&self, account: &str, why: &Denial) -> Option<DeviceChange> {
-        if matches!(why, Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson) {
+        if matches!(
+            why,
+            Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson | Denial::Superseded
+        ) {
             return None;
         }
         let command = device_grant::Command::Deny { account: account.to_owned(), why: why.clone() };

@@ -1,7 +1,7 @@
 //! What the first half of a step leaves for the second: a code that was sent, a ceremony that was
 //! begun, a secret that is not enrolled yet.
 
-use crate::domain::{Fingerprint, Timestamp, account::SealedSecret};
+use crate::domain::{Fingerprint, Timestamp, account::SealedSecret, assurance::AuthenticatorId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,6 +25,9 @@ pub struct Held {
     /// The account that it was made for, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// The address or number that a code or link was sent to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_to: Option<AuthenticatorId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,10 +26,14 @@
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | confirm, of an approval | block | failed; the client is blocked | |
+//! | any, after a proof | anything but a look, where an authenticator that proved it is gone | failed | always |
 //! | done, failed | anything | | always |
 //!
-//! Every proof names its account, and its commit requires the version that it was judged on. What a
-//! flow ends in is created in the same commit: a session, and the token family of a code.
+//! Every proof names its account and its authenticator, and its commit requires the version that it was
+//! judged on. Each later step is judged on the account as it is then: where an authenticator has been
+//! changed or removed, or the account was recovered, the flow fails. What a flow ends in is created in the
+//! same commit, which requires the account that the end was judged on: a session, and the token family of a
+//! code (adr/0104).
 //!
 //! A flow begins as a [`Seed`] that is written nowhere but, sealed, into its own id: looking at a
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
@@ -112,8 +116,8 @@ pub enum Refusal {
     TooManyMessages,
     #[error("the user code is that of no device that waits")]
     WrongUserCode,
-    #[error("the account was recovered since the person proved that it is theirs")]
-    Recovered,
+    #[error("what the person has proved was changed since, or the account was recovered")]
+    Superseded,
 }
 
 impl Flow {
@@ -139,8 +143,8 @@ impl Machine for Flow {
     /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
-    /// request for an approval.
-    const REVISION: u32 = 5;
+    /// request for an approval. 6: by which authenticators it was proved.
+    const REVISION: u32 = 6;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

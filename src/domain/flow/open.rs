@@ -6,8 +6,8 @@ use super::{
 };
 use crate::domain::{
     Decision, Dispatch, Record, Timestamp,
-    account::Draft,
-    assurance::{Acr, Evidence, Level, Method},
+    account::{Draft, normalise_email},
+    assurance::{Acr, AuthenticatorId, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, choices},
     epoch::is_first,
     grant::Person,
@@ -90,6 +90,12 @@ pub struct Applicant {
 }
 
 impl Applicant {
+    /// Names the address that the person has to prove.
+    fn mailbox(&self) -> AuthenticatorId {
+        let normalised = normalise_email(&self.email);
+        AuthenticatorId::mailbox(normalised.as_ref().unwrap_or(&self.email))
+    }
+
     /// Returns the account that is made of it, once its address was proved.
     pub fn draft(&self) -> Draft {
         let said = [
@@ -227,6 +233,9 @@ impl Open {
             return Decision::refuse(Refusal::NotNow);
         }
         let mut next = self.clone();
+        if step.material().is_some_and(|material| !self.still_rests_on(&material.account)) {
+            return next.supersede();
+        }
         match step {
             Step::Look => Decision::accept(Vec::new(), Reply::of(next)),
             Step::Identify { identifier } => {
@@ -281,7 +290,7 @@ impl Open {
         self.stage = Stage::Proof;
         if let Some(worth) = vouched {
             let account = applicant.account.clone();
-            let evidence = Evidence::of(worth.given(now));
+            let evidence = Evidence::of(worth.given(now).by(Some(applicant.mailbox())));
             self.person = Some(Person { account, epoch: 0, evidence });
             (self.proved_here, self.stage) = (true, Stage::Enrol);
         }

@@ -41,10 +41,14 @@ impl Open {
     ) -> Decision<Flow> {
         let held = self.held.iter_mut().find(|held| held.is_for(step, now));
         let account = proved.map(|(proved, _)| proved.account.clone());
+        let sent_to = held.as_ref().and_then(|held| held.sent_to);
         let right = match &held {
             Some(held) => held.content == HeldContent::Code(code) && held.account == account,
             None => false,
         };
+        // A code that went to a former address proves nothing of the person who has the account now.
+        let reaches = |material: &Material| material.account.is_reached_at(sent_to);
+        let right = right && proved.is_none_or(|(_, material)| reaches(material));
         let Some((proved, material)) = proved.filter(|_| right) else {
             if let Some(held) = held {
                 held.wrong += 1;
@@ -53,7 +57,8 @@ impl Open {
             return self.disprove(step, account.as_deref()).refusing(Refusal::Wrong);
         };
         self.held.retain(|held| held.step != step);
-        self.prove(&Proved { spends: None, ..proved.clone() }, material, rules, now)
+        let proved = Proved { spends: None, by: sent_to, ..proved.clone() };
+        self.prove(&proved, material, rules, now)
     }
 
     /// Counts a wrong proof; a ceremony that was answered wrongly is over.
@@ -97,15 +102,21 @@ impl Open {
         if let Err(refusal) = self.spend(proved.step, proved.spends, now) {
             return Decision::refuse(refusal);
         }
+        let by = proved.by.or_else(|| material.account.authenticators.of(worth.method));
+        if by.is_none() && material.account.version > 0 {
+            return Decision::refuse(Refusal::NotNow);
+        }
+        let proof = worth.given(now).by(by);
         let evidence = match &self.person {
-            None => Evidence::of(worth.given(now)),
-            Some(person) if person.account == proved.account => {
-                person.evidence.and(worth.given(now))
-            }
+            None => Evidence::of(proof),
+            Some(person) if person.account == proved.account => person.evidence.and(proof),
             // Two halves of two accounts are no proof of one.
             Some(_) => return Decision::refuse(Refusal::NotNow),
         };
         let (is_first, kind) = (self.person.is_none(), self.seed.kind.clone());
+        let shown = (!self.proved_here && self.applicant.is_none())
+            .then(|| Record::new("credential.proved").with("account", proved.account.as_str()))
+            .map(|record| record.with("step", proved.step).with("flow", kind.as_str()));
         if is_first {
             self.epoch = material.account.epoch;
         }
@@ -139,6 +150,12 @@ impl Open {
         } else {
             decision
         };
+        // A flow may wait for long, or come to nothing: the person sees the proof all the same. Of a sign-in
+        // that is over by it another record is written.
+        let says_so =
+            |record: &Record| ["sign_in.succeeded", "recovery.started"].contains(&record.event);
+        let said = decision.outcome.is_err() || decision.effects.records.iter().any(says_so);
+        let decision = shown.filter(|_| !said).into_iter().fold(decision, Decision::recording);
         proved.requirement().into_iter().fold(decision, Decision::requiring)
     }
 

@@ -3,7 +3,7 @@
 use super::{Open, Stage};
 use crate::domain::{
     Fingerprint, Timestamp,
-    assurance::{Evidence, Worth},
+    assurance::{AuthenticatorId, Evidence, Proof, Worth},
     authorization::{Choice, ConsentQuestion, Request},
     grant::Person,
 };
@@ -93,6 +93,14 @@ pub struct OperatorLink {
     pub at: Timestamp,
 }
 
+impl OperatorLink {
+    /// What presenting it has proved.
+    fn proof(&self) -> Proof {
+        let by = AuthenticatorId::recovery_link(self.token);
+        Worth::MAGIC_LINK.given(self.at).by(Some(by))
+    }
+}
+
 /// An invitation whose token the caller has presented.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invited {
@@ -165,7 +173,7 @@ impl Seed {
         let proved = link.map(|link| Person {
             account: link.account.clone(),
             epoch: link.epoch,
-            evidence: Evidence::of(Worth::MAGIC_LINK.given(link.at)),
+            evidence: Evidence::of(link.proof()),
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));
         let approval = self.approval.as_ref().and_then(|sought| sought.said.clone());

@@ -1,21 +1,62 @@
 //! What follows from all that is known: a question, or the end.
 
 use super::{
-    Acceptance, AccountChange, Event, Finished, FinishedSession, Flow, Material, Moment, Notice,
-    Open, Over, Refusal, Reply, Rules, SessionChange, Stage, Wanted,
+    Acceptance, AccountChange, AccountSeen, Event, Finished, FinishedSession, Flow, Material,
+    Moment, Notice, Open, Over, Refusal, Reply, Rules, SessionChange, Stage, Wanted,
     goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
     Decision, Record, Requirement, Timestamp,
-    account::{self, Account},
-    assurance::amr,
+    account::{self, Account, Known},
+    assurance::{AuthenticatorId, amr},
+    authorization::Denial,
     grant::Person,
     pushed_request::PushedRequest,
     session::{self, Session, Told},
     token_family::{self, TokenFamily},
 };
 
+impl AccountSeen {
+    /// What a flow looks at of an account that was read at this version.
+    pub fn of(known: Option<&Known>, version: i64) -> Self {
+        Self {
+            version,
+            epoch: known.map_or(0, |known| known.epoch),
+            deleting: known.is_some_and(|known| known.erase_at.is_some()),
+            authenticators: known.map(Known::authenticators).unwrap_or_default(),
+        }
+    }
+
+    /// Tells whether what was sent to this address or number has reached its person. An account that is not
+    /// made yet has none.
+    pub(super) fn is_reached_at(&self, sent_to: Option<AuthenticatorId>) -> bool {
+        self.version == 0 || sent_to.is_none_or(|id| self.authenticators.contains(id))
+    }
+}
+
 impl Open {
+    /// Tells whether everything that was proved is still worth what it was: in the same epoch of the account,
+    /// by authenticators that it still has.
+    pub fn still_rests_on(&self, account: &AccountSeen) -> bool {
+        let Some(person) = &self.person else { return true };
+        // It is made at the end of this very flow.
+        if account.version == 0 && self.applicant.is_some() {
+            return true;
+        }
+        let epoch = if self.seed.signed_in.is_none() { self.epoch } else { person.epoch };
+        epoch == account.epoch && person.evidence.rests_on(&account.authenticators)
+    }
+
+    /// Fails: what was proved is worth nothing any more, and no later step can mend it.
+    pub(super) fn supersede(self) -> Decision<Flow> {
+        let record = Record::new("sign_in.superseded").with("flow", self.seed.kind.as_str());
+        let record = match &self.person {
+            Some(person) => record.with("account", person.account.as_str()),
+            None => record,
+        };
+        self.fail(Denial::Superseded).recording(record).refusing(Refusal::Superseded)
+    }
+
     /// Goes on until the person must be asked.
     pub(super) fn settle(
         mut self,
@@ -30,10 +71,8 @@ impl Open {
         if self.seed.request.is_some() && material.facts.is_none() {
             return Decision::refuse(Refusal::NotNow);
         }
-        let begun_here = self.seed.signed_in.is_none();
-        let epoch = if begun_here { self.epoch } else { person.epoch };
-        if epoch != material.account.epoch {
-            return Decision::refuse(Refusal::Recovered);
+        if !self.still_rests_on(&material.account) {
+            return self.supersede();
         }
         if self.keeps_codes {
             self.stage = Stage::Enrol;
@@ -169,12 +208,6 @@ impl Open {
             let told = told.map(|client_id| Told::first(&*session.id, client_id));
             let signing_in = SigningIn { person: &person, session: &session, told };
             decision = sign_in(decision, signing_in, material, now);
-            // A recovery that is committed meanwhile would not have seen the session.
-            if session.change == SessionChange::Begun && material.account.version > 0 {
-                let version = material.account.version;
-                let account = Requirement::unchanged::<Account>(&*person.account, version);
-                decision = decision.requiring(account);
-            }
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
             }
@@ -204,6 +237,12 @@ impl Open {
             if let Some(pushed) = &request.pushed {
                 decision = decision.bearing(PushedRequest::used(pushed));
             }
+        }
+        // What is committed meanwhile, such as another password or a recovery, was not seen here.
+        if material.account.version > 0 {
+            let version = material.account.version;
+            let account = Requirement::unchanged::<Account>(&*person.account, version);
+            decision = decision.requiring(account);
         }
         let decision = material.tell(Moment::Ended, decision);
         requirements.into_iter().fold(decision, Decision::requiring)

@@ -7,7 +7,7 @@ use super::{
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
-    assurance::{Method, Worth},
+    assurance::{AuthenticatorId, Authenticators, Method, Worth},
     authorization::AuthorizationFacts,
     grant::{Grant, Person},
 };
@@ -88,6 +88,7 @@ pub enum Step {
     /// The person said no to the question of this step, and wants none of its client any more.
     Block {
         step: &'static str,
+        material: Box<Material>,
     },
     /// The person said yes or no, to the question of this step.
     Decide {
@@ -112,9 +113,29 @@ impl Step {
             | Self::Present { step, .. }
             | Self::Disprove { step, .. }
             | Self::Enrol { step, .. }
-            | Self::Block { step }
+            | Self::Block { step, .. }
             | Self::Decide { step, .. } => Some(step),
             Self::Prove { proved, .. } => Some(proved.step),
+        }
+    }
+
+    /// Returns what is given to a step that may end the flow.
+    pub(super) fn material(&self) -> Option<&Material> {
+        match self {
+            Self::Present { material, .. }
+            | Self::Enrol { material, .. }
+            | Self::Prove { material, .. }
+            | Self::Choose { material, .. }
+            | Self::Select { material, .. }
+            | Self::Enter { material, .. }
+            | Self::Block { material, .. }
+            | Self::Decide { material, .. } => Some(material),
+            Self::Look
+            | Self::Identify { .. }
+            | Self::Describe(_)
+            | Self::Hold { .. }
+            | Self::Disprove { .. }
+            | Self::Stop => None,
         }
     }
 }
@@ -145,6 +166,8 @@ pub struct Proved {
     pub spends: Option<Fingerprint>,
     /// What it is worth, where that differs from the step's.
     pub worth: Option<Worth>,
+    /// By which authenticator it was given, where the account has several for the step.
+    pub by: Option<AuthenticatorId>,
 }
 
 impl Proved {
@@ -157,6 +180,7 @@ impl Proved {
             methods: known.credentials.methods(),
             spends: None,
             worth: None,
+            by: None,
         }
     }
 
@@ -190,7 +214,7 @@ pub struct Material {
 }
 
 /// An account as it was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountSeen {
     /// 0 where there is none.
     pub version: i64,
@@ -198,6 +222,7 @@ pub struct AccountSeen {
     pub epoch: u64,
     /// The person has asked for it to be deleted.
     pub deleting: bool,
+    pub authenticators: Authenticators,
 }
 
 /// A message that is left when a flow comes so far.

@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{
     Device, Fingerprint, Record, Requirement,
     account::Account,
-    assurance::{Acr, Evidence, Level, Worth},
+    assurance::{Acr, AuthenticatorId, Authenticators, Evidence, Level, Worth},
     authority::Audience,
     authorization::{
         AuthorizationFacts, ConsentRule, MembershipChoice, ReplyTo, Request, RequestedGrant,
@@ -121,15 +121,26 @@ fn fresh() -> Fresh {
     }
 }
 
+/// An account that has an authenticator for each method.
+fn account_seen(version: i64, epoch: u64) -> AccountSeen {
+    let methods =
+        [Method::Password, Method::Totp, Method::EmailCode, Method::Passkey, Method::RecoveryCode];
+    let id = |method| AuthenticatorId::credential(method, NOW);
+    let authenticators = methods
+        .into_iter()
+        .fold(Authenticators::default(), |all, method| all.with(method, Some(id(method))));
+    AccountSeen { version, epoch, deleting: false, authenticators }
+}
+
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
-    let account = AccountSeen { version: 3, epoch: 0, deleting: false };
+    let account = account_seen(3, 0);
     let (methods, notices) = (Vec::new(), Vec::new());
     Box::new(Material { facts, approval: None, fresh: fresh(), account, methods, notices })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
     let (account, version, methods) = ("ana".to_owned(), Some(3), methods.to_vec());
-    Proved { step, account, version, methods, spends: None, worth: None }
+    Proved { step, account, version, methods, spends: None, worth: None, by: None }
 }
 
 fn prove(facts: Option<AuthorizationFacts>) -> Step {
@@ -481,3 +492,6 @@ mod required;
 
 #[path = "tests_select.rs"]
 mod select;
+
+#[path = "tests_superseded.rs"]
+mod superseded;

@@ -85,8 +85,8 @@ fn what_has_changed_since_it_was_shown_is_shown_again() {
 
 #[test]
 fn a_no_denies_and_blocks_only_where_the_person_says_so() {
-    for (step, block) in [(confirm(false, plain()), false), (Step::Block { step: "confirm" }, true)]
-    {
+    let block = Step::Block { step: "confirm", material: material(None) };
+    for (step, block) in [(confirm(false, plain()), false), (block, true)] {
         let (seed, mut flow, _) = signed_in(plain(), &[]);
         let change = take(&mut flow, &seed, step).outcome.unwrap().approval.unwrap();
         let (account, why) = ("ana".to_owned(), Denial::ConsentRefused);

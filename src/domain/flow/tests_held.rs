@@ -5,7 +5,7 @@ use crate::domain::{Dispatch, Fingerprint, Secret};
 
 fn held(step: &str, content: HeldContent, account: Option<&str>) -> Held {
     let (step, account) = (step.to_owned(), account.map(str::to_owned));
-    Held { step, content, expires_at: LATER, wrong: 0, account }
+    Held { step, content, expires_at: LATER, wrong: 0, account, sent_to: None }
 }
 
 fn send(code: &[u8], account: Option<&str>) -> Step {

@@ -45,6 +45,7 @@ fn held(account: &str) -> Step {
         expires_at: LATER,
         wrong: 0,
         account: Some(account.to_owned()),
+        sent_to: None,
     };
     Step::Hold { step: "email_code", held: Box::new(held), message: None }
 }
@@ -56,7 +57,7 @@ fn telling(version: i64, epoch: u64) -> Box<Material> {
         Notice { when, message: Dispatch { topic: "mail", payload, expires_at: LATER } }
     };
     let notices = vec![notice(Moment::Proved, "started"), notice(Moment::Ended, "recovered")];
-    let account = AccountSeen { version, epoch, deleting: false };
+    let account = account_seen(version, epoch);
     Box::new(Material { account, notices, ..*material(None) })
 }
 
@@ -208,12 +209,12 @@ fn what_was_proved_before_a_recovery_signs_in_no_more() {
     take(&mut waiting, &seed, super::prove(facts())).outcome.unwrap();
     assert_eq!(stage(&waiting), Some(Stage::Consent));
     let consent = |epoch| {
-        let account = AccountSeen { version: 4, epoch, deleting: false };
+        let account = account_seen(4, epoch);
         let material = Box::new(Material { account, ..*material(facts()) });
         Step::Decide { step: "consent", allow: true, material }
     };
     let late = take(&mut waiting.clone(), &seed, consent(1));
-    assert_eq!(late.outcome.unwrap_err(), Refusal::Recovered);
+    assert_eq!(late.outcome.unwrap_err(), Refusal::Superseded);
     let done = take(&mut waiting, &seed, consent(0));
     assert!(done.outcome.is_ok());
     let unchanged = Requirement::unchanged::<Account>("ana", 4);

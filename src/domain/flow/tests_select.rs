@@ -95,7 +95,7 @@ fn a_session_of_a_former_epoch_is_worth_nothing() {
     let (mut flow, seed) = (Flow::default(), selecting(Some(request())));
     let former = Person { epoch: 1, ..person() };
     let refused = take(&mut flow, &seed, select(former, &[], Some(first_party())));
-    assert_eq!(refused.outcome, Err(Refusal::Recovered));
+    assert_eq!(refused.outcome, Err(Refusal::Superseded));
     assert!(births(&refused).is_empty());
 }
 

@@ -76,7 +76,9 @@ pub fn refusal_of(denial: &Denial) -> AuthorizationError {
         Denial::ConsentRefused => (Code::AccessDenied, "the person refused"),
         Denial::OtherPerson => (Code::LoginRequired, "another person has signed in"),
         Denial::Stopped => (Code::AccessDenied, "it was stopped"),
-        Denial::TooManyAttempts => (Code::AccessDenied, "the person did not sign in"),
+        Denial::TooManyAttempts | Denial::Superseded => {
+            (Code::AccessDenied, "the person did not sign in")
+        }
         Denial::NotSureEnough => {
             (Code::AccessDenied, "more is required than the account of the person can prove")
         }

@@ -6,7 +6,8 @@ use crate::{
     crypto::OpaqueKind,
     domain::{
         Context, Requirement,
-        account::Account,
+        account::{Account, Known},
+        assurance::Authenticators,
         grant::Person,
         session::{Command, Session},
     },
@@ -75,15 +76,18 @@ async fn opened_by(
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
     // It rests on its account, which may be suspended or about to be deleted, or in another epoch.
-    let honours =
-        |account: &Account| account.known().is_some_and(|one| one.honours(person.epoch, now));
-    let account = app.accounts.look_if(anew, &person.account).await?;
-    if !honours(&account.machine) {
-        // They may have signed in a moment after everything had ended.
-        if anew || !honours(&app.accounts.look_anew(&person.account).await?.machine) {
-            return Ok(None);
-        }
+    let mut account = app.accounts.look_if(anew, &person.account).await?;
+    let rests_on = |account: &Account| {
+        let known = account.known().filter(|known| known.honours(person.epoch, now));
+        known.map(Known::authenticators)
+    };
+    let counts = |held: &Authenticators| person.evidence.rests_on(held);
+    if !anew && !rests_on(&account.machine).is_some_and(|held| counts(&held)) {
+        // They may have signed in a moment after everything had ended, or by what was just set.
+        account = app.accounts.look_anew(&person.account).await?;
     }
+    let Some(authenticators) = rests_on(&account.machine) else { return Ok(None) };
+    let person = Person { evidence: person.evidence.weighed(&authenticators), ..person };
     Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
 }
 

@@ -99,7 +99,7 @@ impl Said {
             }
             Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
-            Self::Blocked { step } => Step::Block { step },
+            Self::Blocked { step } => Step::Block { step, material },
             Self::Selected(selected) => Step::Select { selected: selected.clone(), material },
             Self::Decided { step, allow } => Step::Decide { step, allow: *allow, material },
         }
@@ -159,8 +159,10 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
             operator_link::insist(app, link).await?;
         }
         // Before the commit that ends what is left: a client that refreshes without a pause would
-        // else make that commit lose for ever.
-        sign_out::everywhere(app, &acting.context, asking.account).await?;
+        // else make that commit lose for ever. Who has proved it by what is gone ends nothing.
+        if opened.look(app).await?.still_rests_on(&seen_now(app, asking.account).await?) {
+            sign_out::everywhere(app, &acting.context, asking.account).await?;
+        }
     }
     let device = user_code::known(app, opened, &asking).await?;
     let approval = approval::known(app, opened, asking.account).await?;
@@ -170,13 +172,12 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let drawn = draw(app, acting, own.clone(), remembered);
         let seen = app.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
-        let epoch = known.map_or(0, |known| known.epoch);
         // A first proof of such an account is refused as a wrong one before it comes here.
         if known.is_some_and(|known| !known.admits(app.clock.now())) {
             return Err(ACCOUNT_CHANGED);
         }
-        let deleting = known.is_some_and(|known| known.erase_at.is_some());
-        let account = AccountSeen { version: seen.version, epoch, deleting };
+        let account = AccountSeen::of(known, seen.version);
+        let deleting = account.deleting;
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
         let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
         let fresh = drawn.fresh.clone();
@@ -225,6 +226,12 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         }
     }
     Err(UNAVAILABLE)
+}
+
+/// Reads an account as it is now.
+async fn seen_now(app: &App, account: &str) -> Result<AccountSeen, Problem> {
+    let seen = app.accounts.peek(account).await?;
+    Ok(AccountSeen::of(seen.machine.known(), seen.version))
 }
 
 /// Shows a flow that goes on.

@@ -66,6 +66,12 @@ pub const ACCOUNT_CHANGED: Problem = Problem::new(
     "account_changed",
     "the account has just changed: please try again",
 );
+/// The same code: the account has changed. This flow is over, and trying again is of no use.
+pub const SUPERSEDED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "account_changed",
+    "what was proved in this flow was changed since: begin a new flow",
+);
 
 pub const SIGN_UP_CLOSED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
@@ -120,7 +126,7 @@ impl From<Refusal> for Problem {
             Refusal::Wrong => INVALID_CREDENTIALS,
             Refusal::TooManyMessages => TOO_MANY_MESSAGES,
             Refusal::WrongUserCode => USER_CODE_NOT_VALID,
-            Refusal::Recovered => ACCOUNT_CHANGED,
+            Refusal::Superseded => SUPERSEDED,
         }
     }
 }

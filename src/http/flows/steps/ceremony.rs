@@ -50,6 +50,7 @@ impl StepRequest<'_> {
             expires_at: self.opened.seed.expires_at,
             wrong: 0,
             account: None,
+            sent_to: None,
         });
         let hold = FlowStep::Hold { step: step.path(), held, message: None };
         self.opened.ask(self.app, &self.opened.context, hold).await?;

@@ -111,8 +111,8 @@ impl Verified {
     /// Returns a proof of the account as it was read, if it still has the passkey.
     fn proved(&self, known: &Known, version: i64) -> Option<Proved> {
         let (spends, worth) = (Some(self.spends), Some(self.worth));
-        let proved = Proved { spends, worth, ..Proved::of(Passkey.path(), known, version) };
-        known.credentials.passkey(&self.id).map(|_| proved)
+        let by = Some(known.passkey_authenticator(&self.id)?);
+        Some(Proved { spends, worth, by, ..Proved::of(Passkey.path(), known, version) })
     }
 }
 
@@ -183,7 +183,7 @@ async fn prove(
     for _ in 0..TRIES {
         let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
         match request.prove_second(proved, None, known).await {
-            Err(problem) if problem.code == ACCOUNT_CHANGED.code => {}
+            Err(problem) if problem == ACCOUNT_CHANGED => {}
             answer => return answer,
         }
         seen = request.app.accounts.peek(&known.id).await?;

@@ -79,6 +79,7 @@ impl Recipient {
                 methods: Vec::new(),
                 spends: None,
                 worth: None,
+                by: None,
             }),
             (_, Some(known), _) => Some(Proved::of(step, known, self.seen.version)),
             (_, None, Some(_)) => None,

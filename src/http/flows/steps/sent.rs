@@ -11,6 +11,7 @@ use crate::{
     domain::{
         Dispatch, Fingerprint, Locale, Timestamp,
         account::{self, Known},
+        assurance::AuthenticatorId,
         flow::{Held, HeldContent, Open, Proved, Role, Step as Command},
         message::{Asked, Asker, Mail, Sms, SmsContent},
     },
@@ -39,6 +40,13 @@ pub(super) struct Sending {
     /// The path of the step that takes it.
     pub step: &'static str,
     pub lives: Duration,
+}
+
+/// Where a code or link goes, and what it proves there.
+struct CodeTarget {
+    /// The id of the account; `None` where the code can never be right.
+    proves: Option<String>,
+    sent_to: AuthenticatorId,
 }
 
 /// Draws the token of a link.
@@ -78,7 +86,9 @@ impl StepRequest<'_> {
         let recipient = self.recipient(open).await?;
         self.charge_message(&recipient.charged_to).await?;
         let text = draw(&*self.app.dice);
-        let content = self.held(&sending, &text, recipient.proved_by(sending.step));
+        let proves = recipient.proved_by(sending.step);
+        let sent_to = AuthenticatorId::mailbox(&recipient.charged_to);
+        let content = self.held(&sending, &text, CodeTarget { proves, sent_to });
         let mail = Mail {
             to: recipient.email.clone(),
             locale: self.language(&recipient),
@@ -112,29 +122,33 @@ impl StepRequest<'_> {
         let code = draw_code(&*self.app.dice);
         let known = recipient.account();
         let phone = known.and_then(Known::verified_phone).map(str::to_owned);
-        let proved = phone.as_ref().and_then(|_| recipient.proved_by(sending.step));
-        let held = self.held(&sending, &code, proved);
+        let proves = phone.as_ref().and_then(|_| recipient.proved_by(sending.step));
+        // As long as a number is.
+        let number = phone.clone().unwrap_or_else(|| "+000000000000".to_owned());
+        let sent_to = AuthenticatorId::phone(&number);
+        let held = self.held(&sending, &code, CodeTarget { proves, sent_to });
         let sms = Sms {
             content: match &phone {
                 Some(_) => SmsContent::SignInCode { code },
                 None => SmsContent::Decoy,
             },
-            // As long as a number is.
-            to: phone.unwrap_or_else(|| "+000000000000".to_owned()),
+            to: number,
             locale: self.language(&recipient),
         };
         let dispatch = sms.dispatch(held.expires_at);
         self.hold(sending.by, held, Some(dispatch)).await
     }
 
-    fn held(&self, sending: &Sending, text: &str, proves: Option<String>) -> Held {
+    fn held(&self, sending: &Sending, text: &str, target: CodeTarget) -> Held {
+        let CodeTarget { proves, sent_to } = target;
         let known = self.fingerprint(sending.step, text);
         // Nothing that can be typed has this fingerprint.
         let never = || self.fingerprint(sending.by, &draw_token(&*self.app.dice));
         let code = if proves.is_some() { known } else { never() };
         let expires_at = self.until(sending.lives);
-        let (step, account) = (sending.step.to_owned(), proves);
-        Held { step, content: HeldContent::Code(code), expires_at, wrong: 0, account }
+        let (step, content) = (sending.step.to_owned(), HeldContent::Code(code));
+        let (account, sent_to) = (proves, Some(sent_to));
+        Held { step, content, expires_at, wrong: 0, account, sent_to }
     }
 
     /// Returns when something that lives so long ends, in this flow.

@@ -76,6 +76,7 @@ impl Step for TotpOptions {
                 expires_at: opened.seed.expires_at,
                 wrong: 0,
                 account: Some(account.clone()),
+                sent_to: None,
             };
             let context = opened.context.clone().by(Actor::Person(account));
             let hold = FlowStep::Hold { step: self.path(), held: Box::new(held), message: None };
