@@ -24,16 +24,35 @@ use std::time::Duration;
 /// After how long without an attempt failures are forgotten.
 const MEMORY: Duration = Duration::from_hours(30 * 24);
 
-/// The authenticators that are throttled. A password is charged to the normalised address, because
-/// it is tried before any account is known; what comes after it to the account's id.
+/// The authenticators that are throttled. A password and the codes that are sent are charged to the
+/// normalised address, because they are tried before any account is known; what comes after them to the
+/// account's id. The token of a link cannot be guessed, and is charged to nothing (adr/0105).
 pub const PASSWORD: &str = "password";
+pub const EMAIL_CODE: &str = "email_code";
+pub const SMS_CODE: &str = "sms_code";
 pub const TOTP: &str = "totp";
 pub const RECOVERY_CODE: &str = "recovery_code";
 
-/// Lists what may be held against an account: each authenticator, and what it is charged to.
-pub fn charged_to(account: &account::Known) -> [(&'static str, String); 3] {
-    let address = account.normalised_email();
-    [(PASSWORD, address), (TOTP, account.id.clone()), (RECOVERY_CODE, account.id.clone())]
+/// What else is charged: messages to the address they go to, user codes of devices to the account.
+pub const MESSAGE: &str = "message";
+pub const USER_CODE: &str = "user_code";
+
+/// Lists the authenticators of an account that are throttled, and what each is charged to.
+pub fn charged_to(account: &account::Known) -> [(&'static str, String); 5] {
+    let (address, id) = (account.normalised_email(), &account.id);
+    [
+        (PASSWORD, address.clone()),
+        (EMAIL_CODE, address.clone()),
+        (SMS_CODE, address),
+        (TOTP, id.clone()),
+        (RECOVERY_CODE, id.clone()),
+    ]
+}
+
+/// Lists everything that may be held against an account, for an operator who clears it.
+pub fn held_against(account: &account::Known) -> Vec<(&'static str, String)> {
+    let others = [(MESSAGE, account.normalised_email()), (USER_CODE, account.id.clone())];
+    charged_to(account).into_iter().chain(others).collect()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

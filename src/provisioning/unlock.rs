@@ -5,7 +5,7 @@ use crate::{
     domain::{
         Machine as _,
         account::{Account, EMAIL_ADDRESSES, normalise_email},
-        throttle::{Command, Throttle, charged_to},
+        throttle::{Command, Throttle, held_against},
     },
     store::{CommitError, ReadError},
     system::Workbench,
@@ -19,7 +19,7 @@ const TRIES: usize = 20;
 pub struct Unlocked {
     /// The account's id.
     pub account: String,
-    /// The authenticators against which failures were held.
+    /// What was charged: authenticators, messages, user codes.
     pub authenticators: Vec<&'static str>,
 }
 
@@ -46,7 +46,7 @@ pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, Unlo
         let (_, id) = found.ok_or(UnlockError::NoSuchAccount)?;
         let mut multi_commit = workbench.multi_commit();
         let account = multi_commit.look::<Account>(&id).await?.known();
-        let charged = account.map(charged_to).ok_or(UnlockError::NoSuchAccount)?;
+        let charged = account.map(held_against).ok_or(UnlockError::NoSuchAccount)?;
         let mut authenticators = Vec::new();
         for (authenticator, identifier) in charged {
             let parts = [authenticator, identifier.as_str()];

@@ -80,6 +80,7 @@ mod keys;
 mod leash;
 mod leash_in_flight;
 mod links;
+mod locked_out;
 mod logout;
 mod logout_attacks;
 mod mail_origins;

@@ -188,6 +188,8 @@ async fn forgive(app: &App, context: &Context, person: &Person) {
     for (authenticator, charged_to) in throttle::charged_to(known) {
         let cleared = match authenticator {
             throttle::PASSWORD => !person.evidence.has(Method::Password),
+            throttle::EMAIL_CODE => !person.evidence.has(Method::EmailCode),
+            throttle::SMS_CODE => has_both && !person.evidence.has(Method::SmsCode),
             throttle::TOTP => has_both && !person.evidence.has(Method::Totp),
             throttle::RECOVERY_CODE => has_both && !person.evidence.has(Method::RecoveryCode),
             _ => false,

@@ -1,10 +1,10 @@
-//! Browsers in which a person signed in before: an allowance of their own for wrong passwords, so
-//! that others who guess cannot keep the person out; and, where the operator wants it, no question
-//! for the second factor for a while (adr/0056).
+//! Browsers in which a person signed in before, whatever way: an allowance of their own for wrong
+//! passwords and codes, so that others who guess cannot keep the person out; and, where the operator wants
+//! it, no question for the second factor for a while (adr/0056).
 //!
 //! The browser holds a sealed cookie that names the account and a drawn id. It is no factor and
 //! proves nothing: it only says against which allowance an attempt is counted. It is void when the
-//! password has changed since. Our own pages greet the person whom it names.
+//! password has changed since, or the account was recovered. Our own pages greet the person whom it names.
 
 use crate::{
     actors::HydrateError,
@@ -33,6 +33,9 @@ struct Statement {
     b: String,
     /// When the person signed in.
     t: Timestamp,
+    /// The epoch of the account then. Older cookies do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    e: Option<u64>,
     /// When they last proved two factors here. A sign-in that was spared the question keeps it as it
     /// was: else a browser would be remembered for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +53,8 @@ struct BothProved {
 /// Returns the cookie of a browser in which this person has just signed in.
 pub async fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
     let (a, b, t) = (person.account.clone(), draw_id(&*app.dice), app.clock.now());
-    let statement = Statement { a, b, t, f: both_proved(app, source, person).await };
+    let (e, f) = (Some(person.epoch), both_proved(app, source, person).await);
+    let statement = Statement { a, b, t, e, f };
     let content = serde_json::to_vec(&statement).expect("plain data with text keys is JSON");
     let sealed = app.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
     app.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)
@@ -69,11 +73,15 @@ async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Opti
 }
 
 /// Returns the id under which attempts of this browser against this account are counted, if the
-/// person signed in here since the password was set.
+/// person signed in here since the password was set. An account without one was not recovered since: every
+/// recovery sets a password, or removes it and begins an epoch.
 pub fn find(app: &App, source: &RequestSource, account: &account::Known) -> Option<String> {
     let statement = read(app, source)?;
-    let since = account.credentials.password_since()?;
-    (statement.a == account.id && statement.t >= since).then_some(statement.b)
+    let good = match account.credentials.password_since() {
+        Some(since) => statement.t >= since,
+        None => statement.e == Some(account.epoch),
+    };
+    (statement.a == account.id && good).then_some(statement.b)
 }
 
 /// Returns the id of the account that signed in here last. It names a person to themselves, in this

@@ -14,7 +14,7 @@ use crate::{
     crypto::Pseudonyms,
     domain::{
         Clock, Context, Machine as _, Rate,
-        throttle::{Command, Pace, Refusal, Throttle},
+        throttle::{Command, MESSAGE, Pace, Refusal, Throttle, USER_CODE},
     },
     system::System,
 };
@@ -139,7 +139,7 @@ impl Attempts {
     /// Charges a message to the address it goes to, whether or not an account has it: an address must
     /// not be flooded, from however many others.
     pub async fn charge_message(&self, context: &Context, to: &str) -> Result<(), NotCharged> {
-        let id = self.pseudonyms.name(Throttle::KIND, &["message", to]);
+        let id = self.pseudonyms.name(Throttle::KIND, &[MESSAGE, to]);
         let charged = self.charge_at(context, id, self.messages).await?;
         // It stays charged, and comes back with time.
         charged.failed();
@@ -152,7 +152,7 @@ impl Attempts {
         context: &Context,
         account: &str,
     ) -> Result<Attempt, NotCharged> {
-        let id = self.pseudonyms.name(Throttle::KIND, &["user_code", account]);
+        let id = self.pseudonyms.name(Throttle::KIND, &[USER_CODE, account]);
         self.charge_at(context, id, self.user_codes).await
     }
 

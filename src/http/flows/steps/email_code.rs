@@ -5,13 +5,14 @@ use crate::{
     domain::{
         assurance::Worth,
         flow::{ProofStep, Role},
+        throttle,
     },
     http::facts::one_time_code::{draw_code, typed},
 };
 use serde::Deserialize;
 
 const SEND: &str = "email_code/send";
-const CODE: &str = "email_code";
+const CODE: &str = throttle::EMAIL_CODE;
 
 pub struct EmailCodeSend;
 pub struct EmailCode;
@@ -53,7 +54,7 @@ impl Step for EmailCode {
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
             let Body { code } = request.body()?;
-            request.take_sent(self, &typed(&code)).await
+            request.take_code(self, &typed(&code)).await
         })
     }
 }

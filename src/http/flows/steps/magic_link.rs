@@ -64,7 +64,7 @@ impl Step for MagicLink {
         Box::pin(async move {
             let Body { token } = request.body()?;
             let token = token.get(..LONGEST).unwrap_or(&token);
-            request.take_sent(self, token).await
+            request.take_link(self, token).await
         })
     }
 }

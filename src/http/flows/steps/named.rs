@@ -76,8 +76,21 @@ impl StepRequest<'_> {
             return Err(refused.into());
         }
         let seen = find(app, email).await?;
-        let known = seen.machine.known();
-        match known.and_then(|known| known_browser::find(app, source, known)) {
+        match seen.machine.known() {
+            Some(known) => self.charge_known_browser(step, known, refused).await,
+            None => Err(refused.into()),
+        }
+    }
+
+    /// Charges an attempt that was refused to the browser, where the person signed in before in it.
+    pub(super) async fn charge_known_browser(
+        &self,
+        step: &'static str,
+        account: &Known,
+        refused: NotCharged,
+    ) -> Result<Attempt, Problem> {
+        let (app, context) = (self.app, &self.opened.context);
+        match known_browser::find(app, &self.opened.source, account) {
             Some(browser) => Ok(app.attempts.charge_known_browser(context, step, &browser).await?),
             None => Err(refused.into()),
         }

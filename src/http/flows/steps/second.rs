@@ -15,7 +15,7 @@ use crate::{
             ending::{self, Asking, Said},
             problems::UNAVAILABLE,
         },
-        limits::attempts::Attempt,
+        limits::attempts::{Attempt, NotCharged},
     },
 };
 
@@ -30,9 +30,17 @@ impl StepRequest<'_> {
         spend: impl AsyncFnOnce(&Known) -> Result<Option<i64>, Problem>,
     ) -> Result<Taken, Problem> {
         let (app, context) = (self.app, &self.opened.context);
-        let attempt = app.attempts.charge(context, step.path(), &account).await?;
+        let charged = app.attempts.charge(context, step.path(), &account).await;
+        if let Err(NotCharged::Unavailable) = charged {
+            return Err(UNAVAILABLE);
+        }
         let seen = app.accounts.look_anew(&account).await?;
         let known = seen.machine.known().ok_or(UNAVAILABLE)?;
+        let attempt = match charged {
+            Ok(attempt) => attempt,
+            // Others may know the password, and have guessed.
+            Err(refused) => self.charge_known_browser(step.path(), known, refused).await?,
+        };
         let Some(version) = spend(known).await? else {
             return self.disprove_of(step, Some(account), attempt).await;
         };

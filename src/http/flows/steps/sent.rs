@@ -172,7 +172,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         text: &str,
         proved: Option<Proved>,
-        attempt: Attempt,
+        attempt: Option<Attempt>,
     ) -> Result<Taken, Problem> {
         let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());
         let (step, code) = (step.path(), self.fingerprint(step.path(), text));
@@ -180,12 +180,16 @@ impl StepRequest<'_> {
         let asking = Asking { account: &account, chosen: None, answer };
         match ending::proceed_noting(self.app, self.opened, asking).await {
             Ok(answered) => {
-                attempt.was_right(answered.authenticated);
+                if let Some(attempt) = attempt {
+                    attempt.was_right(answered.authenticated);
+                }
                 Ok(answered.answer.into())
             }
             Err(problem) => {
                 if problem.code == INVALID_CREDENTIALS.code {
-                    attempt.failed();
+                    if let Some(attempt) = attempt {
+                        attempt.failed();
+                    }
                     return Err(INVALID_CREDENTIALS);
                 }
                 Err(problem)
@@ -193,12 +197,34 @@ impl StepRequest<'_> {
         }
     }
 
-    /// Takes the second half of a step that sent something to the person's address.
-    pub(super) async fn take_sent(&self, step: &dyn Step, text: &str) -> Result<Taken, Problem> {
+    /// Takes a code that was sent to the person. Each guess is charged; without a code that could be guessed
+    /// there is none, and nothing is held against the person to whom nothing was sent (adr/0105).
+    pub(super) async fn take_code(&self, step: &dyn Step, code: &str) -> Result<Taken, Problem> {
         self.charge(Purpose::Credential)?;
         let open = self.offered(step).await?;
         let recipient = self.recipient(&open).await?;
-        let attempt = self.charge_attempt(step.path(), &recipient.charged_to).await?;
+        let attempt = match open.held_for(step.path(), self.app.clock.now()) {
+            Some(_) => Some(self.charge_attempt(step.path(), &recipient.charged_to).await?),
+            None => None,
+        };
+        self.take_sent(step, code, (&recipient, attempt)).await
+    }
+
+    /// Takes the token of a link that was sent to the person: it cannot be guessed.
+    pub(super) async fn take_link(&self, step: &dyn Step, token: &str) -> Result<Taken, Problem> {
+        self.charge(Purpose::Credential)?;
+        let open = self.offered(step).await?;
+        let recipient = self.recipient(&open).await?;
+        self.take_sent(step, token, (&recipient, None)).await
+    }
+
+    /// Takes the second half of a step that sent something to the person's address.
+    async fn take_sent(
+        &self,
+        step: &dyn Step,
+        text: &str,
+        (recipient, attempt): (&Recipient, Option<Attempt>),
+    ) -> Result<Taken, Problem> {
         let response = self.present(step, text, recipient.proved(step), attempt).await?;
         let mailed = step.proof().is_some_and(|proof| proof.has(Role::Address));
         if let Some(known) = recipient.account().filter(|known| mailed && !known.email_verified) {

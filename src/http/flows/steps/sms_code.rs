@@ -5,13 +5,14 @@ use crate::{
     domain::{
         assurance::Worth,
         flow::{ProofStep, Role},
+        throttle,
     },
     http::facts::one_time_code::typed,
 };
 use serde::Deserialize;
 
 const SEND: &str = "sms_code/send";
-const CODE: &str = "sms_code";
+const CODE: &str = throttle::SMS_CODE;
 
 pub struct SmsCodeSend;
 pub struct SmsCode;
@@ -52,7 +53,7 @@ impl Step for SmsCode {
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
             let Body { code } = request.body()?;
-            request.take_sent(self, &typed(&code)).await
+            request.take_code(self, &typed(&code)).await
         })
     }
 }
