@@ -13,6 +13,8 @@
 //! | any | unlock, by an operator | full | |
 //! | charged | refund: it was not made | charged once less | |
 //!
+//! A pace may have a ceiling of a day beside it: both must allow a charge.
+//!
 //! What comes back with time is the right to try again; failures are forgotten only by the attempt
 //! that is right, or after thirty days in which none was made. A refusal commits nothing: a flood
 //! costs no writes. An exhausted throttle is recorded once.
@@ -70,6 +72,14 @@ pub struct Attempts {
     pub last_at: Timestamp,
     /// When the whole allowance will have come back.
     pub full_at: Timestamp,
+    /// The same of what a day allows, where there is such a ceiling.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub day_full_at: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_never(at: &Timestamp) -> bool {
+    *at == Timestamp::NEVER
 }
 
 /// How fast attempts may follow each other.
@@ -81,6 +91,8 @@ pub struct Pace {
     pub refill: Duration,
     /// How many failures in a row are borne.
     pub most_failures: u32,
+    /// What a day allows beside it, where there is such a ceiling.
+    pub day: Option<Rate>,
 }
 
 impl Pace {
@@ -97,7 +109,7 @@ impl Pace {
 impl Default for Pace {
     /// NIST SP 800-63B-4 §3.2.2: no more than 100 consecutive failures.
     fn default() -> Self {
-        Self { burst: 10, refill: Duration::from_secs(30), most_failures: 100 }
+        Self { burst: 10, refill: Duration::from_secs(30), most_failures: 100, day: None }
     }
 }
 
@@ -128,18 +140,22 @@ pub enum Refusal {
 impl Attempts {
     /// When there is nothing left that is worth remembering.
     fn forget_at(&self) -> Timestamp {
-        self.full_at.max(self.last_at + MEMORY)
+        self.full_at.max(self.day_full_at).max(self.last_at + MEMORY)
     }
 
     /// Charges one more, or says when that may be done.
     fn charge(self, pace: Pace, now: Timestamp) -> Result<Self, Timestamp> {
         let resting = self.failures >= pace.most_failures;
         let rested_at = if resting { self.last_at + MEMORY } else { Timestamp::NEVER };
-        let full_at = pace.rate().take(self.full_at, now).map_err(|at| at.max(rested_at))?;
-        if rested_at > now {
-            return Err(rested_at);
+        let taken = pace.rate().take(self.full_at, now);
+        let of_day = pace.day.map_or(Ok(self.day_full_at), |day| day.take(self.day_full_at, now));
+        let rests = Some(rested_at).filter(|at| *at > now);
+        if let Some(retry_at) = [taken.err(), of_day.err(), rests].into_iter().flatten().max() {
+            return Err(retry_at);
         }
-        Ok(Self { failures: self.failures.saturating_add(1), last_at: now, full_at })
+        let (full_at, day_full_at) = (taken?, of_day?);
+        let failures = self.failures.saturating_add(1);
+        Ok(Self { failures, last_at: now, full_at, day_full_at })
     }
 }
 
@@ -149,7 +165,8 @@ impl Throttle {
         match self {
             Self::Charged(attempts) if now < attempts.forget_at() => *attempts,
             Self::Charged(_) | Self::Full => {
-                Attempts { failures: 0, last_at: Timestamp::NEVER, full_at: now }
+                let (last_at, day_full_at) = (Timestamp::NEVER, Timestamp::NEVER);
+                Attempts { failures: 0, last_at, full_at: now, day_full_at }
             }
         }
     }
@@ -171,6 +188,8 @@ impl Throttle {
 
 impl Machine for Throttle {
     const KIND: &'static str = "throttle";
+    /// 2: what a day allows.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     /// How many failures in a row were held before.

@@ -83,6 +83,7 @@ mod links;
 mod locked_out;
 mod logout;
 mod logout_attacks;
+mod mail_allowance;
 mod mail_origins;
 mod mailbox;
 mod mails;

@@ -127,8 +127,30 @@ fn failures_are_forgotten_after_thirty_days_without_an_attempt() {
     }
     assert_eq!(throttle, {
         let full_at = forgotten + pace.refill * 10;
-        Throttle::Charged(Attempts { failures: 10, last_at: forgotten, full_at })
+        let day_full_at = Timestamp::NEVER;
+        Throttle::Charged(Attempts { failures: 10, last_at: forgotten, full_at, day_full_at })
     });
+}
+
+#[test]
+fn a_ceiling_of_a_day_holds_beside_the_pace() {
+    let day = Some(Rate { burst: 4, refill: Duration::from_hours(6) });
+    let pace = Pace { burst: 2, refill: Duration::from_secs(1), most_failures: u32::MAX, day };
+    let (mut throttle, mut now, mut granted) = (Throttle::default(), NOW, 0);
+    let text = serde_json::to_string(&charged(1)).unwrap();
+    assert!(!text.contains("day"), "{text}");
+    while now < NOW + Duration::from_hours(24) {
+        granted += u32::from(charge(&mut throttle, pace, now).is_ok());
+        now = now + Duration::from_secs(60);
+    }
+    assert_eq!(granted, 8, "four, and one more every six hours");
+    let Err(Refusal::TooMany { retry_at }) = charge(&mut throttle, pace, now) else {
+        assert_eq!(charge(&mut throttle, pace, now + Duration::from_hours(6)), Ok(()));
+        return;
+    };
+    assert_eq!(charge(&mut throttle, pace, retry_at), Ok(()));
+    let text = serde_json::to_string(&throttle).unwrap();
+    assert_eq!(serde_json::from_str::<Throttle>(&text).unwrap(), throttle);
 }
 
 #[test]
@@ -142,7 +164,9 @@ fn a_clock_that_was_set_back_gives_nothing_back() {
 
 #[test]
 fn a_pace_beyond_all_bounds_does_not_panic() {
-    let pace = Pace { burst: u32::MAX, refill: Duration::MAX, most_failures: u32::MAX };
+    let (burst, refill) = (u32::MAX, Duration::MAX);
+    let day = Some(Rate { burst, refill });
+    let pace = Pace { burst, refill, most_failures: u32::MAX, day };
     let mut throttle = Throttle::default();
     assert_eq!(charge(&mut throttle, pace, NOW), Ok(()));
     let none = Pace { burst: 0, ..Pace::default() };
@@ -156,7 +180,9 @@ proptest! {
         refill in 1..50_u32,
         gaps in prop::collection::vec(prop_oneof![Just(0), 0..60_u64], 1..200),
     ) {
-        let pace = Pace { burst, refill: Duration::from_millis(refill.into()), most_failures: 500 };
+        let day = Some(Rate { burst: 3 * burst, refill: Duration::from_millis(2) });
+        let refill_time = Duration::from_millis(refill.into());
+        let pace = Pace { burst, refill: refill_time, most_failures: 500, day };
         let (mut throttle, mut now) = (Throttle::default(), NOW);
         let mut granted: Vec<Timestamp> = Vec::new();
         for gap in gaps {
@@ -173,6 +199,7 @@ proptest! {
             for (count, to) in (1..).zip(&granted[first..]) {
                 let window = to.since(*from).as_millis();
                 prop_assert!(count <= u128::from(burst) + window / u128::from(refill));
+                prop_assert!(count <= u128::from(3 * burst) + window / 2);
             }
         }
     }

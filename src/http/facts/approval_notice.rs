@@ -8,7 +8,7 @@ use crate::{
         client::KnownClient,
         message::{Asked, Asker, Mail, MailContent, Sms, SmsContent},
     },
-    http::{app::App, routes},
+    http::{app::App, limits::attempts::MessageSender, routes},
     wording::quotable,
 };
 
@@ -32,7 +32,8 @@ pub async fn message(
     let locale = account.locale().unwrap_or(app.locale);
     if channels.mail {
         let to = account.email.clone();
-        app.attempts.charge_message(context, &account.normalised_email()).await.ok()?;
+        let address = account.normalised_email();
+        app.attempts.charge_message(context, &address, MessageSender::Client).await.ok()?;
         let by = match &client.metadata.client_name {
             _ if client.is_self_registered() => Asker::SelfRegistered,
             Some(name) => Asker::Application(quotable(name)),
@@ -43,6 +44,6 @@ pub async fn message(
         return Some(Mail { to, locale, content, asked: None }.asked(asked).dispatch(expires_at));
     }
     let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();
-    app.attempts.charge_message(context, &to).await.ok()?;
+    app.attempts.charge_message(context, &to, MessageSender::Client).await.ok()?;
     Some(Sms { to, locale, content: SmsContent::Approval { link: link() } }.dispatch(expires_at))
 }

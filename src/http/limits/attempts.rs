@@ -6,7 +6,7 @@ use crate::http::{
         error::{OAuthError, Problem},
         retry_after::RetryAfter,
     },
-    limits::pace::ApprovalLimits,
+    limits::{allowances::Allowances, pace::ApprovalLimits},
     vitals::Vitals,
 };
 use crate::{
@@ -18,7 +18,11 @@ use crate::{
     },
     system::System,
 };
-use std::{sync::Arc, time::Duration};
+use ipnet::IpNet;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// How many failures in a row a browser has in which the person signed in before.
 const KNOWN_BROWSER_FAILURES: u32 = 10;
@@ -32,21 +36,53 @@ pub struct Attempts {
     pace: Pace,
     /// How often one address is written to.
     messages: Pace,
+    /// How much of that each network of strangers has had.
+    shares: Mutex<Shares>,
     /// How often one account enters a wrong user code.
     user_codes: Pace,
     /// How much one client asks of one person; `None` where that is not limited.
     approvals: Option<ApprovalLimits>,
 }
 
-/// How often one address is written to: at once, and then once a minute.
-const MESSAGES: Pace = Pace { burst: 10, refill: Duration::from_mins(1), most_failures: u32::MAX };
-const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, ..MESSAGES };
+/// How often one address is written to at the wish of strangers, and of each that is none: at once, then once
+/// a minute, and at most sixty times in a day.
+const MESSAGES: Pace = Pace {
+    burst: 10,
+    refill: Duration::from_mins(1),
+    most_failures: u32::MAX,
+    day: Some(Rate { burst: 30, refill: Duration::from_mins(48) }),
+};
+const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, day: None, ..MESSAGES };
+
+/// How much of that one network of strangers has: at once, and in a day.
+const SHARE: Rate = Rate { burst: 5, refill: Duration::from_mins(2) };
+const SHARE_OF_DAY: Rate = Rate { burst: 12, refill: Duration::from_mins(120) };
+
+/// Who wants a person to be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageSender<'a> {
+    /// A caller of whom nothing is known but the network it comes from; `None` where that is not limited.
+    Stranger(Option<IpNet>),
+    /// A browser in which the person signed in before, by the id under which it is counted.
+    KnownBrowser(&'a str),
+    /// A person who has proved to be this account.
+    Account(&'a str),
+    /// A client that asks the person of this address for an approval.
+    Client,
+}
 
 /// How many wrong user codes one account enters: at once, and then ten an hour. They are not failures to
 /// prove who one is, and close nothing for longer.
 const USER_CODES: Pace =
-    Pace { burst: 10, refill: Duration::from_mins(6), most_failures: u32::MAX };
+    Pace { burst: 10, refill: Duration::from_mins(6), most_failures: u32::MAX, day: None };
 const UNLIMITED_USER_CODES: Pace = Pace { refill: Duration::ZERO, ..USER_CODES };
+
+/// What networks of strangers have had sent to one address each.
+#[derive(Default)]
+struct Shares {
+    now: Allowances<(String, IpNet)>,
+    day: Allowances<(String, IpNet)>,
+}
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged
 /// gives itself back.
@@ -81,6 +117,7 @@ impl Attempts {
             vitals,
             pace: if limits { Pace::default() } else { Pace::unhurried() },
             messages: if limits { MESSAGES } else { UNLIMITED_MESSAGES },
+            shares: Mutex::default(),
             user_codes: if limits { USER_CODES } else { UNLIMITED_USER_CODES },
             approvals: limits.then(ApprovalLimits::default),
         })
@@ -137,13 +174,47 @@ impl Attempts {
     }
 
     /// Charges a message to the address it goes to, whether or not an account has it: an address must
-    /// not be flooded, from however many others.
-    pub async fn charge_message(&self, context: &Context, to: &str) -> Result<(), NotCharged> {
-        let id = self.pseudonyms.name(Throttle::KIND, &[MESSAGE, to]);
+    /// not be flooded, from however many others. A sender who is no stranger has an allowance of its own, which
+    /// strangers do not use up (adr/0106).
+    pub async fn charge_message(
+        &self,
+        context: &Context,
+        to: &str,
+        sender: MessageSender<'_>,
+    ) -> Result<(), NotCharged> {
+        let strangers = self.pseudonyms.name(Throttle::KIND, &[MESSAGE, to]);
+        let own = |parts: &[&str]| self.pseudonyms.name(Throttle::KIND, parts);
+        let id = match sender {
+            MessageSender::Stranger(network) => {
+                self.take_share(&strangers, network)?;
+                strangers
+            }
+            MessageSender::KnownBrowser(browser) => own(&[MESSAGE, "known browser", browser]),
+            MessageSender::Account(account) => own(&[MESSAGE, "account", account]),
+            MessageSender::Client => own(&[MESSAGE, "approval", to]),
+        };
         let charged = self.charge_at(context, id, self.messages).await?;
         // It stays charged, and comes back with time.
         charged.failed();
         Ok(())
+    }
+
+    /// Takes from the share that one network has of what strangers may send to one address: so none takes all
+    /// of it. It is kept in memory, on each node.
+    fn take_share(&self, recipient: &str, network: Option<IpNet>) -> Result<(), NotCharged> {
+        let Some(network) = network.filter(|_| self.messages != UNLIMITED_MESSAGES) else {
+            return Ok(());
+        };
+        let now = self.clock.now();
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = || (recipient.to_owned(), network);
+        let taken = shares.day.take(key(), SHARE_OF_DAY, now);
+        let taken = taken.and_then(|()| shares.now.take(key(), SHARE, now));
+        drop(shares);
+        taken.map_err(|retry_at| {
+            self.vitals.limited_identifier();
+            NotCharged::TooMany(RetryAfter::until(retry_at, now))
+        })
     }
 
     /// Charges a user code that is about to be looked up to the account that enters it.
@@ -170,7 +241,7 @@ impl Attempts {
     ) -> Result<(), NotCharged> {
         let Some(ApprovalLimits { rate, .. }) = self.approvals else { return Ok(()) };
         let Rate { burst, refill } = rate;
-        let pace = Pace { burst, refill, most_failures: u32::MAX };
+        let pace = Pace { burst, refill, most_failures: u32::MAX, day: None };
         let id = self.pseudonyms.name(Throttle::KIND, &["approval", client_id, account]);
         // It stays charged, and comes back with time.
         self.charge_at(context, id, pace).await?.failed();

@@ -7,7 +7,7 @@ use super::purpose::Purpose;
 use crate::{
     domain::{Rate, Timestamp},
     http::{answer::retry_after::RetryAfter, vitals::Vitals},
-    transport::{AddressRules, networks},
+    transport::{AddressRules, machine, networks},
 };
 use ipnet::IpNet;
 use std::{
@@ -87,6 +87,11 @@ impl Pace {
     /// Which addresses are proxies, and which are limited.
     pub fn addresses(&self) -> &AddressRules {
         &self.addresses
+    }
+
+    /// Returns the network that an address is counted in, where it is limited.
+    pub fn network(&self, address: IpAddr) -> Option<IpNet> {
+        self.addresses.is_limited(address).then(|| machine(address))
     }
 
     /// Lets a client ask once more, or says how long it must wait.

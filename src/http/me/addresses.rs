@@ -30,7 +30,7 @@ use crate::{
             notice::telling,
             one_time_code::{draw_code, typed},
         },
-        limits::purpose::Purpose,
+        limits::{attempts::MessageSender, purpose::Purpose},
         time::rfc3339,
     },
 };
@@ -209,8 +209,11 @@ async fn confirm(
 /// one person cannot have many others written to.
 async fn charge(app: &App, caller: &Caller, from: IpAddr, to: &str) -> Result<(), Problem> {
     app.pace.take(Purpose::Message, from, app.clock.now())?;
-    app.attempts.charge_message(&caller.context, caller.account()).await?;
-    Ok(app.attempts.charge_message(&caller.context, to).await?)
+    let own = MessageSender::Account(caller.account());
+    app.attempts.charge_message(&caller.context, to, own).await?;
+    // Whose address it is, is not proved yet.
+    let stranger = MessageSender::Stranger(app.pace.network(from));
+    Ok(app.attempts.charge_message(&caller.context, to, stranger).await?)
 }
 
 /// Returns what is kept of a code: bound to the account and the channel, and of no use without our key.

@@ -22,9 +22,13 @@ use crate::{
         flows::{
             Opened,
             ending::{self, Asking, Said},
+            known_browser,
             problems::INVALID_CREDENTIALS,
         },
-        limits::{attempts::Attempt, purpose::Purpose},
+        limits::{
+            attempts::{Attempt, MessageSender},
+            purpose::Purpose,
+        },
     },
     wording::quotable,
 };
@@ -62,11 +66,21 @@ impl StepRequest<'_> {
         Fingerprint::of(&key.tag(&parts))
     }
 
-    /// Charges what a message costs: to the caller's address, and to the address it goes to.
-    pub(super) async fn charge_message(&self, to: &str) -> Result<(), Problem> {
+    /// Charges what a message costs: to the caller's address, and to the address it goes to. A person who has
+    /// proved who they are, and a browser that they have used before, have an allowance of their own.
+    async fn charge_message(&self, open: &Open, recipient: &Recipient) -> Result<(), Problem> {
         self.charge(Purpose::Message)?;
-        self.app.attempts.charge_message(&self.opened.context, to).await?;
-        Ok(())
+        let (app, source) = (self.app, &self.opened.source);
+        let person = open.person.as_ref().filter(|_| open.applicant.is_none());
+        let known = recipient.account();
+        let browser = known.and_then(|known| known_browser::find(app, source, known));
+        let sender = match (person, &browser) {
+            (Some(person), _) => MessageSender::Account(&person.account),
+            (None, Some(browser)) => MessageSender::KnownBrowser(browser),
+            (None, None) => MessageSender::Stranger(app.pace.network(self.address)),
+        };
+        let to = &recipient.charged_to;
+        Ok(app.attempts.charge_message(&self.opened.context, to, sender).await?)
     }
 
     /// Returns the language to write in: the person's, else the caller's, else the installation's.
@@ -84,7 +98,7 @@ impl StepRequest<'_> {
         sent: impl FnOnce(String) -> Sent,
     ) -> Result<Taken, Problem> {
         let recipient = self.recipient(open).await?;
-        self.charge_message(&recipient.charged_to).await?;
+        self.charge_message(open, &recipient).await?;
         let text = draw(&*self.app.dice);
         let proves = recipient.proved_by(sending.step);
         let sent_to = AuthenticatorId::mailbox(&recipient.charged_to);
@@ -118,7 +132,7 @@ impl StepRequest<'_> {
     /// Sends a code by SMS and shows the flow.
     pub(super) async fn send_sms(&self, open: &Open, sending: Sending) -> Result<Taken, Problem> {
         let recipient = self.recipient(open).await?;
-        self.charge_message(&recipient.charged_to).await?;
+        self.charge_message(open, &recipient).await?;
         let code = draw_code(&*self.app.dice);
         let known = recipient.account();
         let phone = known.and_then(Known::verified_phone).map(str::to_owned);
