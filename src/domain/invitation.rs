@@ -7,11 +7,14 @@
 //! | pending | withdraw | withdrawn | |
 //! | accepted, withdrawn | anything | the same | always |
 //!
-//! Its token is kept as a fingerprint and good for once. What the roles confer, and whether the
-//! organization still has them, is looked at when it is accepted.
+//! Its token is kept as a fingerprint and good for once. What the roles confer, whether the organization
+//! still has them, and whether the inviter still holds them, is looked at when it is accepted.
+//!
+//! An address has one pending invitation into an organization: a new one takes the place of the former, which
+//! is withdrawn in the same commit, as it is when the membership of its person ends (adr/0107).
 
 use super::{
-    CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Record, Timestamp,
+    CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Name, Record, Timestamp,
     account::normalise_email, message::Mail,
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,35 @@ pub const LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// The invitations of an organization.
 pub const INVITATIONS: &str = "invitations";
+
+/// The space of pairs of an organization and an address: they have one pending invitation.
+pub const PENDING_INVITATIONS: &str = "pending_invitations";
+
+/// Returns the name of the pending invitation of an address into the organization `slug`.
+pub fn pending_name(slug: &str, email: &str) -> String {
+    let address = normalise_email(email);
+    format!("{slug}:{}", address.as_deref().unwrap_or(email))
+}
+
+/// On whose authority an invitation was made, where it was not the operator's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inviter {
+    Member {
+        account: String,
+        membership: String,
+    },
+    /// A holder of `organizations:administer`.
+    Administrator {
+        account: String,
+    },
+    Client {
+        client_id: String,
+    },
+    ApiKey {
+        id: String,
+    },
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Invitation {
@@ -50,6 +82,9 @@ pub struct Pending {
     pub token: Fingerprint,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
+    /// `None` for one of the operator's command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inviter: Option<Inviter>,
 }
 
 /// What an invitation is made of.
@@ -59,6 +94,7 @@ pub struct Make {
     pub organization: String,
     pub roles: Vec<String>,
     pub token: Fingerprint,
+    pub inviter: Option<Inviter>,
     /// The mail that carries its link, where mail is sent.
     pub mail: Option<Mail>,
 }
@@ -122,11 +158,12 @@ impl Invitation {
         if normalise_email(&make.email).is_none() {
             return Decision::refuse(Refusal::Email);
         }
-        let Make { email, organization, roles, token, mail } = make.clone();
+        let Make { email, organization, roles, token, inviter, mail } = make.clone();
         let (created_at, expires_at) = (now, now + LIFETIME);
         let record = Record::new("invitation.made").in_organization(&*organization);
         let email = email.trim().to_owned();
-        let pending = Pending { email, organization, roles, token, created_at, expires_at };
+        let pending =
+            Pending { email, organization, roles, token, created_at, expires_at, inviter };
         let decision =
             Decision::accept(vec![Event::Made(Box::new(pending))], Reply::Made).recording(record);
         match mail {
@@ -151,6 +188,8 @@ impl Invitation {
 
 impl Machine for Invitation {
     const KIND: &'static str = "invitation";
+    /// 2: who has invited.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -199,6 +238,11 @@ impl Machine for Invitation {
         }
     }
 
+    fn names(&self) -> Vec<Name> {
+        let Self::Pending(pending) = self else { return Vec::new() };
+        vec![Name::new(PENDING_INVITATIONS, pending_name(&pending.organization, &pending.email))]
+    }
+
     fn listings(&self) -> Vec<Listing> {
         let Self::Pending(pending) = self else { return Vec::new() };
         let rank = format!("{:015}", pending.created_at.millis());
@@ -235,6 +279,7 @@ mod tests {
             organization: "acme".to_owned(),
             roles: vec!["clerk".to_owned()],
             token: token(),
+            inviter: Some(Inviter::Client { client_id: "app".to_owned() }),
             mail: None,
         };
         assert_eq!(ask(&mut invitation, &Command::Make(Box::new(make)), NOW), Ok(Reply::Made));
@@ -264,6 +309,9 @@ mod tests {
     #[test]
     fn it_is_for_one_address_and_can_be_withdrawn() {
         let mut invitation = made();
+        assert_eq!(invitation.names()[0].name, "acme:eva@acme.test");
+        let text = serde_json::to_string(&invitation).unwrap();
+        assert_eq!(serde_json::from_str::<Invitation>(&text).unwrap(), invitation);
         let other = ask(&mut invitation, &accept("ana@acme.test"), NOW);
         assert_eq!(other, Err(Refusal::OtherAddress));
         assert_eq!(ask(&mut invitation, &Command::Withdraw, NOW), Ok(Reply::Withdrawn));
@@ -272,5 +320,6 @@ mod tests {
         let text = serde_json::to_string(&invitation).unwrap();
         assert_eq!(serde_json::from_str::<Invitation>(&text).unwrap(), invitation);
         assert!(!text.contains("eva"), "what is over keeps no address: {text}");
+        assert!(invitation.names().is_empty(), "another one may be made");
     }
 }

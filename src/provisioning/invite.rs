@@ -1,7 +1,7 @@
 //! Invites the holder of an address into an organization, beside running servers.
 
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
@@ -114,9 +114,12 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             organization: slug.to_owned(),
             roles: roles.clone(),
             token: token.fingerprint,
+            inviter: None,
             mail: invite.mail.map(|locale| Mail { to, locale, content, asked: Some(asked) }),
         };
         let make = invitation::Command::Make(Box::new(make));
+        // A new invitation takes the place of the former.
+        withdraw_pending(workbench, &mut multi_commit, slug, invite.email).await?;
         let made = multi_commit.decide::<Invitation>(&id, &make).await?;
         made.map_err(|_| InviteError::Email(invite.email.to_owned()))?;
         match multi_commit.commit().await {
@@ -128,6 +131,21 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
         }
     }
     Err(InviteError::Contended)
+}
+
+/// Withdraws the invitation of an address into an organization, where one is pending.
+pub(super) async fn withdraw_pending(
+    workbench: &Workbench,
+    multi_commit: &mut MultiCommit,
+    slug: &str,
+    email: &str,
+) -> Result<(), HydrateError> {
+    let name = invitation::pending_name(slug, email);
+    let found = workbench.store().find(invitation::PENDING_INVITATIONS, &name).await?;
+    let Some((_, id)) = found else { return Ok(()) };
+    // One that is over meanwhile needs no end.
+    let _over = multi_commit.decide::<Invitation>(&id, &invitation::Command::Withdraw).await?;
+    Ok(())
 }
 
 /// What such a role confers: reading and writing our own resources (contract section 5).

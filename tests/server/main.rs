@@ -75,6 +75,7 @@ mod imported;
 mod indistinguishable;
 mod introspection;
 mod invitations;
+mod invited_again;
 mod key_rotation;
 mod keys;
 mod leash;

@@ -12,6 +12,7 @@ use crate::{
         assurance::{Acr, Level},
         authority::{ADMINISTER, Grantor, Permissions, Scopes},
         client::Client,
+        invitation::Inviter,
         membership::{self, Membership},
         organization::{self, Organization},
     },
@@ -108,6 +109,21 @@ impl Holder {
             }
             Self::Client { client_id } => Actor::Client(client_id.clone()),
             Self::Key { key } => Actor::ApiKey(key.id.clone()),
+        }
+    }
+}
+
+impl Holder {
+    /// On whose authority it invites.
+    pub fn inviter(&self) -> Inviter {
+        match self {
+            Self::Member { account, membership } => {
+                let (account, membership) = (account.clone(), membership.clone());
+                Inviter::Member { account, membership }
+            }
+            Self::Administrator { account } => Inviter::Administrator { account: account.clone() },
+            Self::Client { client_id } => Inviter::Client { client_id: client_id.clone() },
+            Self::Key { key } => Inviter::ApiKey { id: key.id.clone() },
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         invitation::{Command, INVITATIONS, Invitation as Machine, Make, Pending},
         message::{Mail, MailContent},
     },
-    http::{answer::error::Problem, routes, time::rfc3339},
+    http::{answer::error::Problem, facts::inviter, routes, time::rfc3339},
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -99,8 +99,12 @@ pub async fn create(mut call: Call) -> Answer {
         organization: call.caller.organization.clone(),
         roles,
         token: token.fingerprint,
-        mail: Some(Mail { to, locale, content, asked: None }),
+        inviter: Some(call.caller.holder.inviter()),
+        mail: Some(Mail { to: to.clone(), locale, content, asked: None }),
     };
+    // A new invitation takes the place of the former.
+    let slug = &call.caller.organization;
+    inviter::withdraw_pending(&call.app, &mut change.commit, slug, &to).await?;
     let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
     made.map_err(|_| Problem::wrong_member("#/email", "is no e-mail address"))?;
     change.finish().await?;

@@ -15,7 +15,7 @@ use crate::{
             pair,
         },
     },
-    http::{answer::error::Problem, time::rfc3339},
+    http::{answer::error::Problem, facts::inviter, time::rfc3339},
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,11 @@ pub async fn change(mut call: Call) -> Answer {
     let command = Command::Provision { draft, home };
     let decided = change.commit.decide::<Machine>(&id, &command).await?;
     decided.map_err(|refusal| refused(&refusal))?;
+    if known.enabled && enabled == Some(false) {
+        // What was sent before would bring them back.
+        let (slug, account) = (&known.organization, &known.account);
+        inviter::withdraw_of_account(&call.app, &mut change.commit, slug, account).await?;
+    }
     change.finish().await?;
     let seen = call.app.memberships.look_anew(&id).await?;
     let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;

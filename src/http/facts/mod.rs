@@ -10,6 +10,7 @@ pub mod client_keys;
 pub mod delegation;
 pub mod delegation_tree;
 pub mod family;
+pub mod inviter;
 pub mod limits;
 pub mod new_password;
 pub mod new_recovery_codes;

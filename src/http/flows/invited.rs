@@ -8,6 +8,7 @@ use crate::{
     actors::MultiCommit,
     crypto::{OpaqueKind, draw_uuid},
     domain::{
+        Context,
         account::{Account, EMAIL_ADDRESSES, normalise_email},
         authorization::Choice,
         flow::{Acceptance, Invited},
@@ -15,7 +16,7 @@ use crate::{
         membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
     },
-    http::{answer::error::Problem, app::App},
+    http::{answer::error::Problem, app::App, facts::inviter},
     wording::quotable,
 };
 
@@ -40,6 +41,11 @@ pub async fn find_again(app: &App, former: &Invited) -> Result<Invited, Problem>
 async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Problem> {
     let home = app.organizations.look_anew(&pending.organization).await?;
     let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
+    // Nothing is committed: it is looked at again when the invitation is accepted.
+    let mut look = app.multi_commit(&Context::default());
+    if !inviter::still_stands(app, &mut look, (pending, known)).await? {
+        return Err(INVITATION_NOT_GOOD);
+    }
     let slug = pending.organization.clone();
     let organization = Some(Choice { slug, name: quotable(&known.name) });
     let address = normalise_email(&pending.email).ok_or(INVITATION_NOT_GOOD)?;
@@ -68,6 +74,11 @@ pub async fn accept(
     // To a member who holds the roles already nothing would change, and the invitation would be used up.
     if home.as_ref().is_some_and(|home| !home.enabled) {
         return Err(ORGANIZATION_SUSPENDED.into());
+    }
+    if let Some(home) = &home
+        && !inviter::still_stands(app, commit, (&pending, home)).await.map_err(unreadable)?
+    {
+        return Err(INVITATION_NOT_GOOD.into());
     }
     let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await;
     let held = held.map_err(Problem::from)?.map(|(_, id)| id);

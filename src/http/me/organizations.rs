@@ -13,7 +13,12 @@ use crate::{
         membership::{self, MEMBERS, MEMBERSHIPS, Membership, Refusal},
         organization::{self, Organization},
     },
-    http::{answer::error::Problem, app::App, facts::belonging::Belonging, time::rfc3339},
+    http::{
+        answer::error::Problem,
+        app::App,
+        facts::{belonging::Belonging, inviter},
+        time::rfc3339,
+    },
 };
 use axum::{
     extract::State,
@@ -124,7 +129,11 @@ async fn leave(
     };
     let end = membership::Command::Provision { draft, home };
     match commit.decide::<Membership>(&mine.id, &end).await? {
-        Ok(_) => Ok(commit.commit().await),
+        Ok(_) => {
+            // Who leaves is asked again before they come back.
+            inviter::withdraw_of_account(app, &mut commit, slug, &mine.account).await?;
+            Ok(commit.commit().await)
+        }
         Err(Refusal::Suspended(_)) => Err(SUSPENDED),
         Err(_) => Err(Problem::NOT_FOUND),
     }

@@ -11,6 +11,7 @@ use crate::{
     provisioning::{
         accounts::{self, PasswordEntry, Person},
         apply::ApplyError,
+        invite::withdraw_pending,
         lines::Declared,
     },
 };
@@ -127,10 +128,19 @@ impl<'a> Planner<'a, '_> {
         let mut moved = false;
         for draft in drafts {
             let home = self.organization_as_left(&draft.organization).await?;
-            let id = draft.id.clone();
+            let (id, slug) = (draft.id.clone(), draft.organization.clone());
+            let ends = draft.enabled == Some(false);
             let command = membership::Command::Provision { draft, home };
             match self.multi_commit.decide::<Membership>(&id, &command).await? {
-                Ok(outcome) => moved |= outcome != Provisioned::Unchanged,
+                Ok(outcome) => {
+                    let changed = outcome != Provisioned::Unchanged;
+                    moved |= changed;
+                    if ends && changed {
+                        // What was sent before would bring them back.
+                        let (workbench, commit) = (self.workbench, &mut self.multi_commit);
+                        withdraw_pending(workbench, commit, &slug, &person.draft.email).await?;
+                    }
+                }
                 Err(refusal) => {
                     let said = accounts::said_of_membership(&refusal, lines);
                     self.complain::<Account>(&person.draft.email, [said]);

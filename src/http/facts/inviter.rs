@@ -1,0 +1,111 @@
+//! On whose authority an invitation was made, as it is now; and the invitation that one address has.
+
+use crate::{
+    actors::{HydrateError, MultiCommit, key_backing},
+    domain::{
+        account::Account,
+        api_key::ApiKey,
+        authority::Permissions,
+        client::Client,
+        invitation::{Command, Invitation, Inviter, PENDING_INVITATIONS, Pending, pending_name},
+        membership::Membership,
+        organization,
+    },
+    http::{answer::error::Problem, app::App},
+};
+
+/// What a caller holds who may invite.
+const INVITES: &str = "memberships:write";
+
+/// Tells whether the one who has invited may still do so, and holds all that the roles confer now. The
+/// operator's word stays good.
+pub async fn still_stands(
+    app: &App,
+    commit: &mut MultiCommit,
+    (pending, home): (&Pending, &organization::Known),
+) -> Result<bool, HydrateError> {
+    let Some(inviter) = &pending.inviter else { return Ok(true) };
+    let held = held(app, commit, inviter, home).await?;
+    let passes_on = |held: Permissions| {
+        let conferred = home.confers(&pending.roles);
+        held.covers(INVITES) && held.missing(conferred.iter()).is_none()
+    };
+    Ok(held.is_some_and(passes_on))
+}
+
+/// Returns what the inviter holds in the organization now, by rows that the commit requires to be unchanged.
+async fn held(
+    app: &App,
+    commit: &mut MultiCommit,
+    inviter: &Inviter,
+    home: &organization::Known,
+) -> Result<Option<Permissions>, HydrateError> {
+    Ok(match inviter {
+        Inviter::Member { account, membership } => {
+            // An account changes with each use of a passkey: that is no change of authority.
+            let seen = app.accounts.peek(account).await?;
+            let now = app.clock.now();
+            let usable = seen.machine.known().is_some_and(|known| known.admits(now));
+            let member = commit.look::<Membership>(membership).await?.known();
+            let member = member.filter(|one| {
+                one.enabled && one.organization == home.slug && one.account == *account
+            });
+            member.filter(|_| usable).map(|member| home.confers(&member.roles))
+        }
+        Inviter::Administrator { account } => {
+            let known = commit.look::<Account>(account).await?.known();
+            let now = app.clock.now();
+            let administers = known.is_some_and(|known| known.administers && known.admits(now));
+            administers.then(Permissions::of_administrator)
+        }
+        Inviter::Client { client_id } => {
+            let known = commit.look::<Client>(client_id).await?.known();
+            let known = known.filter(|known| {
+                !known.suspended && known.organization.as_ref() == Some(&home.slug)
+            });
+            known.map(|known| home.confers(&known.roles))
+        }
+        Inviter::ApiKey { id } => {
+            let machine = commit.look::<ApiKey>(id).await?;
+            let active = machine.revoked_at().is_none();
+            let now = app.clock.now();
+            let good = |end: Option<crate::domain::Timestamp>| end.is_none_or(|end| now < end);
+            let key = machine.known().filter(|key| active && good(key.expires_at)).cloned();
+            match key {
+                None => None,
+                Some(key) => {
+                    let backing = key_backing(commit, &key.issuer).await?;
+                    backing.and_then(|backing| key.confers(home, &backing).ok())
+                }
+            }
+        }
+    })
+}
+
+/// Withdraws the invitation of an address into an organization, where one is pending.
+pub async fn withdraw_pending(
+    app: &App,
+    commit: &mut MultiCommit,
+    slug: &str,
+    email: &str,
+) -> Result<(), Problem> {
+    let found = app.store.find(PENDING_INVITATIONS, &pending_name(slug, email)).await?;
+    let Some((_, id)) = found else { return Ok(()) };
+    // One that is over meanwhile needs no end.
+    let _over = commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
+    Ok(())
+}
+
+/// The same for the address of an account whose membership ends.
+pub async fn withdraw_of_account(
+    app: &App,
+    commit: &mut MultiCommit,
+    slug: &str,
+    account: &str,
+) -> Result<(), Problem> {
+    let seen = app.accounts.peek(account).await?;
+    match seen.machine.known() {
+        Some(known) => withdraw_pending(app, commit, slug, &known.email).await,
+        None => Ok(()),
+    }
+}
