@@ -254,6 +254,90 @@ async fn a_phone_number_is_proved_by_sms_and_removed() {
     server.stop().await;
 }
 
+/// The token that a change has renewed a session to.
+#[track_caller]
+pub fn renewed(answer: &Answer) -> String {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
+    text(&answer.json()["session_token"]).to_owned()
+}
+
+#[tokio::test]
+async fn a_changed_password_renews_the_session_and_the_former_token_is_dead_at_once() {
+    let server = open().await;
+    let beside = server.beside(TestOptions::default()).await;
+    let former = server.sign_in(ANA).await;
+    assert_eq!(get_in(&beside, &former, "/me").await.status, 200);
+    let set = json!({ "password": NEW });
+    let new = renewed(&send(&server, Method::PUT, (&former, "/me/password"), &set).await);
+    assert_ne!(new, former);
+    for node in [&server, &beside] {
+        get_in(node, &former, "/me").await.problem(401, "session_required");
+        assert_eq!(get_in(node, &new, "/me").await.status, 200);
+        let asked = node.authorize_in(&former, "web", &[]).await.json();
+        assert_eq!(asked["state"], "identify", "{asked}");
+    }
+    let again = send(&server, Method::PUT, (&former, "/me/password"), &set).await;
+    again.problem(401, "session_required");
+    // It is the same session, and what was proved in it counts: the person goes on.
+    let sessions = get_in(&server, &new, "/me/sessions").await.json();
+    assert_eq!(sessions["items"].as_array().unwrap().len(), 1, "{sessions}");
+    let enrol = server.begin_in(&new, "enroll_totp").await.json();
+    assert!(enrol["steps"].to_string().contains("totp/options"), "{enrol}");
+    server.clock.advance(Duration::from_mins(16));
+    let stale = send(&server, Method::PUT, (&new, "/me/password"), &set).await;
+    stale.problem(403, "step_up_required");
+    beside.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_browser_that_changes_a_password_gets_its_cookie_anew_and_stays_known() {
+    let server = open().await;
+    let mut browser = crate::browser::Browser { server: &server, cookies: Vec::new() };
+    assert_eq!(browser.password(ANA, PASSWORD).await.json()["state"], "done");
+    let copied = browser.cookies.join("; ");
+    let put = async |cookies: &str, password: &str| {
+        let request = server
+            .request(Method::PUT, "/me/password")
+            .header("content-type", "application/json")
+            .header("sec-fetch-site", "same-origin")
+            .header("cookie", cookies);
+        server.send(request.body(json!({ "password": password }).to_string().into()).unwrap()).await
+    };
+    let changed = put(&copied, NEW).await;
+    assert_eq!((changed.status.as_u16(), changed.text()), (204, String::new()), "{changed:?}");
+    browser.keep(&changed);
+    let session =
+        async |cookies: &str| ask(&server, Method::GET, "/me", &[("cookie", cookies)]).await;
+    session(&copied).await.problem(401, "session_required");
+    assert_eq!(session(&browser.cookies.join("; ")).await.status, 200);
+    // Others guess the password, and this browser is known all the same.
+    browser.forget_session();
+    for _ in 0..10 {
+        let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
+        server.step(&flow, "identifier", json!({ "identifier": ANA })).await;
+        server.step(&flow, "password", json!({ "password": "wrong" })).await;
+    }
+    let done = browser.password(ANA, NEW).await;
+    assert_eq!(done.json()["state"], "done", "{done:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn of_two_who_change_the_password_by_one_token_one_is_late() {
+    let server = open().await;
+    let session = server.sign_in(ANA).await;
+    let (one, other) = (json!({ "password": NEW }), json!({ "password": PASSWORD }));
+    let (first, second) = tokio::join!(
+        send(&server, Method::PUT, (&session, "/me/password"), &one),
+        send(&server, Method::PUT, (&session, "/me/password"), &other),
+    );
+    let done = [&first, &second].iter().filter(|answer| answer.status == 200).count();
+    assert_eq!(done, 1, "{first:?} {second:?}");
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_new_password_ends_the_other_sessions_unless_they_are_to_be_kept() {
     let server = open().await;
@@ -263,16 +347,13 @@ async fn a_new_password_ends_the_other_sessions_unless_they_are_to_be_kept() {
     assert_eq!(refused.json()["errors"][0]["pointer"], "#/password", "{refused:?}");
     let keep = json!({ "password": NEW, "keep_sessions": true });
     let kept = send(&server, Method::PUT, (&mine, "/me/password"), &keep).await;
-    assert_eq!(kept.status, 204, "{kept:?}");
+    let mine = renewed(&kept);
     assert_eq!(get_in(&server, &other, "/me").await.status, 200);
-    // What was proved by the former password is no fresh proof any more.
+    // What was proved by the former password is no fresh proof in the other session.
     let set = json!({ "password": PASSWORD });
-    let refused = send(&server, Method::PUT, (&mine, "/me/password"), &set).await;
-    refused.problem(403, "step_up_required");
-    let flow = &refused.json()["flow"];
-    let done = server.step_in(&mine, flow, "password", json!({ "password": NEW })).await;
-    let mine = text(&done.json()["result"]["session_token"]).to_owned();
-    assert_eq!(send(&server, Method::PUT, (&mine, "/me/password"), &set).await.status, 204);
+    let stale = send(&server, Method::PUT, (&other, "/me/password"), &set).await;
+    stale.problem(403, "step_up_required");
+    let mine = renewed(&send(&server, Method::PUT, (&mine, "/me/password"), &set).await);
     get_in(&server, &other, "/me").await.problem(401, "session_required");
     assert_eq!(get_in(&server, &mine, "/me").await.status, 200);
     message_to(&server, ANA, "was changed").await;

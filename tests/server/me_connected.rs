@@ -198,10 +198,11 @@ async fn a_person_reads_the_history_of_their_own_account_newest_first_and_by_pag
     server.clock.advance(std::time::Duration::from_mins(5));
     let set = json!({ "password": PASSWORD, "keep_sessions": true });
     let path = (session.as_str(), "/me/password");
-    crate::me_account::send(&server, Method::PUT, path, &set).await;
+    let set = crate::me_account::send(&server, Method::PUT, path, &set).await;
+    let session = crate::me_account::renewed(&set);
     let all = items(&server, &session, "/me/history").await;
     let events: Vec<&str> = all.iter().map(|one| text(&one["event"])).collect();
-    assert_eq!(events[0], "credential.password_set", "{events:?}");
+    assert_eq!(events[..2], ["session.renewed", "credential.password_set"], "{events:?}");
     for event in ["sign_in.succeeded", "sign_in.failed", "account.created", "membership.created"] {
         let count = events.iter().filter(|one| **one == event).count();
         assert_eq!(count, 1, "{event}, and none of another person: {events:?}");

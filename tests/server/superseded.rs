@@ -7,7 +7,7 @@ use crate::{
     invitations::invited,
     mails::{begin, code, mails, names, prove_by_mail, sent},
     me::{delete_in, get_in, records},
-    me_account::{ANA, message_to, open, post_in, send},
+    me_account::{ANA, message_to, open, post_in, renewed, send},
     outside::Outside,
     passkeys::device_of,
     person::{PASSWORD, parameter, redirect, text},
@@ -52,9 +52,9 @@ async fn goes_on(server: &TestServer, flow: &Value) {
     assert!(parameter(&redirect(&done), "code").is_some(), "{done:?}");
 }
 
-async fn change_password(server: &TestServer, session: &str, body: Value) {
-    let changed = send(server, Method::PUT, (session, "/me/password"), &body).await;
-    assert!(changed.status.is_success(), "{changed:?}");
+/// Changes it, and returns the token that the session goes on under.
+async fn change_password(server: &TestServer, session: &str, body: Value) -> String {
+    renewed(&send(server, Method::PUT, (session, "/me/password"), &body).await)
 }
 
 async fn move_mailbox(server: &TestServer, session: &str, to: &str) {
@@ -341,7 +341,7 @@ async fn a_change_that_comes_between_the_last_look_and_the_commit_is_not_missed(
         let session = text(&own["result"]["session_token"]).to_owned();
         let next = passwords[round % 2];
         let body = json!({ "password": next });
-        let (ended, ()) =
+        let (ended, _) =
             tokio::join!(allow(&beside, &flow), change_password(&server, &session, body),);
         // Before the change, and then its session has ended with the others; or not at all.
         match ended.status.as_u16() {

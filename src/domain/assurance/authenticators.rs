@@ -89,6 +89,15 @@ impl Evidence {
         self.proofs.iter().all(|proof| proof.void || proof.rests_on(authenticators))
     }
 
+    /// Returns the same evidence after the person has put another authenticator in the place of the one by which
+    /// they proved it: what was proved by the former, and still counts, goes on by the new one.
+    pub fn carried_over(mut self, method: Method, to: Option<AuthenticatorId>) -> Self {
+        for proof in self.proofs.iter_mut().filter(|proof| proof.method == method && !proof.void) {
+            proof.by = to.or(proof.by);
+        }
+        self
+    }
+
     /// Returns what it is worth with these authenticators: a proof whose authenticator is gone counts no
     /// more. That the person signed in, and when, stays true.
     pub fn weighed(mut self, authenticators: &Authenticators) -> Self {
@@ -148,6 +157,17 @@ mod tests {
         assert!(weighed.rests_on(&changed), "it is weighed once");
         let again = weighed.and(Worth::PASSWORD.given(LATER).by(Some(password(LATER))));
         assert_eq!(again.level(LATER), Some(Level::Aal2), "a new proof takes its place");
+    }
+
+    #[test]
+    fn what_a_person_replaces_themselves_is_carried_over_and_what_was_void_is_not() {
+        let (held, other) = (both(), Some(password(LATER)));
+        let over = held.clone().carried_over(Method::Password, other);
+        assert!(over.rests_on(&account(LATER)));
+        assert_eq!((over.level(NOW), over.last()), (Some(Level::Aal2), Some(NOW)), "no new proof");
+        let void = held.weighed(&Authenticators::default());
+        let void = void.carried_over(Method::Password, other);
+        assert_eq!(void.level(NOW), Some(Level::Aal1));
     }
 
     #[test]

@@ -15,6 +15,8 @@ struct Other {
     takes: bool,
     /// It needs a session.
     in_session: bool,
+    /// It renews the session: a caller with `X-Session-Token` gets the new token instead.
+    renews: bool,
 }
 
 const fn of_flows(
@@ -24,7 +26,7 @@ const fn of_flows(
     summary: &'static str,
     status: u16,
 ) -> Other {
-    Other { method, path, name, summary, status, takes: true, in_session: false }
+    Other { method, path, name, summary, status, takes: true, in_session: false, renews: false }
 }
 
 const fn mine(
@@ -34,7 +36,7 @@ const fn mine(
     summary: &'static str,
     status: u16,
 ) -> Other {
-    Other { method, path, name, summary, status, takes: false, in_session: true }
+    Other { method, path, name, summary, status, takes: false, in_session: true, renews: false }
 }
 
 /// The same with a body.
@@ -79,7 +81,10 @@ const OTHERS: [Other; 34] = [
         200,
     ),
     mine("delete", routes::MY_TOTP, "removeMyTotp", "Removes the authenticator application.", 204),
-    mine_by("put", routes::MY_PASSWORD, "setMyPassword", "Sets or changes the password.", 204),
+    Other {
+        renews: true,
+        ..mine_by("put", routes::MY_PASSWORD, "setMyPassword", "Sets or changes the password.", 204)
+    },
     mine("delete", routes::MY_PASSWORD, "removeMyPassword", "Removes the password.", 204),
     mine_by("post", routes::MY_EMAIL, "proposeMyEmail", "Sends a code to another address.", 202),
     mine_by(
@@ -134,6 +139,9 @@ pub(super) fn others() -> impl Iterator<Item = (&'static str, Map<String, Value>
         }
         let mut answers = Map::new();
         answers.insert(other.status.to_string(), answer);
+        if other.renews {
+            answers.insert("200".to_owned(), renewed());
+        }
         answers.insert("default".to_owned(), refused());
         let security = if other.in_session {
             json!([{ "session": [] }])
@@ -153,5 +161,18 @@ pub(super) fn others() -> impl Iterator<Item = (&'static str, Map<String, Value>
             described["requestBody"] = json!({ "required": true, "content": content });
         }
         (other.path, [(other.method.to_owned(), described)].into_iter().collect())
+    })
+}
+
+/// What a caller gets who presented the former token in a header.
+fn renewed() -> Value {
+    let schema = json!({
+        "type": "object",
+        "required": ["session_token"],
+        "properties": { "session_token": { "type": "string" } },
+    });
+    json!({
+        "description": "Done; to callers with `X-Session-Token`. The former token is good no more.",
+        "content": { "application/json": { "schema": schema } },
     })
 }

@@ -18,7 +18,7 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, request::Parts},
 };
 
-const SESSION_REQUIRED: Problem =
+pub const SESSION_REQUIRED: Problem =
     Problem::new(StatusCode::UNAUTHORIZED, "session_required", "sign in first");
 
 /// A person in a live session.

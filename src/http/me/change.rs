@@ -50,7 +50,7 @@ pub async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), 
     }
 }
 
-fn refused(refusal: Refusal) -> Problem {
+pub fn refused(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::NoTotp | Refusal::NoPassword | Refusal::NoPhone | Refusal::NoSuchPasskey => {
             Problem::NOT_FOUND

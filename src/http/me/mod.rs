@@ -35,6 +35,7 @@ mod overview;
 mod passkeys;
 mod password;
 mod profile;
+mod renewal;
 mod second_factor;
 mod sessions;
 mod step_up;

@@ -1,16 +1,18 @@
 //! `/me/password`: set, changed or removed, after a fresh proof.
 //!
 //! A person who changes a password wants the holder of the former one out: the other sessions end,
-//! unless the caller says `"keep_sessions": true`.
+//! unless the caller says `"keep_sessions": true`, and their own goes on under a new token.
 
 use super::{
     caller::{Caller, SignedIn},
     change::{change, reach},
+    renewal::change_and_renew,
     step_up,
 };
 use crate::{
     domain::{
         account::Command,
+        assurance,
         message::MailContent,
         session::{self, SESSIONS},
     },
@@ -50,16 +52,12 @@ pub async fn put(
     app.pace.take(Purpose::Credential, address, app.clock.now())?;
     let hash = app.new_passwords.choose(&password, &About::account(&known)).await?;
     let set = Command::SetPassword(hash);
-    change(
-        &app,
-        &caller,
-        telling(&app, &caller.context, &known, MailContent::PasswordChanged, set),
-    )
-    .await?;
+    let set = telling(&app, &caller.context, &known, MailContent::PasswordChanged, set);
+    let renewed = change_and_renew(&app, &caller, (set, assurance::Method::Password)).await?;
     if !keep_sessions {
-        end_others(&app, &caller).await?;
+        end_others(&app, &caller).await;
     }
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(renewed)
 }
 
 pub async fn delete(
@@ -85,8 +83,13 @@ pub async fn delete(
 
 /// Ends every session of the caller's account but theirs. None can begin by the former password any
 /// more: a session that begins requires the account as its proof was judged on.
-async fn end_others(app: &App, caller: &Caller) -> Result<(), Problem> {
-    let listed = app.session_views.list_if(true, SESSIONS, caller.account()).await?;
+///
+/// The password is set and the caller has a new token: they are told so, whatever becomes of the others.
+async fn end_others(app: &App, caller: &Caller) {
+    let Ok(listed) = app.session_views.list_if(true, SESSIONS, caller.account()).await else {
+        tracing::warn!("no session was ended after a password was changed");
+        return;
+    };
     for other in listed.iter().filter(|other| other.id != caller.present.id) {
         let end = session::Command::End;
         if app.sessions.ask_detached(&caller.context, &other.id, end).await.is_err() {
@@ -94,5 +97,4 @@ async fn end_others(app: &App, caller: &Caller) -> Result<(), Problem> {
         }
         app.session_views.forget(&other.id);
     }
-    Ok(())
 }
