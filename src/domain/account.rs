@@ -53,7 +53,7 @@ pub use credentials::{
 };
 pub use email::{LONGEST_EMAIL, normalise_email};
 pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
-pub use profile::Profile;
+pub use profile::{Profile, hides_something};
 pub use recovery_link::{RECOVERY_LINK_LIFETIME, RecoveredBy, RecoveryLink};
 pub use shape::{ADDRESS_MEMBERS, is_phone_number};
 pub use standing::{GRACE_PERIOD, Standing};

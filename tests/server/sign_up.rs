@@ -163,6 +163,8 @@ async fn a_profile_is_judged_member_by_member() {
         (json!({ "email": "nobody" }), "#/email"),
         (json!({ "email": "a@b.test", "locale": "no language" }), "#/locale"),
         (json!({ "email": "a@b.test", "given_name": "a\nb" }), "#/given_name"),
+        (json!({ "email": "a@b.test", "given_name": "Ana\u{202e}lif" }), "#/given_name"),
+        (json!({ "email": "a@b.test", "family_name": "S\u{200b}á" }), "#/family_name"),
         (json!({ "email": "a@b.test", "family_name": "x".repeat(300) }), "#/family_name"),
         (json!({ "email": 7 }), "#/email"),
     ] {

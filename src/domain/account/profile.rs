@@ -66,7 +66,8 @@ impl Profile {
         find(name).is_some()
     }
 
-    /// Returns the profile with `claims` replaced, or everything that is wrong with them.
+    /// Returns the profile with `claims` replaced, or everything that is wrong with them. Other people read what
+    /// a claim says, so nothing is hidden in it, whether it comes with a sign-up, from a file or from the person.
     pub(super) fn patch(&self, claims: &Map<String, Value>) -> Result<Self, Vec<ClaimFault>> {
         let mut next = self.clone();
         let mut faults = Vec::new();
@@ -74,6 +75,10 @@ impl Profile {
             let read = match find(name) {
                 Some((_, shape)) => shape.read(value),
                 None => Err(ClaimProblem::Unknown),
+            };
+            let read = match read {
+                Ok(_) if hides_something(value) => Err(ClaimProblem::HiddenCharacter),
+                read => read,
             };
             match read {
                 Ok(Some(value)) => drop(next.0.insert(name.clone(), value)),
@@ -87,8 +92,7 @@ impl Profile {
 
     /// Returns the profile with what a person says of themselves, or everything that is wrong with it.
     ///
-    /// What they prove is proved elsewhere. Other people read what they say, so nothing is hidden in it,
-    /// and what it leads to cannot be changed on the way.
+    /// What they prove is proved elsewhere. What it leads to cannot be changed on the way.
     pub(super) fn describe(&self, claims: &Map<String, Value>) -> Result<Self, Vec<ClaimFault>> {
         let faults: Vec<ClaimFault> = claims
             .iter()
@@ -154,18 +158,20 @@ fn own_problem(name: &str, value: &Value) -> Option<ClaimProblem> {
         return Some(ClaimProblem::ProvedElsewhere);
     }
     let (_, shape) = find(name)?;
-    let members = value.as_object().into_iter().flat_map(Map::values);
-    let mut texts = members.chain([value]).filter_map(Value::as_str);
-    if texts.clone().any(hides_something) {
-        return Some(ClaimProblem::HiddenCharacter);
-    }
     let insecure = |text: &str| !text.trim().is_empty() && !text.starts_with("https://");
-    (shape == Shape::Url && texts.any(insecure)).then_some(ClaimProblem::NotHttps)
+    let insecure = value.as_str().is_some_and(insecure);
+    (shape == Shape::Url && insecure).then_some(ClaimProblem::NotHttps)
+}
+
+/// Tells whether the value of a claim contains what is not seen or turns text around.
+pub fn hides_something(value: &Value) -> bool {
+    let members = value.as_object().into_iter().flat_map(Map::values);
+    members.chain([value]).filter_map(Value::as_str).any(has_hidden)
 }
 
 /// Tells whether a text contains what is not seen or turns it around. Line breaks are seen, and the
 /// scripts from Arabic to Sinhala write some names with joiners between their letters.
-fn hides_something(text: &str) -> bool {
+fn has_hidden(text: &str) -> bool {
     let joined = |one: Option<char>| one.is_some_and(|one| ('\u{600}'..='\u{dff}').contains(&one));
     let mut before = None;
     let mut letters = text.chars().peekable();

@@ -21,9 +21,10 @@ use super::{
 };
 use crate::{
     config::Complaint,
-    domain::account::{self, PasswordHash, normalise_email},
+    domain::account::{self, ClaimProblem, PasswordHash, normalise_email},
 };
 use found::{Entries, Found, Judged};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// How many bytes such a file may have.
@@ -130,6 +131,13 @@ impl Gathering {
         }
         let left_out = left_out.into_iter().map(|text| Complaint::new(place, text));
         self.left_out.extend(left_out);
+        // An entry of thousands keeps no other person out.
+        let (hidden, claims): (Map<String, Value>, Map<String, Value>) =
+            claims.into_iter().partition(|(_, value)| account::hides_something(value));
+        self.left_out.extend(hidden.keys().map(|claim| {
+            let text = format!("`{claim}` {} and is left out", ClaimProblem::HiddenCharacter);
+            Complaint::new(place, text)
+        }));
         let email = email.trim().to_owned();
         let draft = account::Draft { email, email_verified, claims, ..account::Draft::default() };
         let person = Person {

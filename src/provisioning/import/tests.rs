@@ -170,7 +170,7 @@ fn what_is_left_out_is_said_and_service_accounts_are_no_people() {
     let users = json!([
         { "username": "service-account-x", "serviceAccountClientId": "x" },
         { "email": "ana@acme.test", "username": "ana", "attributes": { "nickname": ["An"] },
-          "credentials": [otp(30), otp(30)] },
+          "firstName": "An\u{202e}a", "credentials": [otp(30), otp(30)] },
         { "email": "rui@acme.test", "username": "rui@acme.test", "credentials": [otp(60)] },
     ]);
     let import = Import::parse(&realm(&users), Format::Keycloak).unwrap();
@@ -178,6 +178,7 @@ fn what_is_left_out_is_said_and_service_accounts_are_no_people() {
     assert_eq!(ana.draft.totp_secret, Some(Secret::new(*b"0123456789abcdefghij")));
     assert_eq!(ana.draft.draft.claims["preferred_username"], "ana");
     assert_eq!(ana.draft.draft.claims["nickname"], "An");
+    assert!(!ana.draft.draft.claims.contains_key("given_name"));
     assert_eq!(rui.draft.totp_secret, None);
     assert!(!rui.draft.draft.claims.contains_key("preferred_username"));
     let said: Vec<&str> = import.left_out.iter().map(|one| one.text.as_str()).collect();
@@ -185,6 +186,8 @@ fn what_is_left_out_is_said_and_service_accounts_are_no_people() {
         said,
         [
             "user 2: a credential of type `otp` is left out",
+            "user 2: `given_name` contains a character that is not seen, or that turns text around \
+             and is left out",
             "user 3: its one-time codes are left out"
         ]
     );

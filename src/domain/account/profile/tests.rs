@@ -47,6 +47,17 @@ fn every_claim_of_the_standard_is_taken_by_its_name() {
 }
 
 #[test]
+fn no_claim_hides_anything() {
+    let hidden = ["Ana\u{202e}lif", "An\u{200b}a", "\u{2066}Ana", "Ana\u{3164}", "A\u{ad}na"];
+    for name in ["name", "given_name", "family_name", "nickname", "preferred_username"] {
+        takes(name, &["Ana", "می\u{200c}خواهم"], &hidden, ClaimProblem::HiddenCharacter);
+    }
+    let address = taken("address", json!({ "locality": "Lis\u{202e}boa" }));
+    assert_eq!(address, Err(ClaimProblem::HiddenCharacter));
+    assert!(taken("address", json!({ "formatted": "Rua 1\r\nLisboa" })).is_ok());
+}
+
+#[test]
 fn each_claim_has_its_form() {
     use ClaimProblem::*;
     let dates = ["1990-02-28", "2000-02-29", "0000-02-29", "1990", "0000-12-31"];
