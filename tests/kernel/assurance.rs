@@ -21,6 +21,8 @@ it by hand.
 - Proofs of two different factors are `aal2`. Two proofs of one factor, be they of one kind or of two, are `aal1`.
 - A passkey verifies its user: it proves two factors by itself.
 - Mail proves no factor: a code or a link that was mailed is `aal1` alone, and adds nothing to another proof.
+- Password and SMS together are `aal2`, and restricted: a number can be taken over. A code by SMS is asked for as the second of them where the account has neither
+  a passkey nor an authenticator application, and `porteiro doctor` warns where SMS is configured.
 - A factor counts for 24 hours after its proof. When the session was not used for 1 hour, `aal2` lapses to `aal1` until the next proof of a factor.
   The session itself lives on.
 - A proof counts while its authenticator is what it was. When a password, an authenticator application, a passkey or an address is changed or removed, what was

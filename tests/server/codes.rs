@@ -404,6 +404,38 @@ async fn two_processes_agree_on_one_use_of_a_code() {
 
 /// What a thief of a number gets: one factor, and no way to another.
 #[tokio::test]
+async fn a_password_and_a_code_by_sms_are_two_factors_where_there_is_no_better_one() {
+    let server = open().await;
+    let proved = |email: &str| {
+        format!(
+            "[[account]]\nemail = \"{email}\"\nphone_number = \"+351922222222\"\n\
+             phone_number_verified = true\n"
+        )
+    };
+    server.apply(&proved("clara@nowhere.test")).await;
+    server.apply(&proved("dora@acme.test")).await;
+    // It is asked for where two factors are wanted, and not otherwise.
+    let flow = server.authorize("web", &[]).await.json();
+    let done = server.prove(&flow, "clara@nowhere.test").await.json();
+    assert_eq!(done["state"], "done", "{done}");
+    let flow = server.authorize("web", &[("acr_values", "aal2")]).await.json();
+    let asked = server.prove(&flow, "clara@nowhere.test").await.json();
+    assert_eq!(text(&asked["state"]), "second_factor", "{asked}");
+    assert_eq!(names(&asked), ["sms_code/send", "sms_code"]);
+    let code = sms_code(&sent(&server, &flow, "sms_code/send").await);
+    let done = server.step(&flow, "sms_code", json!({ "code": code })).await;
+    let tokens = parameter(&redirect(&done), "code").unwrap();
+    let tokens = server.redeem("web", &tokens).await.json();
+    let claims = claims(&tokens["id_token"]);
+    assert_eq!((&claims["acr"], &claims["amr"]), (&json!("aal2"), &json!(["pwd", "sms"])));
+    // An application that is enrolled is not replaced by a number.
+    let flow = server.authorize("web", &[("acr_values", "aal2")]).await.json();
+    let asked = server.prove(&flow, "dora@acme.test").await.json();
+    assert_eq!((text(&asked["state"]), names(&asked)), ("second_factor", vec!["totp"]));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_number_that_was_taken_over_is_no_second_factor() {
     let server = open().await;
     let proved = "[[account]]\nemail = \"dora@acme.test\"\n\

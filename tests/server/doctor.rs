@@ -34,6 +34,20 @@ async fn doctor_says_what_is_well_and_what_to_mend() {
 }
 
 #[tokio::test]
+async fn doctor_says_that_codes_by_sms_are_restricted() {
+    let installation = Installation::new().await;
+    let warns = || {
+        let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+        looked.lines().any(|line| line.starts_with("look  sms") && line.contains("restricted"))
+    };
+    assert!(!warns(), "no SMS is sent");
+    let folder = installation.path().join("sms");
+    std::fs::create_dir(&folder).unwrap();
+    installation.configure(&format!("[sms]\ntransport = \"file://{}\"\n", folder.display()));
+    assert!(warns());
+}
+
+#[tokio::test]
 async fn what_is_set_and_not_heeded_is_said() {
     let installation = Installation::new().await;
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");

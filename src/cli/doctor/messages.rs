@@ -18,6 +18,11 @@ use std::{path::Path, sync::Arc};
 const MAIL: &str = "mail";
 const SMS: &str = "sms";
 
+/// A number can be taken over; who offers it should know (NIST SP 800-63B-4 §3.2.9).
+const RESTRICTED: &str = "a code by SMS is a restricted authenticator: with a password it is aal2 for accounts \
+                          that have neither a passkey nor an authenticator application, and a number can be \
+                          taken over; leave sms.transport out, or let organizations require phr";
+
 pub(super) async fn all(config: &Config, dev_keys: DevKeys, tests: &Tests) -> Vec<Finding> {
     let messages = match Messages::configured(config, Arc::new(SystemClock), None) {
         Ok(messages) => messages,
@@ -34,6 +39,9 @@ pub(super) async fn all(config: &Config, dev_keys: DevKeys, tests: &Tests) -> Ve
     match &tests.sms_to {
         Some(to) => findings.push(test_sms(config, &messages, to).await),
         None => findings.extend(sms(config).await),
+    }
+    if config.sms.transport.is_some() {
+        findings.push(doubtful(SMS, RESTRICTED));
     }
     findings
 }

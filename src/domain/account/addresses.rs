@@ -2,7 +2,7 @@
 //! sign in by when something is removed.
 
 use super::{Account, Event, Known, Refusal, change::News};
-use crate::domain::{Decision, Fingerprint, Record, Timestamp};
+use crate::domain::{Decision, Fingerprint, Record, Timestamp, assurance::Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -58,6 +58,17 @@ impl Known {
         let verified = self.profile.claim("phone_number_verified").and_then(Value::as_bool);
         let number = self.profile.claim("phone_number").filter(|_| verified == Some(true));
         number.and_then(Value::as_str)
+    }
+
+    /// Lists the methods by which the person can prove who they are, beside mail. A number that was proved is one
+    /// of them where the account has neither a passkey nor an authenticator application: a restricted
+    /// authenticator never stands in for a better one (NIST SP 800-63B-4 §3.1.3.3).
+    pub fn methods(&self) -> Vec<Method> {
+        let mut methods = self.credentials.methods();
+        if self.verified_phone().is_some() && !self.credentials.reach_aal2() {
+            methods.push(Method::SmsCode);
+        }
+        methods
     }
 
     /// Counts the ways in: what proves by itself who the person is. An authenticator application and
@@ -269,6 +280,20 @@ mod tests {
         assert_eq!(account.names()[0].name, "ana@new.test", "the former one is free");
         let again = prove(&mut account, Channel::Email, "right", NOW);
         assert_eq!(again, Err(Refusal::WrongCode), "a code works once");
+    }
+
+    #[test]
+    fn a_number_is_a_second_factor_where_the_account_has_no_better_one() {
+        let mut account = ana();
+        let methods = |account: &Account| account.known().unwrap().methods();
+        assert_eq!(methods(&account), [Method::Password]);
+        propose(&mut account, Channel::Phone, "+351910000000");
+        assert_eq!(methods(&account), [Method::Password], "it is not proved");
+        prove(&mut account, Channel::Phone, "right", NOW).unwrap();
+        assert_eq!(methods(&account), [Method::Password, Method::SmsCode]);
+        let secret = crate::domain::account::SealedSecret::new(*b"sealed");
+        ask(&mut account, &Command::EnrolTotp { secret, step: 1 }, NOW).unwrap();
+        assert_eq!(methods(&account), [Method::Password, Method::Totp]);
     }
 
     #[test]

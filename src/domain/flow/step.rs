@@ -177,7 +177,7 @@ impl Proved {
             step,
             account: known.id.clone(),
             version: Some(version),
-            methods: known.credentials.methods(),
+            methods: known.methods(),
             spends: None,
             worth: None,
             by: None,

@@ -330,7 +330,7 @@ pub(super) fn in_session(
     account: &Known,
     (goal, wanted): (&dyn Goal, Option<Wanted>),
 ) -> SignedIn {
-    let methods = account.credentials.methods();
+    let methods = account.methods();
     let served = app.flow_rules.served(&methods);
     let reachable = |acr: Acr| acr.within(&served).unwrap_or(acr);
     let wanted = wanted.map(|wanted| Wanted { acr: reachable(wanted.acr), ..wanted });

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     domain::{
         Actor, Fingerprint, Machine as _,
-        account::{self, Account},
+        account::{self, Account, Known},
         client::Client,
         flow::{
             AccountSeen, DEVICE, EnteredDevice, Flow, Material, Proved, RECOVERY, Selected,
@@ -179,7 +179,7 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let account = AccountSeen::of(known, seen.version);
         let deleting = account.deleting;
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
-        let methods = known.map(|known| known.credentials.methods()).unwrap_or_default();
+        let methods = known.map(Known::methods).unwrap_or_default();
         let fresh = drawn.fresh.clone();
         let approval = approval.clone();
         let material = Material { facts, approval, fresh, account, methods, notices };

@@ -167,7 +167,7 @@ async fn approve(
     asked: ApprovalAsked,
 ) -> Result<Response, Problem> {
     let account = caller.known(app).await?;
-    let served = app.flow_rules.served(&account.credentials.methods());
+    let served = app.flow_rules.served(&account.methods());
     for number in 0..TRIES {
         let facts = approval::facts(app, &asked, number > 0).await?;
         let (person, session) = (&caller.present.person, caller.present.id.as_str());

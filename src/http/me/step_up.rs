@@ -42,7 +42,7 @@ pub async fn demand(
 
 /// Tells whether the person has proved enough a moment ago.
 pub fn is_fresh(app: &App, caller: &Caller, account: &Known) -> bool {
-    let (methods, now) = (account.credentials.methods(), app.clock.now());
+    let (methods, now) = (account.methods(), app.clock.now());
     InSession { person: &caller.present.person, methods: &methods, now }.is_fresh()
 }
 

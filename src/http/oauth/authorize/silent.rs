@@ -9,6 +9,7 @@ use crate::{
     crypto::{OpaqueKind, draw_id_at},
     domain::{
         Actor, Context, Machine as _,
+        account::Known,
         assurance::{Acr, Method},
         authorization::{ConsentQuestion, Denial, Request, Said, Settled, Subject},
         client::{Client, KnownClient},
@@ -194,7 +195,7 @@ fn select(request: Request) -> Result<Answered, AuthorizationError> {
 async fn methods_of(app: &App, present: &Present, anew: bool) -> Result<Vec<Method>, HydrateError> {
     let account = app.accounts.look_if(anew, &present.person.account).await?;
     let known = account.machine.known();
-    Ok(known.map(|known| known.credentials.methods()).unwrap_or_default())
+    Ok(known.map(Known::methods).unwrap_or_default())
 }
 
 /// The person is signed in, and the client would like more than they have proved, or the
