@@ -66,6 +66,7 @@ async fn what_cannot_be_taken_back_needs_two_factors_in_a_flow_that_ends_in_the_
     let items = waiting(&server, &ana).await;
     let refused = decide(*server, &ana, text(&items[0]["id"]), approve).await;
     refused.problem(403, "assurance_out_of_reach");
+    assert_eq!(refused.json()["enroll"], json!(["enroll_passkey", "enroll_totp"]));
     poll(*server, "agent", &id).await.refused(400, "authorization_pending");
     server.stop().await;
 }

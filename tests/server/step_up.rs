@@ -103,18 +103,29 @@ async fn a_step_up_begins_in_a_session_and_ends_in_it_under_a_new_token() {
 #[tokio::test]
 async fn a_step_up_never_ends_below_what_it_is_for() {
     let server = TestServer::open().await;
-    // Ana has a password alone: two factors are out of her reach.
+    // Ana has a password alone: two factors are out of her reach, and she is told at once what to add.
     let session = server.sign_in("ana@acme.test").await;
-    let flow = begin(&server, &session, json!({ "kind": "step_up", "acr": "aal2" })).await.json();
-    assert_eq!(flow["state"], "credential", "{flow}");
-    assert!(names(&flow).contains(&"password") && !names(&flow).contains(&"identifier"), "{flow}");
-    for _ in 0..2 {
-        let again =
-            server.step_in(&session, &flow, "password", json!({ "password": PASSWORD })).await;
-        assert_eq!(again.json()["state"], "credential", "two proofs of one factor: {again:?}");
-        assert!(again.json().get("result").is_none(), "{again:?}");
+    for (body, kinds) in [
+        (json!({ "kind": "step_up" }), json!(["enroll_passkey", "enroll_totp"])),
+        (json!({ "kind": "step_up", "acr": "aal2" }), json!(["enroll_passkey", "enroll_totp"])),
+        (json!({ "kind": "step_up", "acr": "phr" }), json!(["enroll_passkey"])),
+        (json!({ "kind": "step_up", "acr": "aal3" }), json!(["enroll_passkey"])),
+    ] {
+        let refused = begin(&server, &session, body).await;
+        refused.problem(403, "assurance_out_of_reach");
+        assert_eq!(refused.json()["enroll"], kinds, "{refused:?}");
     }
     assert_eq!(get_in(&server, &session, "/me").await.status, 200, "the session is as it was");
+    // Two proofs of one factor are one; Dora has two.
+    let dora = dora(&server).await;
+    server.clock.advance(Duration::from_hours(25));
+    let flow = begin(&server, &dora, json!({ "kind": "step_up", "acr": "aal2" })).await.json();
+    assert_eq!(flow["state"], "credential", "{flow}");
+    assert!(names(&flow).contains(&"password") && !names(&flow).contains(&"identifier"), "{flow}");
+    let again = server.step_in(&dora, &flow, "password", json!({ "password": PASSWORD })).await;
+    assert_eq!(again.json()["state"], "second_factor", "{again:?}");
+    assert!(again.json().get("result").is_none(), "{again:?}");
+    let session = server.sign_in("ana@acme.test").await;
     // A fresh proof of one factor she has.
     server.clock.advance(Duration::from_mins(20));
     let body = json!({ "kind": "step_up", "acr": "aal1", "max_age": 0 });

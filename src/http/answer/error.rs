@@ -192,6 +192,8 @@ pub struct Problem {
     pub retry_after: Option<RetryAfter>,
     /// The member of the body that is wrong, if it is one.
     pub member: Option<WrongMember>,
+    /// The kinds of flows in which the person enrols what is missing.
+    pub enroll: &'static [&'static str],
 }
 
 /// A member of a body that cannot be taken, as RFC 9457 §3 shows it.
@@ -212,6 +214,8 @@ struct ProblemBody {
     detail: &'static str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: Vec<WrongMember>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    enroll: &'static [&'static str],
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -240,7 +244,13 @@ impl Problem {
     );
 
     pub const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail, retry_after: None, member: None }
+        Self { status, code, detail, retry_after: None, member: None, enroll: &[] }
+    }
+
+    /// Says in which kinds of flows the person enrols what is missing.
+    pub const fn mended_by(mut self, kinds: &'static [&'static str]) -> Self {
+        self.enroll = kinds;
+        self
     }
 
     /// Refuses a body because of one of its members.
@@ -257,7 +267,7 @@ impl Problem {
     }
 
     fn respond(self, more: Map<String, Value>) -> Response {
-        let Self { status, code, detail, retry_after, member } = self;
+        let Self { status, code, detail, retry_after, member, enroll } = self;
         let title = status.canonical_reason().unwrap_or("Error");
         // A type that says nothing is about:blank (RFC 9457 §4.2.1); the code tells them apart.
         let body = ProblemBody {
@@ -267,6 +277,7 @@ impl Problem {
             code,
             detail,
             errors: member.into_iter().collect(),
+            enroll,
             more,
         };
         let mut response = private_json(&body);

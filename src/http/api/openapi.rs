@@ -166,6 +166,11 @@ fn problem() -> Value {
             "status": { "type": "integer" },
             "code": { "type": "string" },
             "detail": { "type": "string" },
+            "enroll": {
+                "description": "With `assurance_out_of_reach`: the kinds of flows that mend it.",
+                "type": "array",
+                "items": { "type": "string" },
+            },
             "errors": {
                 "type": "array",
                 "items": {

@@ -6,7 +6,7 @@ use super::{
     invited,
     opened::{Opened, read},
     operator_link,
-    problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED},
+    problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED, out_of_reach},
     taken::FlowAnswer,
     ticket::Ticket,
     user_code,
@@ -120,7 +120,10 @@ pub async fn begin(
             acr: acr.unwrap_or(Acr::Aal2),
             since: max_age.map(|age| now - Duration::from_secs(age.into())),
         });
-        Some(signed_in(app, &context, &source, (goal, wanted)).await?.ok_or(SIGN_IN_FIRST)?)
+        let begun = signed_in(app, &context, &source, (goal, wanted)).await?;
+        let begun = begun.ok_or(SIGN_IN_FIRST)?;
+        within_reach(app, &begun)?;
+        Some(begun)
     } else if goal.goes_on_in_session() {
         signed_in(app, &context, &source, (goal, None)).await?
     } else {
@@ -255,6 +258,7 @@ pub async fn step_up(
     let StepUp { present, account, wanted, back } = asked;
     let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
+    within_reach(app, &signed_in)?;
     let beginning = Beginning { signed_in: Some(signed_in), back, ..Beginning::default() };
     source.is_browser = source.has_scripts;
     let (seed, cookie) = seed(app, source, goal, beginning);
@@ -322,6 +326,15 @@ async fn signed_in(
     let account = app.accounts.look_anew(&present.person.account).await?;
     let known = account.machine.known();
     Ok(known.map(|known| in_session(app, &present, known, asked)))
+}
+
+/// Refuses what nothing of the account reaches: no step could end the flow.
+fn within_reach(app: &App, signed_in: &SignedIn) -> Result<(), Problem> {
+    let served = app.flow_rules.served(&signed_in.methods);
+    match signed_in.wanted {
+        Some(Wanted { acr, .. }) if !acr.is_reachable_by(&served) => Err(out_of_reach(acr)),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn in_session(

@@ -42,7 +42,7 @@ async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Probl
     let home = app.organizations.look_anew(&pending.organization).await?;
     let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
     // Nothing is committed: it is looked at again when the invitation is accepted.
-    let mut look = app.multi_commit(&Context::default());
+    let mut look = app.multi_commit(&Context::node());
     if !inviter::still_stands(app, &mut look, (pending, known)).await? {
         return Err(INVITATION_NOT_GOOD);
     }

@@ -43,6 +43,7 @@ pub use opened::Opened;
 pub use parts::{
     Client as ClientTold, Consent as ConsentTold, DetailInWords, Outcome, client as client_told,
 };
+pub use problems::out_of_reach;
 pub use show::{get as show, look};
 pub use sign_out::after_commit as sign_out_after_commit;
 pub use steps::post as step;

@@ -2,7 +2,7 @@
 
 use crate::{
     actors::{Failure, HydrateError},
-    domain::flow::Refusal,
+    domain::{assurance::Acr, flow::Refusal},
     http::answer::error::Problem,
     store::views::ReadError,
 };
@@ -103,6 +103,22 @@ pub const RECOVERY_NOT_GOOD: Problem = Problem::new(
     "recovery_not_valid",
     "this link recovers nothing: it may have been used, replaced or stopped, or have expired",
 );
+/// The account has nothing that reaches what is wanted: no step of a flow could end it (contract §6).
+const OUT_OF_REACH: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "assurance_out_of_reach",
+    "this needs a second factor that the account does not have: add a passkey or an authenticator application",
+);
+
+/// Says what an account must enrol to reach this level.
+pub fn out_of_reach(acr: Acr) -> Problem {
+    OUT_OF_REACH.mended_by(match acr {
+        // Without a password an application is one factor; with one it is the second.
+        Acr::Aal1 | Acr::Aal2 => &["enroll_passkey", "enroll_totp"],
+        Acr::Aal3 | Acr::Phr | Acr::Phrh => &["enroll_passkey"],
+    })
+}
+
 pub const ORGANIZATION_SUSPENDED: Problem =
     Problem::new(StatusCode::FORBIDDEN, "organization_suspended", "the organization is suspended");
 

@@ -6,7 +6,7 @@ use crate::http::{
         error::{OAuthError, Problem},
         retry_after::RetryAfter,
     },
-    limits::{allowances::Allowances, pace::ApprovalLimits},
+    limits::pace::ApprovalLimits,
     vitals::Vitals,
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
         Clock, Context, Machine as _, Rate,
         throttle::{Command, MESSAGE, Pace, Refusal, Throttle, USER_CODE},
     },
+    rate_limiter::RateLimiter,
     system::System,
 };
 use ipnet::IpNet;
@@ -80,8 +81,8 @@ const UNLIMITED_USER_CODES: Pace = Pace { refill: Duration::ZERO, ..USER_CODES }
 /// What networks of strangers have had sent to one address each.
 #[derive(Default)]
 struct Shares {
-    now: Allowances<(String, IpNet)>,
-    day: Allowances<(String, IpNet)>,
+    now: RateLimiter<(String, IpNet)>,
+    day: RateLimiter<(String, IpNet)>,
 }
 
 /// An attempt that may be made. It is charged already; one that is dropped before it was judged

@@ -46,11 +46,6 @@ const STEP_UP_REQUIRED: Problem = Problem::new(
     "step_up_required",
     "prove who you are in the flow: the request is approved when it ends",
 );
-const NOT_SURE_ENOUGH: Problem = Problem::new(
-    StatusCode::FORBIDDEN,
-    "assurance_out_of_reach",
-    "this needs a second factor that the account does not have: add one first",
-);
 const NOT_GRANTABLE: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "not_grantable",
@@ -190,7 +185,7 @@ async fn approve(
                 }
                 continue;
             }
-            Verdict::Denied(Denial::NotSureEnough) => return Err(NOT_SURE_ENOUGH),
+            Verdict::Denied(Denial::NotSureEnough) => return Err(flows::out_of_reach(Acr::Aal2)),
             Verdict::Denied(denial) => {
                 return Err(not_grantable(app, caller, &asked, denial).await?);
             }

@@ -92,6 +92,8 @@ impl<'a> Trouble<'a> {
             "organization_suspended" => again("suspended-title", "suspended-text"),
             "sign_up_closed" => Self::of("sign-up-closed-title", "sign-up-closed-text")
                 .at("sign-in", routes::SIGN_IN),
+            "assurance_out_of_reach" => Self::of("factor-missing-title", "factor-missing-text")
+                .at("to-security", routes::ACCOUNT_SECURITY),
             "approval_not_waiting" | "already_decided" => {
                 Self::of("approve-void-title", "approve-void-text")
                     .at("to-account", routes::ACCOUNT)

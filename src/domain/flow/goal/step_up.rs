@@ -6,6 +6,7 @@ use super::{Case, Ending, Goal, InSession, Next, Question, SessionEnding, sign_i
 use crate::domain::{
     Timestamp,
     assurance::{Acr, Evidence, Factor, Level, Method},
+    authorization::Denial,
     flow::{Open, Seed, Stage},
 };
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,10 @@ impl Goal for StepUp {
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         let wanted = open.seed.wanted().unwrap_or_default();
         if !open.proved_here || !wanted.is_met_by(&case.person.evidence, case.now) {
+            // A factor may have been removed since the flow began.
+            if !wanted.acr.is_reachable_by(case.served) {
+                return Next::Fail(Denial::NotSureEnough);
+            }
             let (person, methods, now) = (case.person, &*open.methods, case.now);
             return Next::Ask(match wanted.asks(&InSession { person, methods, now }) {
                 Stage::SecondFactor => Question::SecondFactor,
