@@ -120,6 +120,17 @@ impl<K: Hash + Eq, V: Clone> Bounded<K, V> {
         made
     }
 
+    /// Returns the value of `key`, if there is one.
+    pub fn get<Q>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.turn_at(self.generation);
+        kept.find(key).cloned()
+    }
+
     /// Returns what `pick` makes of the first value that it makes something of.
     pub fn find_map<T>(&self, pick: impl FnMut(&V) -> Option<T>) -> Option<T> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,6 +147,7 @@ mod tests {
         let shared: Bounded<String, u32> = Bounded::new(8);
         assert_eq!((shared.get_or_make("a", || 1), shared.get_or_make("a", || 2)), (1, 1));
         assert_eq!(shared.get_or_make("b", || 3), 3);
+        assert_eq!((shared.get("b"), shared.get("c")), (Some(3), None));
         assert_eq!(shared.find_map(|value| (*value == 3).then_some("three")), Some("three"));
         assert_eq!(shared.find_map(|value| (*value == 4).then_some("four")), None);
     }

@@ -21,6 +21,9 @@ pub struct Hydrated<M> {
 pub enum HydrateError {
     #[error("the store cannot be read")]
     Unavailable(#[source] Arc<ReadError>),
+    /// So much is read elsewhere that this is not: it was not looked at.
+    #[error("too much is being read")]
+    Busy,
     #[error("{kind} {id} was written by a newer binary: revision {revision}")]
     TooNew { kind: &'static str, id: String, revision: i64 },
     /// Says where and not what: a parser's message quotes what it met.

@@ -20,7 +20,7 @@ use crate::{
             purpose::Purpose,
         },
     },
-    outbound::{Outbound, Policy as OutboundPolicy, SystemResolver},
+    outbound::{DnsResolver, Outbound, Policy as OutboundPolicy, Resolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
@@ -224,7 +224,7 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
     let breach_check = match &config.password.breach_check {
         config::BreachCheck::Off => BreachCheck::Off,
         config::BreachCheck::Range(url) => {
-            let server = RangeServer::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
+            let server = RangeServer::new(url.clone(), policy(config)?, resolver(config));
             let server = server.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))?;
             BreachCheck::Range(Box::new(server))
         }
@@ -243,14 +243,14 @@ pub(super) fn password_options(config: &Config) -> Result<PasswordOptions, Strin
 
 /// What fetches the documents of clients; says why that cannot be.
 fn client_documents(config: &Config) -> Result<Fetcher, String> {
-    let fetcher = Fetcher::new(policy(config)?, Arc::new(SystemResolver));
+    let fetcher = Fetcher::new(policy(config)?, resolver(config));
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
 /// The operator's own server that adds claims; says why it cannot be called.
 fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
     let Some(url) = &config.claims_hook else { return Ok(None) };
-    let hook = ClaimsHook::new(url.clone(), policy(config)?, Arc::new(SystemResolver));
+    let hook = ClaimsHook::new(url.clone(), policy(config)?, resolver(config));
     hook.map(Some).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
@@ -278,8 +278,13 @@ fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, S
 
 /// What calls servers whose URLs clients have registered; says why an authority cannot be used.
 fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
-    let client = Outbound::new(policy(config)?, Arc::new(SystemResolver));
+    let client = Outbound::new(policy(config)?, resolver(config));
     client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
+/// Who is asked for the addresses of what is called.
+fn resolver(config: &Config) -> Arc<dyn Resolver> {
+    Arc::new(DnsResolver::asking(config.dns.servers.clone()))
 }
 
 /// Which hosts may be called, and which authorities are trusted there.
@@ -329,6 +334,7 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
     rates[Purpose::Credential] = rate(given.credential);
     rates[Purpose::Message] = rate(given.message);
     rates[Purpose::Registration] = rate(given.registration);
+    rates[Purpose::Document] = rate(given.document);
     rates.approvals =
         ApprovalLimits { pending: given.approvals_pending, rate: rate(given.approval) };
     given.enabled.then_some(rates)

@@ -107,6 +107,8 @@ struct EntryState<D> {
     /// When the whole rate of this address will have come back.
     full_at: Timestamp,
     rests_until: Timestamp,
+    /// The last fetch was not made: others of its host were made too often. It says nothing of the address.
+    deferred: bool,
 }
 
 impl<D> EntryState<D> {
@@ -129,7 +131,7 @@ impl<D> EntryState<D> {
 impl<D> Entry<D> {
     fn new(waiters: usize) -> Self {
         let (full_at, rests_until) = (Timestamp::default(), Timestamp::default());
-        let state = Mutex::new(EntryState { cached: None, full_at, rests_until });
+        let state = Mutex::new(EntryState { cached: None, full_at, rests_until, deferred: false });
         Self { state, waiting: Semaphore::new(waiters), fetching: Arc::default() }
     }
 
@@ -176,11 +178,31 @@ impl<K: DocumentKind> DocumentCache<K> {
                 self.fetch(admitted, address, entry.clone(), turn);
                 // Until that fetch has ended, and those of callers before us.
                 drop(entry.fetching.lock().await);
-                Missing::Absent
+                None
             }
-            Err(missing) => missing,
+            Err(missing) => Some(missing),
         };
-        entry.state().younger(rules.stale, number, self.clock.now()).ok_or(refused)
+        let state = entry.state();
+        let refused =
+            refused.unwrap_or(if state.deferred { Missing::Busy } else { Missing::Absent });
+        state.younger(rules.stale, number, self.clock.now()).ok_or(refused)
+    }
+
+    /// Returns the document of an address that this node has in memory and still uses.
+    pub fn cached(&self, address: &str) -> Option<Arc<K::Document>> {
+        let entry = self.entries.get(address)?;
+        let cached = entry.state().younger(K::RULES.stale, 0, self.clock.now())?;
+        Some(cached.document)
+    }
+
+    /// Tells whether a caller that asks for a document now would have it fetched, or wait for a fetch.
+    pub fn needs_fetch(&self, address: &str) -> bool {
+        let Some(entry) = self.entries.get(address) else { return true };
+        let now = self.clock.now();
+        let state = entry.state();
+        let is_fresh = state.younger(K::RULES.fresh, 0, now).is_some();
+        let may_call = state.full_after_call(K::RULES, now).is_some();
+        !is_fresh && (may_call || entry.fetching.try_lock().is_err())
     }
 
     /// Returns what is cached of an address, and has it fetched if that is due: no caller waits.
@@ -220,7 +242,7 @@ impl<K: DocumentKind> DocumentCache<K> {
     ) -> Result<AdmittedFetch, Missing> {
         let mut state = entry.state();
         let full_at = state.full_after_call(K::RULES, now).ok_or(Missing::Absent)?;
-        let admitted = self.fetcher.admit(self.kind.purpose(), address);
+        let admitted = self.fetcher.admit(self.kind.purpose(), address, now);
         let admitted = admitted.map_err(|fault| match fault {
             FetchFault::Busy => Missing::Busy,
             _ => Missing::Absent,
@@ -244,11 +266,14 @@ impl<K: DocumentKind> DocumentCache<K> {
         fetches.spawn(async move {
             let fetched = fetcher.fetch(admitted).await;
             let at = clock.now();
+            let deferred = matches!(fetched, Err(FetchFault::Busy));
             let read = fetched
                 .map_err(|fault| fault.in_full())
                 .and_then(|bytes| kind.read(&address, bytes, at));
             let mut state = entry.state();
+            state.deferred = deferred;
             match read {
+                Err(_) if deferred => state.full_at = state.full_at - K::RULES.rate.refill,
                 Ok(document) => {
                     let number = state.cached.as_ref().map_or(1, |one| one.number + 1);
                     let document = Arc::new(document);

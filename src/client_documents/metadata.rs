@@ -48,6 +48,16 @@ impl MetadataDocuments {
         Self(DocumentCache::new(Metadata(dice), fetcher, clock))
     }
 
+    /// Returns the client whose document this node has in memory.
+    pub fn cached(&self, address: &str) -> Option<Arc<KnownClient>> {
+        self.0.cached(address)
+    }
+
+    /// Tells whether a caller that asks for a client now has its document fetched, or waits for a fetch.
+    pub fn needs_fetch(&self, address: &str) -> bool {
+        self.0.needs_fetch(address)
+    }
+
     /// Returns the client whose document lies at an address.
     pub async fn get(&self, address: &str) -> Result<Arc<KnownClient>, Missing> {
         self.0.newer_than(0, address).await.map(|cached| cached.document)

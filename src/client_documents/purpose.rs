@@ -5,7 +5,7 @@
 /// What clients said that registered themselves, or that are known by a document alone, is fetched apart
 /// from what an operator or an organization has provisioned: callers without credentials can have any
 /// number of such addresses called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FetchPurpose {
     /// At the `jwks_uri` of a client that was provisioned.
     KeySet,
@@ -38,6 +38,11 @@ impl FetchPurpose {
             Self::RequestObject | Self::SelfRegisteredRequestObject => 32,
             Self::Logo | Self::Sector => 16,
         }
+    }
+
+    /// Tells whether callers without credentials choose what is fetched.
+    pub(super) const fn is_strangers(self) -> bool {
+        !matches!(self, Self::KeySet | Self::RequestObject)
     }
 
     /// So many hosts use all slots of a purpose; one alone has its share.

@@ -1,7 +1,7 @@
 //! Request objects at addresses that their clients registered (RFC 9101 §5.2).
 //!
 //! They are fetched each time, for a client may replace what lies there. Any browser can have us do it,
-//! so an address is called at `PACE` and no faster.
+//! so an address is called at `RATE` and no faster.
 
 use super::{FetchFault, FetchPurpose, Fetcher};
 use crate::{
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How often one address is called by this node.
-const PACE: Rate = Rate { burst: 60, refill: Duration::from_millis(200) };
+const RATE: Rate = Rate { burst: 60, refill: Duration::from_millis(200) };
 
 /// How many addresses are remembered.
 const MOST: usize = 2_048;
@@ -22,7 +22,7 @@ const MOST: usize = 2_048;
 pub struct RequestObjects {
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
-    /// When the whole of `PACE` will have come back for each address.
+    /// When the whole of `RATE` will have come back for each address.
     full_at: Bounded<String, Arc<Mutex<Timestamp>>>,
 }
 
@@ -35,17 +35,17 @@ impl RequestObjects {
     pub async fn get(&self, uri: &str, self_registered: bool) -> Result<Vec<u8>, FetchFault> {
         let address = uri.split('#').next().unwrap_or_default();
         let entry = self.full_at.get_or_make(address, Arc::default);
+        let now = self.clock.now();
         {
             let mut full_at = entry.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = self.clock.now();
-            let owed = (*full_at).min(now + PACE.whole());
-            *full_at = PACE.take(owed, now).map_err(|_| FetchFault::Busy)?;
+            let owed = (*full_at).min(now + RATE.whole());
+            *full_at = RATE.take(owed, now).map_err(|_| FetchFault::Busy)?;
         }
         let purpose = if self_registered {
             FetchPurpose::SelfRegisteredRequestObject
         } else {
             FetchPurpose::RequestObject
         };
-        self.fetcher.get(purpose, address).await
+        self.fetcher.get(purpose, address, now).await
     }
 }

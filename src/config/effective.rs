@@ -42,6 +42,7 @@ pub struct Config {
     pub passkeys: PasskeyRules,
     pub lifetimes: Lifetimes,
     pub outbound: Outbound,
+    pub dns: Dns,
     pub geo: Geo,
     pub log: Log,
     pub limits: Limits,
@@ -173,6 +174,13 @@ pub struct Outbound {
     pub extra_ca: Option<PathBuf>,
 }
 
+/// Who is asked for the addresses of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dns {
+    /// Those of the system where there is none.
+    pub servers: Vec<SocketAddr>,
+}
+
 /// The database that locates addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geo {
@@ -200,6 +208,8 @@ pub struct Limits {
     pub credential: PerAddress,
     pub message: PerAddress,
     pub registration: PerAddress,
+    /// How often one address has us fetch the document of a client.
+    pub document: PerAddress,
     /// How often one client asks one person for an approval.
     pub approval: PerAddress,
     /// How many of those wait at the same time.
@@ -242,6 +252,7 @@ impl Config {
             passkeys: PasskeyRules::default(),
             lifetimes: Lifetimes::default(),
             outbound: Outbound::default(),
+            dns: Dns::default(),
             geo: Geo::default(),
             log: Log::default(),
             limits: Limits::default(),

@@ -138,6 +138,17 @@ pub(super) fn aaguids(given: &Given) -> Parsed<Vec<Uuid>> {
     members.into_iter().map(|text| Uuid::try_parse(text).map_err(|_| wrong())).collect()
 }
 
+/// Addresses with a port, as of name servers; 53 where there is none.
+pub(super) fn name_servers(given: &Given) -> Parsed<Vec<SocketAddr>> {
+    let wrong = || "is not a list of name servers like 127.0.0.1:53".to_owned();
+    let server = |text: &str| {
+        let alone = || text.parse::<IpAddr>().map(|address| SocketAddr::from((address, 53)));
+        text.parse::<SocketAddr>().or_else(|_| alone())
+    };
+    let members = members(given).ok_or_else(wrong)?;
+    members.into_iter().map(|text| server(text).map_err(|_| wrong())).collect()
+}
+
 pub(super) fn networks(given: &Given) -> Parsed<Vec<IpNet>> {
     let members = members(given).ok_or_else(|| "is not a list of networks".to_owned())?;
     let network = |text: &str| {

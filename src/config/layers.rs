@@ -194,9 +194,11 @@ impl Layers {
             Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
                 section.number(key, complaints).map(|it| (Raw::Number(it.value), it.line))
             }
-            Form::Networks(_) | Form::Aaguids(_) => section.texts(key, complaints).map(|list| {
-                (Raw::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
-            }),
+            Form::Networks(_) | Form::NameServers(_) | Form::Aaguids(_) => {
+                section.texts(key, complaints).map(|list| {
+                    (Raw::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
+                })
+            }
             Form::Text(_)
             | Form::Word(_)
             | Form::Url(_)

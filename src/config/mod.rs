@@ -31,8 +31,9 @@ pub use complaint::Complaint;
 pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
-    Assurance, Config, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator, Outbound,
-    PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store, Tls,
+    Assurance, Config, Dns, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator,
+    Outbound, PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store,
+    Tls,
 };
 pub use file::{read_bytes, read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};

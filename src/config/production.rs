@@ -127,6 +127,7 @@ impl Config {
             ("limits.credential_burst", "limits.credential_per_minute", it.credential),
             ("limits.message_burst", "limits.message_per_minute", it.message),
             ("limits.registration_burst", "limits.registration_per_minute", it.registration),
+            ("limits.document_burst", "limits.document_per_minute", it.document),
             ("limits.approval_burst", "limits.approval_per_minute", it.approval),
         ];
         if it.approvals_pending == 0 || it.approvals_pending > MOST_PENDING {

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::domain::{QuietHours, Secret};
 use Form::{
-    Aaguids, Address, Count, Days, Flag, Networks, Number, OptionalAddress, Path, Seconds,
-    StoreUrl, Text, Url, Word,
+    Aaguids, Address, Count, Days, Flag, NameServers, Networks, Number, OptionalAddress, Path,
+    Seconds, StoreUrl, Text, Url, Word,
 };
 use ipnet::IpNet;
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ pub(super) enum Form {
     Address(Field<SocketAddr>),
     OptionalAddress(Field<Option<SocketAddr>>),
     Networks(Field<Vec<IpNet>>),
+    NameServers(Field<Vec<SocketAddr>>),
     /// Models of authenticators.
     Aaguids(Field<Vec<uuid::Uuid>>),
     /// In a file, relative to that file's folder.
@@ -113,6 +114,10 @@ impl Setting {
             Networks(field) => {
                 let networks = land(field(config), form::networks(given)?);
                 networks.iter().map(ToString::to_string).collect()
+            }
+            NameServers(field) => {
+                let servers = land(field(config), form::name_servers(given)?);
+                servers.iter().map(ToString::to_string).collect()
             }
             Aaguids(field) => {
                 let models = land(field(config), form::aaguids(given)?);
@@ -279,6 +284,8 @@ pub const SETTINGS: &[Setting] = &[
         "calls may reach private and loopback addresses"),
     unset("outbound.extra_ca", Path(|c| &mut c.outbound.extra_ca),
         "more trust anchors for what is called, PEM"),
+    row("dns.servers", NameServers(|c| &mut c.dns.servers), "",
+        "name servers for what is called, such as 127.0.0.1:53; the system's where there is none"),
     unset("geo.database", Path(|c| &mut c.geo.database),
         "a GeoIP city database: impossible travel is noticed").not_yet(),
     row("log.keep_days", Days(|c| &mut c.log.keep), "400",
@@ -309,6 +316,10 @@ pub const SETTINGS: &[Setting] = &[
         "clients or accounts that one address registers at once"),
     row("limits.registration_per_minute", Count(|c| &mut c.limits.registration.per_minute), "6",
         "clients or accounts that one address registers after that"),
+    row("limits.document_burst", Count(|c| &mut c.limits.document.burst), "30",
+        "documents of clients that one address has fetched at once"),
+    row("limits.document_per_minute", Count(|c| &mut c.limits.document.per_minute), "30",
+        "documents of clients that one address has fetched after that"),
     row("limits.approval_burst", Count(|c| &mut c.limits.approval.burst), "30",
         "approvals that one client asks of one person at once"),
     row("limits.approval_per_minute", Count(|c| &mut c.limits.approval.per_minute), "1",

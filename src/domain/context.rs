@@ -53,6 +53,11 @@ impl Context {
         Self::of(Facts { actor: Some(Actor::Node), ..Facts::default() })
     }
 
+    /// The address that asks, if it is a request.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.0.address
+    }
+
     /// What is asked by a request from this address; who acts is not known yet.
     pub fn request(address: IpAddr, user_agent: Option<&[u8]>, id: Option<Arc<str>>) -> Self {
         Self::of(Facts {

@@ -1,32 +1,106 @@
 //! Finds clients: those that are stored, and those that are known by a document of theirs (adr/0092).
+//!
+//! | where | a document is |
+//! |---|---|
+//! | where a grant begins: authorize, PAR, device, CIBA | fetched at the expense of the caller's address |
+//! | in a flow, which has begun for a client | fetched again where this node has lost it |
+//! | everywhere else | what this node has in memory; a client without that is its row, or none |
+//!
+//! So a caller that names an address at the token endpoint has nothing fetched (adr/0114).
 
 use crate::{
     actors::{Failure, HydrateError, Hydrated},
+    client_documents::Missing,
     domain::{
         Context,
-        client::{Client, Command, is_document_address},
+        client::{Client, Command, KnownClient, is_document_address},
     },
-    http::app::App,
+    http::{
+        answer::error::OAuthError,
+        app::App,
+        limits::{purpose::Purpose, registrations::NotNow},
+    },
 };
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-/// Returns a client as it is now, where `anew`, or was a second ago. One that is known by a document alone
-/// has the version 0: it is no row yet.
-pub async fn find(
-    app: &App,
-    client_id: &str,
-    anew: bool,
-) -> Result<Arc<Hydrated<Client>>, HydrateError> {
+type Seen = Arc<Hydrated<Client>>;
+
+/// Returns a client as it is now, where `anew`, or was a second ago; nothing is fetched. One that is known
+/// by a document alone has the version 0: it is no row yet.
+pub async fn find(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
     let seen = app.clients.look_if(anew, client_id).await?;
-    if !matches!(seen.machine, Client::Unborn) || !serves(app, client_id) {
+    if !is_no_row(app, &seen, client_id) {
         return Ok(seen);
     }
-    Ok(match app.metadata_documents.get(client_id).await {
-        Err(_missing) => seen,
-        Ok(known) => {
-            Arc::new(Hydrated { machine: Client::Known(Box::new((*known).clone())), version: 0 })
+    match app.metadata_documents.cached(client_id) {
+        Some(known) => Ok(by_document(&known)),
+        None if anew => Ok(seen),
+        // Another node may have made a row of it within this second.
+        None => app.clients.look_anew(client_id).await,
+    }
+}
+
+/// Returns the client of a flow. A flow begins for clients that were known then, so that no caller
+/// chooses what is fetched here.
+pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
+    let seen = app.clients.look_if(anew, client_id).await?;
+    if !is_no_row(app, &seen, client_id) {
+        return Ok(seen);
+    }
+    match app.metadata_documents.get(client_id).await {
+        Ok(known) => Ok(by_document(&known)),
+        Err(Missing::Absent) => Ok(seen),
+        Err(Missing::Busy) => Err(HydrateError::Busy),
+    }
+}
+
+/// Returns a client at the beginning of a grant; where its document says something else than is stored,
+/// that is stored first. What has to be fetched is charged to the caller's address.
+pub async fn find_to_begin(app: &App, client_id: &str, caller: IpAddr) -> Result<Seen, OAuthError> {
+    let seen = app.clients.look(client_id).await?;
+    if is_no_row(app, &seen, client_id) {
+        let document = document(app, client_id, caller).await?;
+        return Ok(document.map_or(seen, |known| by_document(&known)));
+    }
+    let is_by_document = |held: &KnownClient| held.document().is_some() && serves(app, client_id);
+    let Some(held) = seen.machine.known().filter(|held| is_by_document(held)) else {
+        return Ok(seen);
+    };
+    // What is stored serves where the document cannot be looked at.
+    match document(app, client_id, caller).await {
+        Ok(Some(known)) if known.metadata != held.metadata => {
+            let command = Command::Keep(Box::new((*known).clone()));
+            let kept = app.registry.ask(&Context::node(), client_id, command).await;
+            if let Err(failure) = kept {
+                tracing::warn!(why = %failure, "the document of a client could not be kept");
+            }
+            Ok(app.clients.look_anew(client_id).await?)
         }
-    })
+        _ => Ok(seen),
+    }
+}
+
+/// Looks at the document of a client for a caller, which is charged for a fetch before it is made.
+async fn document(
+    app: &App,
+    client_id: &str,
+    caller: IpAddr,
+) -> Result<Option<Arc<KnownClient>>, OAuthError> {
+    if app.metadata_documents.needs_fetch(client_id) {
+        app.pace.take(Purpose::Document, caller, app.clock.now())?;
+    }
+    match app.metadata_documents.get(client_id).await {
+        Ok(known) => Ok(Some(known)),
+        Err(Missing::Absent) => Ok(None),
+        Err(Missing::Busy) => {
+            Err(OAuthError::unavailable().because("too many documents are being fetched"))
+        }
+    }
+}
+
+/// Tells whether a client is not stored, but may be known by a document.
+fn is_no_row(app: &App, seen: &Hydrated<Client>, client_id: &str) -> bool {
+    matches!(seen.machine, Client::Unborn) && serves(app, client_id)
 }
 
 /// Documents are for clients that register themselves, where they may.
@@ -34,43 +108,50 @@ fn serves(app: &App, client_id: &str) -> bool {
     app.registration && is_document_address(client_id)
 }
 
-/// Returns a client at the beginning of a request; where its document says something else than is stored,
-/// that is stored first.
-pub async fn find_first(app: &App, client_id: &str) -> Result<Arc<Hydrated<Client>>, HydrateError> {
-    let seen = find(app, client_id, false).await?;
-    let Some(held) = seen.machine.known().filter(|one| one.document().is_some()) else {
-        return Ok(seen);
-    };
-    if seen.version == 0 || !serves(app, client_id) {
-        return Ok(seen);
-    }
-    match app.metadata_documents.get(client_id).await {
-        Ok(known) if known.metadata != held.metadata => {
-            let command = Command::Keep(Box::new((*known).clone()));
-            let kept = app.registry.ask(&Context::node(), client_id, command).await;
-            if let Err(failure) = kept {
-                tracing::warn!(why = %failure, "the document of a client could not be kept");
-            }
-            app.clients.look_anew(client_id).await
-        }
-        _ => Ok(seen),
-    }
+fn by_document(known: &KnownClient) -> Seen {
+    Arc::new(Hydrated { machine: Client::Known(Box::new(known.clone())), version: 0 })
 }
 
 /// Makes a row of a client that is known by a document alone; tells whether there was one to be made.
 pub async fn keep(app: &App, context: &Context, client_id: &str) -> Result<bool, HydrateError> {
-    let seen = find(app, client_id, true).await?;
+    let seen = find_in_flow(app, client_id, true).await?;
     let Some(known) = seen.machine.known().filter(|_| seen.version == 0) else { return Ok(false) };
-    let command = Command::Keep(Box::new(known.clone()));
-    match app.registry.ask(context, client_id, command).await {
+    Ok(store(app, context, known.clone()).await)
+}
+
+/// Makes a row of a client that is about to wait for a person: it will ask any node what became of that,
+/// and is looked up there without its document. It counts as one that has registered itself.
+pub async fn keep_to_wait(
+    app: &App,
+    context: &Context,
+    seen: &Hydrated<Client>,
+    caller: IpAddr,
+) -> Result<(), OAuthError> {
+    let Some(known) = seen.machine.known().filter(|_| seen.version == 0) else { return Ok(()) };
+    let now = app.clock.now();
+    app.registrations.take(caller, now)?;
+    let kept_for = app.registrations.add(&app.store, now).await.map_err(|why| match why {
+        NotNow::Full(wait) => OAuthError::from(wait),
+        NotNow::Unavailable(error) => OAuthError::unavailable().because(error.to_string()),
+    })?;
+    if store(app, context, known.clone().with_kept_until(now + kept_for)).await {
+        Ok(())
+    } else {
+        Err(OAuthError::unavailable())
+    }
+}
+
+async fn store(app: &App, context: &Context, known: KnownClient) -> bool {
+    let client_id = known.client_id.clone();
+    match app.registry.ask(context, &client_id, Command::Keep(Box::new(known))).await {
         Ok(_) => {
-            app.clients.forget(client_id);
-            Ok(true)
+            app.clients.forget(&client_id);
+            true
         }
-        Err(Failure::Refused(_)) => Ok(false),
+        Err(Failure::Refused(_)) => false,
         Err(failure) => {
             tracing::warn!(why = %failure, "a client could not be kept");
-            Ok(false)
+            false
         }
     }
 }

@@ -9,6 +9,7 @@ mod plain;
 use super::{
     answer::{error::Problem, private_json},
     app::App,
+    extract::origin::Origin,
     time::rfc3339,
 };
 use crate::messages::SentMessage;
@@ -37,10 +38,11 @@ struct Item<'a> {
 
 pub async fn get(
     State(app): State<App>,
+    Origin(address): Origin,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let _permit = app.request_permits.work()?;
+    let _permit = app.request_permits.work(address)?;
     let mailbox = app.mailbox.as_ref().ok_or(Problem::NOT_FOUND)?;
     let messages = mailbox.messages();
     if !wants_page(&headers) {

@@ -140,6 +140,8 @@ pub struct Channels {
 pub struct Limits {
     /// Requests that are worked on.
     pub requests: usize,
+    /// How many of those one address may have.
+    pub work_permits_per_address: usize,
     /// Requests whose body is on its way.
     pub request_permits: usize,
     /// How many of those one address may have.
@@ -156,6 +158,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             requests: 2_048,
+            work_permits_per_address: 256,
             request_permits: 2_048,
             body_permits_per_address: 128,
             unused_clients: 10_000,

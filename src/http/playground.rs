@@ -6,7 +6,7 @@
 use super::{
     answer::{error::Problem, redirect::see_other},
     app::App,
-    extract::{form::Form, request_source::RequestSource},
+    extract::{form::Form, origin::Origin, request_source::RequestSource},
     routes,
     screens::{assets::Asset, preferences::Preferences, shell::Shell},
 };
@@ -59,10 +59,11 @@ pub async fn lead(State(app): State<App>) -> Response {
 
 pub async fn get(
     State(app): State<App>,
+    Origin(address): Origin,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let _permit = app.request_permits.work()?;
+    let _permit = app.request_permits.work(address)?;
     let preferences = preferences(&app, query, &headers).1;
     let page = &Shell::new(&app, preferences, None).at(Vec::new());
     let client = found(&app).await?;

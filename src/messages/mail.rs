@@ -14,6 +14,7 @@ use crate::{
         Clock, Timestamp,
         message::{self, Mail, MailContent},
     },
+    outbound::Resolver,
     wording::Wording,
 };
 use lettre::{
@@ -56,6 +57,8 @@ pub(super) struct Shared<'a> {
     pub(super) clock: Arc<dyn Clock>,
     /// More trust anchors, PEM.
     pub(super) extra_ca: Option<&'a [u8]>,
+    /// Finds the servers that messages are handed to.
+    pub(super) resolver: Arc<dyn Resolver>,
 }
 
 impl MailCourier {
@@ -64,7 +67,8 @@ impl MailCourier {
     pub(super) fn new(given: &config::Mail, shared: &Shared<'_>) -> Result<Option<Self>, String> {
         let sender = match given.transport.clone() {
             Some(MailTransport::Smtp(server)) => {
-                Sender::Smtp(Box::new(SmtpSender::new(server, shared.extra_ca)?))
+                let resolver = shared.resolver.clone();
+                Sender::Smtp(Box::new(SmtpSender::new(server, shared.extra_ca, resolver)?))
             }
             Some(MailTransport::Folder(folder)) => Sender::Folder(folder),
             Some(MailTransport::Log) => Sender::Log,

@@ -27,6 +27,7 @@ use crate::{
         Clock,
         message::{self, Mail, Sms},
     },
+    outbound::DnsResolver,
 };
 use installation::Installation;
 use mail::{MailCourier, Shared};
@@ -51,7 +52,7 @@ impl Messages {
         clock: Arc<dyn Clock>,
         mailbox: Option<Arc<Mailbox>>,
     ) -> Result<Self, Vec<String>> {
-        let Config { mail, sms, outbound, .. } = config;
+        let Config { mail, sms, outbound, dns, .. } = config;
         let extra_ca = outbound.extra_ca.as_ref().map(|path| {
             std::fs::read(path)
                 .map_err(|error| vec![format!("outbound.extra_ca: {}", unreadable(path, &error))])
@@ -63,6 +64,7 @@ impl Messages {
             installation: installation.clone(),
             clock,
             extra_ca: extra_ca.as_deref(),
+            resolver: Arc::new(DnsResolver::asking(dns.servers.clone())),
         };
         let mail = MailCourier::new(mail, &shared);
         let sms = SmsCourier::new(sms, &shared, outbound.allow_private_networks);
@@ -84,6 +86,7 @@ impl Messages {
             installation: installation.clone(),
             clock,
             extra_ca: None,
+            resolver: Arc::new(DnsResolver::of_system()),
         };
         let mail = MailCourier::new(&config::Mail::default(), &shared).ok().flatten();
         let sms = SmsCourier::new(&config::Sms::default(), &shared, false).ok().flatten();

@@ -14,7 +14,7 @@ use crate::{
         Secret,
         message::{self, Sms, SmsContent},
     },
-    outbound::{Outbound, Policy, Request, SystemResolver},
+    outbound::{Outbound, Policy, Request},
     wording::Wording,
 };
 use fluent_bundle::FluentArgs;
@@ -74,7 +74,7 @@ impl SmsCourier {
                     time_limit: TIME_LIMIT,
                     size_limit: SIZE_LIMIT,
                 };
-                let outbound = Outbound::new(policy, Arc::new(SystemResolver));
+                let outbound = Outbound::new(policy, shared.resolver.clone());
                 let outbound = outbound.map_err(|error| causes(&error))?;
                 let bearer = secret.as_ref().map(bearer).transpose()?;
                 Sender::Post(Box::new(Gateway { outbound, url, bearer }))

@@ -9,6 +9,7 @@ use crate::{
     actors::Undelivered,
     clock::Stopwatch,
     config::{Credentials, Smtp},
+    outbound::Resolver,
 };
 use lettre::{
     Address,
@@ -21,8 +22,10 @@ use lettre::{
     },
 };
 use std::{
+    io,
+    net::{IpAddr, SocketAddr},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
@@ -50,6 +53,7 @@ const MOST_MAILS: u32 = 100;
 /// Sends mails through one server.
 pub(super) struct SmtpSender {
     server: Smtp,
+    resolver: Arc<dyn Resolver>,
     tls: TlsParameters,
     hello: ClientId,
     permits: Semaphore,
@@ -80,9 +84,26 @@ pub struct Reached {
     pub authenticated: bool,
 }
 
+/// Why there is no connection.
+enum ConnectFault {
+    /// The server's name has no address.
+    Unresolved(io::Error),
+    Refused(Error),
+}
+
+impl From<Error> for ConnectFault {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
 impl SmtpSender {
     /// Trusts the public authorities, and those in `extra_ca` (PEM).
-    pub(super) fn new(server: Smtp, extra_ca: Option<&[u8]>) -> Result<Self, String> {
+    pub(super) fn new(
+        server: Smtp,
+        extra_ca: Option<&[u8]>,
+        resolver: Arc<dyn Resolver>,
+    ) -> Result<Self, String> {
         let unusable = |error: Error| format!("mail.transport: {}", causes(&error));
         let tls = TlsParameters::builder(bare(&server.host).to_owned())
             .certificate_store(CertificateStore::WebpkiRoots);
@@ -96,6 +117,7 @@ impl SmtpSender {
         let (tls, hello) = (tls.build().map_err(unusable)?, ClientId::default());
         Ok(Self {
             server,
+            resolver,
             tls,
             hello,
             permits: Semaphore::new(MOST_CONNECTIONS),
@@ -162,19 +184,22 @@ impl SmtpSender {
             None
         };
         let connected = match timeout(CONNECT_TIMEOUT, self.connect()).await {
-            Ok(connected) => connected.map_err(|error| undelivered(Stage::Connection, &error)),
+            Ok(connected) => connected.map_err(|fault| match fault {
+                ConnectFault::Unresolved(error) => away(&format!("has no address: {error}")),
+                ConnectFault::Refused(error) => undelivered(Stage::Connection, &error),
+            }),
             Err(_elapsed) => Err(away("did not answer in time")),
         };
         self.is_away.store(connected.is_err(), Relaxed);
         connected
     }
 
-    async fn connect(&self) -> Result<AsyncSmtpConnection, Error> {
-        let Smtp { implicit_tls, host, port, credentials } = &self.server;
+    async fn connect(&self) -> Result<AsyncSmtpConnection, ConnectFault> {
+        let Smtp { implicit_tls, credentials, .. } = &self.server;
         let at_once = implicit_tls.then(|| self.tls.clone());
-        let address = (bare(host), *port);
+        let addresses = self.addresses().await.map_err(ConnectFault::Unresolved)?;
         let mut connection = AsyncSmtpConnection::connect_tokio1(
-            address,
+            addresses.as_slice(),
             Some(ACCEPT_TIMEOUT),
             &self.hello,
             at_once,
@@ -193,11 +218,23 @@ impl SmtpSender {
         Ok(connection)
     }
 
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let Smtp { host, port, .. } = &self.server;
+        let found = match bare(host).parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => self.resolver.addresses_of(host).await?,
+        };
+        Ok(found.into_iter().map(|address| SocketAddr::from((address, *port))).collect())
+    }
+
     /// Connects and authenticates as for a mail, and sends none.
     pub(super) async fn reach(&self) -> Result<Reached, String> {
         let reached = timeout(CONNECT_TIMEOUT, self.connect()).await;
         let reached = reached.map_err(|_elapsed| "no answer in time".to_owned())?;
-        let mut connection = reached.map_err(|error| causes(&error))?;
+        let mut connection = reached.map_err(|fault| match fault {
+            ConnectFault::Unresolved(error) => causes(&error),
+            ConnectFault::Refused(error) => causes(&error),
+        })?;
         let encrypted = self.server.implicit_tls || connection.is_encrypted();
         let _ = timeout(ACCEPT_TIMEOUT, connection.quit()).await;
         Ok(Reached { encrypted, authenticated: self.server.credentials.is_some() })

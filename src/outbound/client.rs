@@ -1,7 +1,7 @@
 //! The client: checks the destination, connects, sends one request.
 
 use super::{
-    OutboundError, Request, Resolver, Response, SystemResolver, TrustError,
+    DnsResolver, OutboundError, Request, Resolver, Response, TrustError,
     address::{Reach, reach},
     destination::Destination,
     exchange::{Reading, exchange},
@@ -15,6 +15,9 @@ use url::Host;
 
 /// How many addresses of one name are tried.
 const ATTEMPTS: usize = 4;
+
+/// Whether an address may be connected to once more.
+pub type MayConnect<'a> = dyn Fn(IpAddr) -> bool + Send + Sync + 'a;
 
 /// Limits of every request.
 pub struct Policy {
@@ -58,20 +61,31 @@ impl Outbound {
 
     /// Calls as the default policy has it.
     pub fn usual() -> Self {
-        Self::new(Policy::default(), Arc::new(SystemResolver))
+        Self::new(Policy::default(), Arc::new(DnsResolver::of_system()))
             .expect("only trust anchors that are added can be unreadable")
     }
 
     /// Returns the whole answer, whatever its status, or why there is none.
     pub async fn send(&self, request: Request) -> Result<Response, OutboundError> {
+        self.send_where(request, &|_| true).await
+    }
+
+    /// The same, where an address is connected to only if `may_connect` says so.
+    pub async fn send_where(
+        &self,
+        request: Request,
+        may_connect: &MayConnect<'_>,
+    ) -> Result<Response, OutboundError> {
         let reading = Reading::Whole { size_limit: self.size_limit };
-        let limited = time::timeout(self.time_limit, self.converse(request, reading));
+        let conversation = self.converse(request, reading, may_connect);
+        let limited = time::timeout(self.time_limit, conversation);
         limited.await.unwrap_or(Err(OutboundError::TimedOut))
     }
 
     /// Returns the status of the answer, of which nothing else is read, or why there is none.
     pub async fn send_for_status(&self, request: Request) -> Result<StatusCode, OutboundError> {
-        let limited = time::timeout(self.time_limit, self.converse(request, Reading::Head));
+        let limited =
+            time::timeout(self.time_limit, self.converse(request, Reading::Head, &|_| true));
         let answer = limited.await.unwrap_or(Err(OutboundError::TimedOut));
         answer.map(|answer| answer.status)
     }
@@ -80,11 +94,12 @@ impl Outbound {
         &self,
         request: Request,
         reading: Reading,
+        may_connect: &MayConnect<'_>,
     ) -> Result<Response, OutboundError> {
         let destination = Destination::of(&request.url, request.plain_http)?;
         let message = request.into_message(&destination);
         let addresses = self.addresses_of(&destination.host).await?;
-        let stream = self.connect(&addresses, destination.port).await?;
+        let stream = self.connect(&addresses, destination.port, may_connect).await?;
         if !destination.secure {
             return exchange(stream, message, reading).await;
         }
@@ -123,20 +138,28 @@ impl Outbound {
     }
 
     /// Connects to the first address that answers; none may use up the time of the others.
-    async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, OutboundError> {
+    async fn connect(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        may_connect: &MayConnect<'_>,
+    ) -> Result<TcpStream, OutboundError> {
         let candidates = &addresses[..addresses.len().min(ATTEMPTS)];
         let timeout = self.time_limit / u32::try_from(candidates.len()).unwrap_or(1);
-        let mut failure = io::ErrorKind::NotFound.into();
+        let mut failure: Option<io::Error> = None;
         for address in candidates {
+            if !may_connect(*address) {
+                continue;
+            }
             match time::timeout(timeout, TcpStream::connect((*address, port))).await {
                 Ok(Ok(stream)) => {
                     stream.set_nodelay(true).map_err(OutboundError::Unreachable)?;
                     return Ok(stream);
                 }
-                Ok(Err(error)) => failure = error,
-                Err(_) => failure = io::ErrorKind::TimedOut.into(),
+                Ok(Err(error)) => failure = Some(error),
+                Err(_) => failure = Some(io::ErrorKind::TimedOut.into()),
             }
         }
-        Err(OutboundError::Unreachable(failure))
+        Err(failure.map_or(OutboundError::RateLimited, OutboundError::Unreachable))
     }
 }

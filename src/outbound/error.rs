@@ -13,6 +13,8 @@ pub enum OutboundError {
     BadUrl,
     #[error("the address is not one that may be called")]
     Forbidden,
+    #[error("the address was called too often")]
+    RateLimited,
     #[error("the name has no address")]
     Unresolved(#[source] io::Error),
     #[error("no address could be connected to")]

@@ -23,8 +23,8 @@ mod tests;
 mod tls;
 
 pub use address::is_public;
-pub use client::{Outbound, Policy};
+pub use client::{MayConnect, Outbound, Policy};
 pub use error::{OutboundError, TrustError};
 pub use request::{Request, Response};
-pub use resolver::{Addresses, Resolver, SystemResolver};
+pub use resolver::{Addresses, DnsResolver, Resolver};
 pub use share::{Share, Shares};

@@ -15,7 +15,7 @@ use crate::{
         limits::pace::Rates,
     },
     messages::Messages,
-    outbound::{Outbound, Policy, SystemResolver},
+    outbound::{DnsResolver, Outbound, Policy},
     store::{FaultInjection, NothingFails},
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
 };
@@ -111,7 +111,7 @@ impl Default for RuntimeOptions {
             messages: Messages::default(),
             statement_issuers: None,
             outbound: Arc::new(
-                Outbound::new(Policy::default(), Arc::new(SystemResolver))
+                Outbound::new(Policy::default(), Arc::new(DnsResolver::of_system()))
                     .expect("only additional authorities can be unusable"),
             ),
             fault_injection: Arc::new(NothingFails),

@@ -7,7 +7,7 @@ use crate::{
     support::{TestOptions, TestServer},
 };
 use hyper::StatusCode;
-use porteiro::{claims_hook::ClaimsHook, outbound::SystemResolver};
+use porteiro::{claims_hook::ClaimsHook, outbound::DnsResolver};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,8 @@ const TEAM: &str = "https://acme.test/team";
 
 async fn open(site: &Site, time_limit: Duration) -> TestServer {
     let url = site.url.parse().unwrap();
-    let hook = ClaimsHook::within(time_limit, url, site.policy(), Arc::new(SystemResolver));
+    let hook =
+        ClaimsHook::within(time_limit, url, site.policy(), Arc::new(DnsResolver::of_system()));
     let claims_hook = Some(hook.unwrap());
     TestServer::open_in(TestOptions { claims_hook, ..TestOptions::default() }).await
 }

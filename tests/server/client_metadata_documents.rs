@@ -217,3 +217,91 @@ async fn no_document_inside_our_network_is_fetched() {
     assert_eq!(site.asked(), 0, "the outbound guard is before it");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn away_from_where_a_grant_begins_no_document_is_fetched() {
+    let (site, server) = scene().await;
+    let unknown = [("client_id", site.url.as_str()), ("grant_type", "authorization_code")];
+    for path in ["/connect/token", "/connect/introspect", "/connect/revoke"] {
+        for fields in [&unknown[..], &[("client_id", &site.url), ("token", "x")]] {
+            server.post(path, fields).await.refused(401, "invalid_client");
+        }
+    }
+    assert_eq!(site.asked(), 0, "a caller that names an address has nothing fetched");
+    // Where a grant begins it is fetched, and serves from memory then.
+    assert_eq!(asked(&server, "", &site, CALLBACK).await.status, 200);
+    let code = [&unknown[..], &[("code", "x"), ("code_verifier", VERIFIER)]].concat();
+    server.post("/connect/token", &code).await.refused(400, "invalid_grant");
+    assert_eq!(site.asked(), 1);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_redeems_and_refreshes_where_its_document_was_never_seen() {
+    let (site, server) = scene().await;
+    let session = server.sign_in("ana@acme.test").await;
+    let flow = asked(&server, &session, &site, CALLBACK).await.json();
+    let path = format!("/flows/{}/consent", text(&flow["id"]));
+    let allow = json!({ "decision": "allow" });
+    let done = server.post_json(&path, &allow, &[("x-session-token", &session)]).await;
+    site.now(Conduct::Hang);
+    // Another node, which is as one that was started again: it has nothing in memory.
+    let client_documents = site.fetcher(LONG);
+    let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
+    let tokens = redeemed(&other, &done, &site.url).await;
+    assert_eq!(tokens.status, 200, "{tokens:?}");
+    let refresh = text(&tokens.json()["refresh_token"]).to_owned();
+    let fields =
+        [("grant_type", "refresh_token"), ("refresh_token", &refresh), ("client_id", &site.url)];
+    let refreshed = other.post("/connect/token", &fields).await;
+    assert_eq!(refreshed.status, 200, "{refreshed:?}");
+    // And where memory has lost it for good.
+    server.clock.advance(Duration::from_hours(2));
+    let refresh = text(&refreshed.json()["refresh_token"]).to_owned();
+    let fields =
+        [("grant_type", "refresh_token"), ("refresh_token", &refresh), ("client_id", &site.url)];
+    assert_eq!(server.post("/connect/token", &fields).await.status, 200);
+    assert_eq!(site.asked(), 1, "its row suffices");
+    other.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_flow_goes_on_at_a_node_that_has_not_seen_the_document() {
+    let (site, server) = scene().await;
+    let session = server.sign_in("ana@acme.test").await;
+    let flow = asked(&server, &session, &site, CALLBACK).await.json();
+    let client_documents = site.fetcher(LONG);
+    let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
+    let path = format!("/flows/{}", text(&flow["id"]));
+    let request = other.request(hyper::Method::GET, &path).header("x-session-token", &session);
+    let shown = other.send(request.body(Default::default()).unwrap()).await;
+    assert_eq!(shown.json()["client"]["client_name"], "Tool", "{shown:?}");
+    assert_eq!(allowed(&other, &session, &flow, &site.url).await.status, 200);
+    assert_eq!(site.asked(), 2, "each node has looked once");
+    other.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_that_waits_is_known_at_every_node_without_its_document() {
+    const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
+    let site = Site::new(Conduct::Hang).await;
+    let mut device = document(&site);
+    device["grant_types"] = json!([GRANT]);
+    site.now_serves(&device);
+    let server = served(&site, LONG).await;
+    let fields = [("client_id", site.url.as_str()), ("scope", "openid")];
+    let begun = server.post("/connect/device", &fields).await;
+    assert_eq!(begun.status, 200, "{begun:?}");
+    assert!(is_stored(&server, &site.url).await, "its grant is a row, and so is it");
+    site.now(Conduct::Hang);
+    let client_documents = site.fetcher(LONG);
+    let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
+    let code = text(&begun.json()["device_code"]).to_owned();
+    let fields = [("client_id", &*site.url), ("grant_type", GRANT), ("device_code", &code)];
+    other.post("/connect/token", &fields).await.refused(400, "authorization_pending");
+    assert_eq!(site.asked(), 1);
+    other.stop().await;
+    server.stop().await;
+}

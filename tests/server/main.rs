@@ -66,6 +66,7 @@ mod exchange;
 mod exchange_parallel;
 mod exchange_trees;
 mod families;
+mod fetching_for_strangers;
 mod flows;
 mod fresh;
 mod guessing;

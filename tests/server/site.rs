@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use porteiro::{
     client_documents::Fetcher,
-    outbound::{Policy, SystemResolver},
+    outbound::{DnsResolver, Policy},
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer};
@@ -42,6 +42,7 @@ pub struct Site {
     authority: String,
     conduct: Arc<Mutex<Conduct>>,
     asked: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
     posted: Arc<Mutex<String>>,
     _tasks: JoinSet<()>,
 }
@@ -56,15 +57,18 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/document", listener.local_addr().unwrap());
         let (conduct, asked) = (Arc::new(Mutex::new(conduct)), Arc::new(AtomicUsize::new(0)));
+        let connections = Arc::new(AtomicUsize::new(0));
+        let accepted = connections.clone();
         let posted = Arc::new(Mutex::new(String::new()));
         let (now, count, last) = (conduct.clone(), asked.clone(), posted.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
-            let mut connections = JoinSet::new();
+            let mut open = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
+                accepted.fetch_add(1, SeqCst);
                 let (acceptor, now, count) = (acceptor.clone(), now.clone(), count.clone());
                 let last = last.clone();
-                connections.spawn(async move {
+                open.spawn(async move {
                     let Ok(mut stream) = acceptor.accept(stream).await else { return };
                     let mut request = Vec::new();
                     while !request.ends_with(b"\r\n\r\n") {
@@ -109,7 +113,7 @@ impl Site {
                 });
             }
         });
-        Self { url, authority, conduct, asked, posted, _tasks: tasks }
+        Self { url, authority, conduct, asked, connections, posted, _tasks: tasks }
     }
 
     pub fn now(&self, conduct: Conduct) {
@@ -131,6 +135,11 @@ impl Site {
         Policy { allow_private_networks: true, extra_ca, ..Policy::default() }
     }
 
+    /// How many connections were made to it.
+    pub fn connections(&self) -> usize {
+        self.connections.load(SeqCst)
+    }
+
     /// How often it was asked.
     pub fn asked(&self) -> usize {
         self.asked.load(SeqCst)
@@ -138,7 +147,7 @@ impl Site {
 
     /// What trusts it, and may call this machine; a site that says nothing is given up on soon.
     pub fn fetcher(&self, time_limit: Duration) -> Fetcher {
-        Fetcher::within(time_limit, self.policy(), Arc::new(SystemResolver)).unwrap()
+        Fetcher::within(time_limit, self.policy(), Arc::new(DnsResolver::of_system())).unwrap()
     }
 }
 

@@ -24,7 +24,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::{Mailbox, Messages},
-    outbound::{Outbound, Policy, SystemResolver},
+    outbound::{DnsResolver, Outbound, Policy},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -392,7 +392,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
 
 fn outbound(allow_private_networks: bool) -> Outbound {
     let policy = Policy { allow_private_networks, ..Policy::default() };
-    Outbound::new(policy, Arc::new(SystemResolver)).unwrap()
+    Outbound::new(policy, Arc::new(DnsResolver::of_system())).unwrap()
 }
 
 fn loopback() -> SocketAddr {

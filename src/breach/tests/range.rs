@@ -1,7 +1,7 @@
 use super::{digits, password};
 use crate::{
     breach::{BreachCheck, BreachError, RangeFault, RangeServer},
-    outbound::{OutboundError, Policy, SystemResolver},
+    outbound::{DnsResolver, OutboundError, Policy},
 };
 use std::{
     sync::{Arc, Mutex},
@@ -67,7 +67,7 @@ impl Ranges {
 fn check(url: &str, allow_private_networks: bool) -> BreachCheck {
     let policy = Policy { allow_private_networks, ..Policy::default() };
     let base = Url::parse(url).unwrap();
-    let server = RangeServer::new(base, policy, Arc::new(SystemResolver)).unwrap();
+    let server = RangeServer::new(base, policy, Arc::new(DnsResolver::of_system())).unwrap();
     BreachCheck::Range(Box::new(server))
 }
 
@@ -142,7 +142,7 @@ async fn an_answer_that_is_no_list_is_an_error() {
 async fn a_server_that_says_nothing_is_not_waited_for() {
     let ranges = Ranges::saying(None).await;
     let policy = Policy { allow_private_networks: true, ..Policy::default() };
-    let (base, resolver) = (Url::parse(&ranges.url).unwrap(), Arc::new(SystemResolver));
+    let (base, resolver) = (Url::parse(&ranges.url).unwrap(), Arc::new(DnsResolver::of_system()));
     let server = RangeServer::within(Duration::from_millis(100), base, policy, resolver).unwrap();
     let said = BreachCheck::Range(Box::new(server)).is_breached(&password("password")).await;
     let timed_out = BreachError::Range(RangeFault::Unreachable(OutboundError::TimedOut));

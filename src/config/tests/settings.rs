@@ -18,6 +18,7 @@ fn example(setting: &Setting) -> (String, String) {
         (_, Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_)) => "17",
         (_, Form::Address(_) | Form::OptionalAddress(_)) => "127.0.0.9:9",
         (_, Form::Networks(_)) => "10.0.0.0/8",
+        (_, Form::NameServers(_)) => "127.0.0.9:53",
         (_, Form::Aaguids(_)) => "cb69481e-8ff7-4039-93ec-0a2729a154a8",
         ("passkeys.attestation", _) => "file:///etc/porteiro/roots.pem",
         (_, Form::Path(_)) => "/etc/porteiro/x",
@@ -27,7 +28,7 @@ fn example(setting: &Setting) -> (String, String) {
         Form::Flag(_) | Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
             plain.to_owned()
         }
-        Form::Networks(_) | Form::Aaguids(_) => format!("[\"{plain}\"]"),
+        Form::Networks(_) | Form::NameServers(_) | Form::Aaguids(_) => format!("[\"{plain}\"]"),
         _ => format!("\"{plain}\""),
     };
     (in_file, plain.to_owned())
@@ -153,6 +154,8 @@ magic_link = 900
 [outbound]
 allow_private_networks = false
 extra_ca = "corp-ca.pem"
+[dns]
+servers = ["127.0.0.1:5353"]
 [geo]
 database = "/var/lib/GeoIP/city.mmdb"
 [log]

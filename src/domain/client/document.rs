@@ -91,6 +91,14 @@ impl KnownClient {
         Ok(Self { metadata, registration, ..Self::new(client_id) })
     }
 
+    /// The same, kept so long where no person uses it.
+    pub fn with_kept_until(mut self, at: Timestamp) -> Self {
+        if let Some(registration) = &mut self.registration {
+            registration.kept_until = Some(at);
+        }
+        self
+    }
+
     /// Returns what is kept of its document, if it is known by one.
     pub fn document(&self) -> Option<FromDocument> {
         self.registration.as_ref().filter(|one| !one.adopted)?.document

@@ -15,6 +15,7 @@ use crate::{
         extract::{
             context::RequestContext,
             json::{self, shaped},
+            origin::Origin,
         },
         limits::refusals::Refused,
     },
@@ -82,6 +83,7 @@ async fn admit(
 ) -> Result<Answer, Denied> {
     let (mut head, body) = request.into_parts();
     let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
+    let Ok(Origin(address)) = Origin::from_request_parts(&mut head, &app).await;
     let let_in = async |context: Context| {
         let mut caller = Caller::of(&app, context, &head.headers).await?;
         let home = admitted(operation, &app, &caller, &params).await?;
@@ -91,7 +93,7 @@ async fn admit(
         Ok::<_, Denied>((caller, home))
     };
     let (mut caller, mut home) = {
-        let _permit = app.request_permits.work().map_err(Problem::from)?;
+        let _permit = app.request_permits.work(address).map_err(Problem::from)?;
         let_in(context.clone()).await?
     };
     let query = read_query(operation, head.uri.query().unwrap_or_default())?;
@@ -105,7 +107,7 @@ async fn admit(
             let read = json::members(&head, body, &app.request_permits, rule).await;
             read.map_err(Problem::from)?
         }
-        None => (Map::new(), app.request_permits.work().map_err(Problem::from)?),
+        None => (Map::new(), app.request_permits.work(address).map_err(Problem::from)?),
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });

@@ -26,6 +26,7 @@ use hyper::body::Frame;
 use std::{
     future::Future,
     io,
+    net::{IpAddr, Ipv6Addr},
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -99,7 +100,8 @@ fn lines(page: &[LogEntry]) -> Bytes {
 /// Reads a page as work like any other: an export waits for no permit, and holds none between pages.
 fn read(app: App, caller: Caller, filter: Filter, before: LogPlace) -> Reading {
     Box::pin(async move {
-        let _permit = app.request_permits.work()?;
+        let address = caller.context.address().unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+        let _permit = app.request_permits.work(address)?;
         caller.still_holds(&app, NEEDS).await?;
         filter.read(&app, &before, PAGE).await
     })

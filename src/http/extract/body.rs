@@ -1,7 +1,10 @@
 //! A body, read within limits: how large it is, how long it takes, and how many are on their way.
 
 use super::address;
-use crate::http::{answer::error::Stopped, limits::request_permits::RequestPermits};
+use crate::http::{
+    answer::error::Stopped,
+    limits::request_permits::{RequestPermits, WorkPermit},
+};
 use crate::transport::Peer;
 use axum::{
     body::{Body, HttpBody as _},
@@ -14,12 +17,18 @@ use tokio::time::timeout;
 /// More than any request of ours needs.
 pub const LARGEST: usize = 64 * 1024;
 
+/// A body that is here, and the permit to work on it.
+pub struct Arrived {
+    pub bytes: Bytes,
+    pub permit: WorkPermit,
+}
+
 /// Reads all of it; while it comes in, the request holds a body permit of its client's address.
 pub async fn read(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
-) -> Result<Bytes, Stopped> {
+) -> Result<Arrived, Stopped> {
     // A proxy in front of us might read another request than we do.
     if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Stopped::WrongMedia("the body must not be encoded"));
@@ -32,7 +41,9 @@ pub async fn read(
     let _arriving = request_permits.arrive(client)?;
     let whole = Limited::new(body, LARGEST).collect();
     match timeout(request_permits.timeout, whole).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => {
+            Ok(Arrived { bytes: body.to_bytes(), permit: request_permits.work(client)? })
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Stopped::TooLarge),
         Ok(Err(_)) => Err(Stopped::Incomplete),
         Err(_late) => Err(Stopped::LateBody),

@@ -66,21 +66,45 @@ struct Presented<'a> {
     assertion: Option<Assertion<'a>>,
 }
 
-/// Finds out which client is speaking.
+/// Finds out which client is speaking; nothing is fetched to know it.
 pub async fn authenticate(
     app: &App,
     context: Context,
     posted: &Posted,
 ) -> Result<Caller, OAuthError> {
     let presented = presented(&posted.headers, &posted.form)?;
-    let refuse = |why: Disbelief| refusal(app, &presented, posted.address, why);
-    if presented.client_id.len() > LONGEST_ID {
-        return Err(refuse(Disbelief::UnknownClient));
-    }
-    let seen = clients::find(app, &presented.client_id, false).await?;
+    let seen = match presented.client_id.len() {
+        ..=LONGEST_ID => clients::find(app, &presented.client_id, false).await?,
+        _ => return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient)),
+    };
+    believe(app, context, posted, (&presented, seen)).await
+}
+
+/// The same where a grant begins: a client may be known by a document that has to be fetched.
+pub async fn authenticate_to_begin(
+    app: &App,
+    context: Context,
+    posted: &Posted,
+) -> Result<Caller, OAuthError> {
+    let presented = presented(&posted.headers, &posted.form)?;
+    let seen = match presented.client_id.len() {
+        ..=LONGEST_ID => clients::find_to_begin(app, &presented.client_id, posted.address).await?,
+        _ => return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient)),
+    };
+    believe(app, context, posted, (&presented, seen)).await
+}
+
+/// Believes a request to be from the client that it names, if that is proved.
+async fn believe(
+    app: &App,
+    context: Context,
+    posted: &Posted,
+    (presented, seen): (&Presented<'_>, Arc<Hydrated<Client>>),
+) -> Result<Caller, OAuthError> {
+    let refuse = |why: Disbelief| refusal(app, presented, posted.address, why);
     let now = app.clock.now();
     let known = seen.machine.known().filter(|_| seen.machine.live_until() > now);
-    let confidential = judge(known, &presented, app.clock.now()).map_err(refuse)?;
+    let confidential = judge(known, presented, now).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
         let at = client_assertion::Presented { context: &context, path: &posted.path };

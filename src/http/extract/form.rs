@@ -1,6 +1,9 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
-use super::{body, origin::Origin};
+use super::{
+    body::{self, Arrived},
+    origin::Origin,
+};
 use crate::http::{
     answer::error::{Code, OAuthError},
     app::App,
@@ -186,8 +189,8 @@ pub async fn arrived(
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
         return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
     }
-    let body = body::read(head, body, &app.request_permits).await?;
-    Ok((body, app.request_permits.work()?))
+    let Arrived { bytes, permit } = body::read(head, body, &app.request_permits).await?;
+    Ok((bytes, permit))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `serde_json` would keep the last of two members of one name; a proxy in front of us might
 //! keep the first, and so read another request than we do (RFC 8259 §4).
 
-use super::body;
+use super::body::{self, Arrived};
 use crate::http::{
     answer::error::{Code, OAuthError, Problem, Stopped},
     app::App,
@@ -147,11 +147,10 @@ async fn read(
     if !body::is_of_type(&head.headers, "application/json") {
         return Err(Stopped::WrongMedia("the body must be application/json in UTF-8"));
     }
-    let bytes = body::read(head, body, request_permits).await?;
-    let place = request_permits.work()?;
+    let Arrived { bytes, permit } = body::read(head, body, request_permits).await?;
     let given = if bytes.is_empty() { otherwise } else { &bytes };
     let object = parse(given).map_err(|flaw| Stopped::InvalidJson(flaw.words()))?;
-    Ok((object, place))
+    Ok((object, permit))
 }
 
 /// Why a body is not what we take.

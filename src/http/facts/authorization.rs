@@ -28,7 +28,7 @@ pub async fn client_of(
     request: &Request,
     anew: bool,
 ) -> Result<Option<Arc<Hydrated<Client>>>, HydrateError> {
-    let seen = clients::find(app, &request.wanted.client_id, anew).await?;
+    let seen = clients::find_in_flow(app, &request.wanted.client_id, anew).await?;
     let may_ask = |client: &KnownClient| {
         client.has_redirect_uri(&request.reply_to.redirect_uri)
             && client.may_ask_for_codes().is_ok()

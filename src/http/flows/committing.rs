@@ -202,7 +202,7 @@ async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTake
 /// Returns how often the redirect URIs of the client have changed, if a consent to it is remembered at all.
 async fn remembers(app: &App, opened: &Opened) -> Result<Option<u64>, Problem> {
     let Some(request) = &opened.seed.request else { return Ok(None) };
-    let seen = clients::find(app, &request.wanted.client_id, false).await?;
+    let seen = clients::find_in_flow(app, &request.wanted.client_id, false).await?;
     let posed = |client: &KnownClient| client.can_be_posed_as(&request.reply_to.redirect_uri);
     let client = seen.machine.known().filter(|client| !posed(client));
     Ok(client.map(|client| client.redirects_epoch))

@@ -69,7 +69,7 @@ impl<'a> DecidedRequest<'a> {
             }
             Self::Device(device) => {
                 let wanted = &device.request.wanted;
-                let seen = clients::find(app, &wanted.client_id, anew).await?;
+                let seen = clients::find_in_flow(app, &wanted.client_id, anew).await?;
                 let may_ask = seen.machine.known().map(KnownClient::may_ask_by_device);
                 may_ask.and_then(Result::ok).ok_or(CLIENT_CHANGED)?;
                 (wanted, seen, None)

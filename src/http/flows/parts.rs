@@ -144,7 +144,7 @@ pub struct Client {
 /// What people are told of a client; its id alone, where it cannot be looked at just now: a code may
 /// be on its way to them.
 pub async fn client(app: &App, client_id: &str) -> Client {
-    let seen = clients::find(app, client_id, false).await.ok();
+    let seen = clients::find_in_flow(app, client_id, false).await.ok();
     let known = seen.as_ref().and_then(|seen| seen.machine.known());
     let metadata = known.map(|known| &known.metadata);
     let told =

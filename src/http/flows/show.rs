@@ -11,7 +11,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::{context::RequestContext, request_source::RequestSource},
+        extract::{context::RequestContext, origin::Origin, request_source::RequestSource},
     },
 };
 use axum::{extract::State, http::HeaderMap};
@@ -19,10 +19,11 @@ use axum::{extract::State, http::HeaderMap};
 pub async fn get(
     State(app): State<App>,
     RequestContext(context): RequestContext,
+    Origin(address): Origin,
     FlowId(id): FlowId,
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
-    let _place = app.request_permits.work()?;
+    let _place = app.request_permits.work(address)?;
     let source = RequestSource::of(&headers, app.cookies);
     look(&app, &context, &id, &source).await
 }

@@ -112,7 +112,7 @@ pub async fn organizations(
     wanted: &RequestedGrant,
     person: &Person,
 ) -> Result<Organizations, HydrateError> {
-    let seen = clients::find(app, &wanted.client_id, false).await?;
+    let seen = clients::find_in_flow(app, &wanted.client_id, false).await?;
     let Some(client) = seen.machine.known() else { return Ok(Organizations::default()) };
     let (client_version, account) = (seen.version, person.account.as_str());
     // What was suspended a moment ago is not offered.

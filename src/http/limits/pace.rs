@@ -46,8 +46,14 @@ impl Default for ApprovalLimits {
 impl Default for Rates {
     fn default() -> Self {
         let rate = |burst, millis| Rate { burst, refill: Duration::from_millis(millis) };
-        let of_addresses =
-            [rate(300, 100), rate(120, 250), rate(30, 1_000), rate(20, 5_000), rate(20, 10_000)];
+        let of_addresses = [
+            rate(300, 100),
+            rate(120, 250),
+            rate(30, 1_000),
+            rate(20, 5_000),
+            rate(20, 10_000),
+            rate(30, 2_000),
+        ];
         Self { of_addresses, approvals: ApprovalLimits::default() }
     }
 }
@@ -184,7 +190,7 @@ mod tests {
     #[test]
     fn an_address_has_a_burst_for_each_purpose_and_then_a_pace() {
         let pace = pace();
-        for (purpose, burst) in Purpose::ALL.into_iter().zip([300, 120, 30, 20, 20]) {
+        for (purpose, burst) in Purpose::ALL.into_iter().zip([300, 120, 30, 20, 20, 30]) {
             assert_eq!(at_once(&pace, purpose, "192.0.2.1", NOW), burst);
         }
         let address = "192.0.2.1".parse().unwrap();

@@ -13,11 +13,19 @@ pub enum Purpose {
     Message,
     /// To register a client or an account.
     Registration,
+    /// To have the document of a client fetched.
+    Document,
 }
 
 impl Purpose {
-    pub const ALL: [Self; 5] =
-        [Self::Authorize, Self::Flow, Self::Credential, Self::Message, Self::Registration];
+    pub const ALL: [Self; 6] = [
+        Self::Authorize,
+        Self::Flow,
+        Self::Credential,
+        Self::Message,
+        Self::Registration,
+        Self::Document,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -26,6 +34,7 @@ impl Purpose {
             Self::Credential => "credential",
             Self::Message => "message",
             Self::Registration => "registration",
+            Self::Document => "document",
         }
     }
 }

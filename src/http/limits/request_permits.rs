@@ -1,10 +1,10 @@
 //! Permits for requests: for those whose body is on its way, and for those that are worked on.
 //!
 //! A body may take its time, and a client that sends many slow ones must not keep the others from
-//! being served. So a request holds a body permit only while its body comes in. One address holds
-//! only some of those permits, and the last of them go to addresses that hold none. A work permit is
-//! taken when the whole body is here, and kept until the answer is given; what an answer costs until
-//! it has been sent is counted by the transport.
+//! being served. So a request holds a body permit only while its body comes in. A work permit is taken
+//! when the whole body is here, and kept until the answer is given; what an answer costs until it has
+//! been sent is counted by the transport. One address holds only some of the permits of either kind,
+//! and the last of them go to addresses that hold none.
 
 use crate::{
     http::{answer::error::Stopped, options::Limits},
@@ -22,63 +22,74 @@ const RESERVED_SHARE: usize = 4;
 
 /// Where requests take their permits.
 pub struct RequestPermits {
-    arriving: Arc<Semaphore>,
-    working: Arc<Semaphore>,
-    reserved: usize,
+    arriving: Permits,
+    working: Permits,
     /// How long a body may take.
     pub timeout: Duration,
     pub addresses: Arc<AddressRules>,
+}
+
+/// The permits of one kind.
+struct Permits {
+    free: Arc<Semaphore>,
+    reserved: usize,
     by_address: Arc<Mutex<AddressCounts>>,
 }
 
-/// Held by a request whose body is on its way.
-pub struct BodyPermit {
+/// Held by a request whose body is on its way, or that is worked on.
+pub struct RequestPermit {
     _permit: OwnedSemaphorePermit,
     counted: Option<(IpAddr, Arc<Mutex<AddressCounts>>)>,
 }
 
 /// Held by a request that is worked on.
-pub struct WorkPermit {
-    _permit: OwnedSemaphorePermit,
-}
+pub type WorkPermit = RequestPermit;
 
 impl RequestPermits {
     pub fn new(limits: &Limits, addresses: Arc<AddressRules>) -> Self {
         Self {
-            arriving: Arc::new(Semaphore::new(limits.request_permits)),
-            working: Arc::new(Semaphore::new(limits.requests)),
-            reserved: limits.request_permits / RESERVED_SHARE,
+            arriving: Permits::new(limits.request_permits, limits.body_permits_per_address),
+            working: Permits::new(limits.requests, limits.work_permits_per_address),
             timeout: limits.body,
             addresses,
-            by_address: Arc::new(Mutex::new(AddressCounts::new(limits.body_permits_per_address))),
         }
     }
 
     /// Takes a permit for a request of a client, whose body comes in.
-    pub fn arrive(&self, client: IpAddr) -> Result<BodyPermit, Stopped> {
-        let permit = self.arriving.clone().try_acquire_owned().map_err(|_| Stopped::Full)?;
-        if !self.addresses.is_limited(client) {
-            return Ok(BodyPermit { _permit: permit, counted: None });
-        }
-        let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_scarce = self.arriving.available_permits() < self.reserved;
-        if is_scarce && by_address.held(machine(client)) > 0 || !by_address.take(client) {
-            return Err(Stopped::FullForOne);
-        }
-        Ok(BodyPermit { _permit: permit, counted: Some((client, self.by_address.clone())) })
+    pub fn arrive(&self, client: IpAddr) -> Result<RequestPermit, Stopped> {
+        self.arriving.take(client, self.addresses.is_limited(client))
     }
 
-    /// Takes a permit for a request that is all here.
-    pub fn work(&self) -> Result<WorkPermit, Stopped> {
-        self.working
-            .clone()
-            .try_acquire_owned()
-            .map(|permit| WorkPermit { _permit: permit })
-            .map_err(|_| Stopped::Full)
+    /// Takes a permit for a request of a client that is all here.
+    pub fn work(&self, client: IpAddr) -> Result<WorkPermit, Stopped> {
+        self.working.take(client, self.addresses.is_limited(client))
     }
 }
 
-impl Drop for BodyPermit {
+impl Permits {
+    fn new(permits: usize, per_address: usize) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(permits)),
+            reserved: permits / RESERVED_SHARE,
+            by_address: Arc::new(Mutex::new(AddressCounts::new(per_address))),
+        }
+    }
+
+    fn take(&self, client: IpAddr, is_limited: bool) -> Result<RequestPermit, Stopped> {
+        let permit = self.free.clone().try_acquire_owned().map_err(|_| Stopped::Full)?;
+        if !is_limited {
+            return Ok(RequestPermit { _permit: permit, counted: None });
+        }
+        let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_scarce = self.free.available_permits() < self.reserved;
+        if is_scarce && by_address.held(machine(client)) > 0 || !by_address.take(client) {
+            return Err(Stopped::FullForOne);
+        }
+        Ok(RequestPermit { _permit: permit, counted: Some((client, self.by_address.clone())) })
+    }
+}
+
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         if let Some((client, by_address)) = &self.counted {
             by_address.lock().unwrap_or_else(PoisonError::into_inner).give_back(*client);
@@ -109,7 +120,7 @@ mod tests {
         assert!(request_permits.arrive(ip("192.0.2.2")).is_ok());
         drop(held);
         assert!(request_permits.arrive(client).is_ok());
-        let by_address = request_permits.by_address.lock().unwrap();
+        let by_address = request_permits.arriving.by_address.lock().unwrap();
         assert!(by_address.is_empty(), "nothing is kept of an address that holds nothing");
     }
 
@@ -143,6 +154,22 @@ mod tests {
         assert_eq!(arrive(8).err(), Some(Stopped::Full));
         held.truncate(4);
         assert!(arrive(0).is_ok());
+    }
+
+    #[test]
+    fn one_address_holds_only_some_of_the_permits_to_work() {
+        let limits = Limits { requests: 8, work_permits_per_address: 3, ..Limits::default() };
+        let addresses = AddressRules::new("https://id.example.com", Vec::new());
+        let permits = RequestPermits::new(&limits, Arc::new(addresses));
+        let held: Vec<_> = (0..8).filter_map(|_| permits.work(ip("2001:db8::1")).ok()).collect();
+        assert_eq!(held.len(), 3);
+        let same = permits.work(ip("2001:db8::ffff:1"));
+        assert_eq!(same.err(), Some(Stopped::FullForOne), "its whole /64");
+        let others: Vec<_> =
+            (0..5).map(|n| permits.work(ip(&format!("192.0.2.{n}"))).unwrap()).collect();
+        assert_eq!(permits.work(ip("192.0.2.9")).err(), Some(Stopped::Full));
+        drop((held, others));
+        assert!(permits.work(ip("2001:db8::1")).is_ok());
     }
 
     #[test]

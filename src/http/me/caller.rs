@@ -7,6 +7,7 @@ use crate::{
         app::App,
         extract::{
             context::RequestContext,
+            origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
         facts::session::{self, Present},
@@ -70,7 +71,8 @@ impl FromRequestParts<App> for SignedIn {
     type Rejection = Problem;
 
     async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let permit = app.request_permits.work()?;
+        let Ok(Origin(address)) = Origin::from_request_parts(head, app).await;
+        let permit = app.request_permits.work(address)?;
         let Ok(RequestContext(context)) = RequestContext::from_request_parts(head, app).await;
         let caller = Caller::of(app, context, &head.method, &head.headers).await?;
         Ok(Self { caller, _permit: permit })

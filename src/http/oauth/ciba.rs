@@ -30,6 +30,7 @@ use crate::{
             retry_after::RetryAfter,
         },
         app::App,
+        clients,
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
         facts::approval_notice,
         limits::{polls, purpose::Purpose},
@@ -55,7 +56,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     posted: Posted,
 ) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let client = caller.confidential()?;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
@@ -70,6 +71,7 @@ pub async fn post(
     let account = person::find(&app, (client, seen.version), &parameters.hint, &mut wanted).await?;
     wanted.hint = Some(account.id.clone());
     check_pending(&app, client, &account.id, now).await?;
+    clients::keep_to_wait(&app, &caller.context, seen, address).await?;
     app.attempts.charge_approval(&caller.context, &client.client_id, &account.id).await?;
 
     let id = draw_id_at(&*app.dice, now);

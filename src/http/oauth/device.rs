@@ -18,6 +18,7 @@ use crate::{
             private_json,
         },
         app::App,
+        clients,
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
         facts::user_codes,
         limits::{polls, purpose::Purpose},
@@ -48,7 +49,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     posted: Posted,
 ) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let now = app.clock.now();
     app.pace.take(Purpose::Flow, address, now)?;
     let form = &posted.form;
@@ -60,6 +61,7 @@ pub async fn post(
     let client = caller.client();
     let source = source::resolve(&app, client, form).await?;
     let wanted = checks::run_without_code(&app, &source, client, Endpoint::Device).await?;
+    clients::keep_to_wait(&app, &caller.context, caller.seen(), address).await?;
     let lives = app.lifetimes.device_code;
     let request = DeviceRequest { wanted, from: caller.context.device(), expires_at: now + lives };
     for _ in 0..DRAWS {

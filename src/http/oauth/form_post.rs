@@ -7,6 +7,7 @@ use crate::http::{
         form_post,
     },
     app::App,
+    extract::origin::Origin,
 };
 use axum::{
     extract::{RawQuery, State},
@@ -15,11 +16,12 @@ use axum::{
 
 pub async fn get(
     State(app): State<App>,
+    Origin(address): Origin,
     RawQuery(query): RawQuery,
 ) -> Result<Response, OAuthError> {
     const GONE: OAuthError =
         OAuthError::new(Code::InvalidRequest, "this address is none of ours, or too old");
-    let _permit = app.request_permits.work()?;
+    let _permit = app.request_permits.work(address)?;
     let query = query.unwrap_or_default();
     let held = query.strip_prefix("response=").ok_or(GONE)?;
     form_post::page(&form_post::open(&app, held).ok_or(GONE)?)

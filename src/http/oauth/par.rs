@@ -36,7 +36,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     posted: Posted,
 ) -> Result<Response, OAuthError> {
-    let caller = client_auth::authenticate(&app, context, &posted).await?;
+    let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let client = caller.client();
     let form = &posted.form;
     if form.get("request_uri").is_some() {

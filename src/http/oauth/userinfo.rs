@@ -17,6 +17,7 @@ use crate::{
         extract::{
             bearer::{Missing, bearer},
             form::{self, Form},
+            origin::Origin,
         },
         facts::{
             added_claims::{self, About, Place},
@@ -26,7 +27,7 @@ use crate::{
     },
 };
 use axum::{
-    extract::State,
+    extract::{FromRequestParts as _, State},
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
@@ -35,8 +36,8 @@ use serde_json::{Map, Value};
 const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
 
-pub async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
-    match app.request_permits.work() {
+pub async fn get(State(app): State<App>, Origin(address): Origin, headers: HeaderMap) -> Response {
+    match app.request_permits.work(address) {
         Ok(permit) => answer(&app, bearer(&headers), &permit).await,
         Err(stopped) => OAuthError::from(stopped).into_response(),
     }
@@ -76,11 +77,12 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
         request: axum::extract::Request,
         app: &App,
     ) -> Result<Self, Self::Rejection> {
-        if !request.headers().contains_key(header::CONTENT_TYPE) {
-            let permit = app.request_permits.work().map_err(OAuthError::from);
+        let (mut head, body) = request.into_parts();
+        if !head.headers.contains_key(header::CONTENT_TYPE) {
+            let Origin(address) = Origin::from_request_parts(&mut head, app).await?;
+            let permit = app.request_permits.work(address).map_err(OAuthError::from);
             return Ok(Self(permit.map(|permit| Arrived { form: Form::default(), permit })));
         }
-        let (head, body) = request.into_parts();
         Ok(Self(
             async {
                 let (body, permit) = form::arrived(&head, body, app).await?;

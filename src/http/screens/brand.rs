@@ -6,7 +6,7 @@
 use super::assets;
 use crate::{
     domain::{brand::Texts, organization::Known, picture::Format},
-    http::{answer::error::Problem, app::App, flows::Document},
+    http::{answer::error::Problem, app::App, extract::origin::Origin, flows::Document},
     wording::quotable,
 };
 use axum::{
@@ -78,8 +78,12 @@ fn drawn(width: u32, height: u32) -> (u32, u32) {
 }
 
 /// Serves the style sheet or the logo of an organization.
-pub async fn get(State(app): State<App>, Path(file): Path<String>) -> Response {
-    let found = match app.request_permits.work() {
+pub async fn get(
+    State(app): State<App>,
+    Origin(address): Origin,
+    Path(file): Path<String>,
+) -> Response {
+    let found = match app.request_permits.work(address) {
         Ok(_permit) => find(&app, &file).await,
         Err(full) => return Problem::from(full).into_response(),
     };

@@ -63,7 +63,7 @@ pub async fn get(
             Err(problem) => return in_trouble(&shell, &problem),
         }
     }
-    let permit = app.request_permits.work().map_err(Problem::from);
+    let permit = app.request_permits.work(address).map_err(Problem::from);
     let opened = match permit {
         Err(full) => Err(full),
         Ok(_permit) => {

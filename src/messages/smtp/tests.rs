@@ -1,7 +1,7 @@
 //! The sender against mail servers that behave badly, each on a loopback port of its own.
 
 use super::*;
-use crate::domain::Secret;
+use crate::{domain::Secret, outbound::DnsResolver};
 use std::sync::Arc;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
@@ -52,7 +52,12 @@ impl Peer {
 
     fn sender(&self, credentials: Option<Credentials>) -> SmtpSender {
         let (host, port) = ("127.0.0.1".to_owned(), self.port);
-        SmtpSender::new(Smtp { implicit_tls: false, host, port, credentials }, None).unwrap()
+        SmtpSender::new(
+            Smtp { implicit_tls: false, host, port, credentials },
+            None,
+            Arc::new(DnsResolver::of_system()),
+        )
+        .unwrap()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whom the client agrees to call.
 
 use super::{HASTY, PATIENT, Script, client, loopback, peer::Peer, plain};
-use crate::outbound::{Outbound, OutboundError, Policy, SystemResolver};
+use crate::outbound::{DnsResolver, Outbound, OutboundError, Policy};
 use std::{sync::Arc, time::Duration};
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 
@@ -95,7 +95,7 @@ async fn loopback_is_refused_however_it_is_spelled() {
 #[tokio::test]
 async fn the_name_localhost_is_resolved_and_refused() {
     let policy = Policy { time_limit: PATIENT, ..Policy::default() };
-    let client = Outbound::new(policy, Arc::new(SystemResolver)).unwrap();
+    let client = Outbound::new(policy, Arc::new(DnsResolver::of_system())).unwrap();
     let outcome = client.send(plain("http://localhost/")).await;
     assert!(matches!(outcome, Err(OutboundError::Forbidden)));
 }

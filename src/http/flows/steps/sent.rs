@@ -119,7 +119,7 @@ impl StepRequest<'_> {
         let asked = Asked::by_request(context, self.app.clock.now());
         let Some(request) = seed.asked() else { return asked };
         // Without its name the mail is worth as much.
-        let seen = clients::find(self.app, &request.wanted.client_id, false).await.ok();
+        let seen = clients::find_in_flow(self.app, &request.wanted.client_id, false).await.ok();
         let known = seen.as_ref().and_then(|seen| seen.machine.known());
         let by = known.map(|known| match &known.metadata.client_name {
             _ if known.is_self_registered() => Asker::SelfRegistered,

@@ -57,7 +57,7 @@ pub fn methods() -> MethodRouter<App> {
 /// Takes a permit to work on a link, within the rate of its address.
 pub fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
     app.pace.take(Purpose::Authorize, address, app.clock.now())?;
-    Ok(app.request_permits.work()?)
+    Ok(app.request_permits.work(address)?)
 }
 
 /// RFC 9110 §9.1 and §9.2.1: a caller that only looks at a link gets no code by it, no flow and no
@@ -78,7 +78,7 @@ async fn head(
         Ok(form) => form,
         Err(error) => return answer::unproven(&source, error),
     };
-    let (parameters, proven) = match prove(&app, &form).await {
+    let (parameters, proven) = match prove(&app, &form, address).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
     };
@@ -92,8 +92,12 @@ async fn head(
 }
 
 /// Finds the client, where the parameters are, and where the answer may go.
-async fn prove<'a>(app: &App, form: &'a Form) -> Result<(Source<'a>, Proven), OAuthError> {
-    let seen = proof::client(app, form).await?;
+async fn prove<'a>(
+    app: &App,
+    form: &'a Form,
+    caller: IpAddr,
+) -> Result<(Source<'a>, Proven), OAuthError> {
+    let seen = proof::client(app, form, caller).await?;
     let client = seen.machine.known().ok_or_else(OAuthError::unavailable)?;
     let parameters = source::resolve(app, client, form).await?;
     let proven = proof::prove(seen, parameters.form());
@@ -115,7 +119,7 @@ async fn get(
         Err(error) => return answer::unproven(&source, error),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
-        Ok(form) => authorize(&app, context, &form, source).await,
+        Ok(form) => authorize(&app, context, Incoming { form, caller: address, source }).await,
         Err(error) => answer::unproven(&source, error),
     }
 }
@@ -139,7 +143,7 @@ async fn post(
     match Form::parse_noting(&body) {
         Ok(form) => match as_link(routes::AUTHORIZE, &head.headers, &source, &body) {
             Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
-            None => authorize(&app, context, &form, source).await,
+            None => authorize(&app, context, Incoming { form, caller: address, source }).await,
         },
         Err(error) => answer::unproven(&source, error),
     }
@@ -152,8 +156,17 @@ async fn refuse_method() -> Response {
     response
 }
 
-async fn authorize(app: &App, context: Context, form: &Form, source: RequestSource) -> Response {
-    let (parameters, proven) = match prove(app, form).await {
+/// A request whose parameters are here.
+struct Incoming {
+    form: Form,
+    /// The address that it came from.
+    caller: IpAddr,
+    source: RequestSource,
+}
+
+async fn authorize(app: &App, context: Context, incoming: Incoming) -> Response {
+    let Incoming { form, caller, source } = incoming;
+    let (parameters, proven) = match prove(app, &form, caller).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
     };

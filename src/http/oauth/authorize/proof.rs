@@ -14,7 +14,7 @@ use crate::{
         extract::form::Form,
     },
 };
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 /// A client and a redirect URI of its own.
 pub struct Proven {
@@ -36,7 +36,11 @@ const fn invalid(description: &'static str) -> OAuthError {
 }
 
 /// Returns the client that a request names.
-pub async fn client(app: &App, form: &Form) -> Result<Arc<Hydrated<Client>>, OAuthError> {
+pub async fn client(
+    app: &App,
+    form: &Form,
+    caller: IpAddr,
+) -> Result<Arc<Hydrated<Client>>, OAuthError> {
     const UNKNOWN: OAuthError = invalid("the client is not known");
     if form.is_repeated("client_id") {
         return Err(ONCE);
@@ -45,7 +49,7 @@ pub async fn client(app: &App, form: &Form) -> Result<Arc<Hydrated<Client>>, OAu
     if client_id.len() > LONGEST_ID {
         return Err(UNKNOWN);
     }
-    let seen = clients::find_first(app, client_id).await?;
+    let seen = clients::find_to_begin(app, client_id, caller).await?;
     if seen.machine.known().is_some() { Ok(seen) } else { Err(UNKNOWN) }
 }
 

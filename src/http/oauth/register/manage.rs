@@ -130,7 +130,7 @@ pub async fn read(
     Origin(address): Origin,
     headers: HeaderMap,
 ) -> Result<Registered, OAuthError> {
-    let _permit = app.request_permits.work()?;
+    let _permit = app.request_permits.work(address)?;
     let manager = manager(&app, client_id, &headers, address).await?;
     Ok(told(&app, manager.known(), manager.token.clone(), None))
 }
@@ -187,7 +187,7 @@ pub async fn delete(
     RequestContext(context): RequestContext,
     headers: HeaderMap,
 ) -> Result<Response, OAuthError> {
-    let _permit = app.request_permits.work()?;
+    let _permit = app.request_permits.work(address)?;
     let manager = manager(&app, client_id, &headers, address).await?;
     manager.check_own()?;
     // Until its last refresh token has expired: none is exchanged any more.

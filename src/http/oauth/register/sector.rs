@@ -6,7 +6,7 @@
 
 use super::unfit;
 use crate::{
-    client_documents::FetchPurpose,
+    client_documents::{FetchFault, FetchPurpose},
     domain::client::{ClientMetadata, GrantType},
     http::{answer::error::OAuthError, app::App},
 };
@@ -26,8 +26,11 @@ pub async fn check(app: &App, metadata: &ClientMetadata) -> Result<(), OAuthErro
 }
 
 async fn fetch(app: &App, uri: &str) -> Result<Vec<String>, OAuthError> {
-    let found = app.client_documents.get(FetchPurpose::Sector, uri).await;
-    let found = found.map_err(|fault| UNPROVED.because(fault.to_string()))?;
+    let found = app.client_documents.get(FetchPurpose::Sector, uri, app.clock.now()).await;
+    let found = found.map_err(|fault| match fault {
+        FetchFault::Busy => OAuthError::unavailable().because(fault.to_string()),
+        fault => UNPROVED.because(fault.to_string()),
+    })?;
     serde_json::from_slice(&found).map_err(|_| UNPROVED.because("the answer is not a list of URIs"))
 }
 
