@@ -19,6 +19,8 @@ mod commits;
 mod contexts;
 #[path = "../shared/database.rs"]
 mod database;
+#[path = "../shared/dns_server.rs"]
+mod dns_server;
 mod doorbell;
 mod entities;
 mod history;

@@ -1,6 +1,7 @@
 //! SMS through the outbox to a real HTTP gateway, which this test runs.
 
 use crate::{
+    dns_server::{DnsServer, Says},
     ledger::Command,
     support::{Node, World, eventually},
 };
@@ -108,16 +109,23 @@ async fn answer(
 }
 
 async fn node(world: &World, gateway: &Gateway, private: &str) -> Node {
+    let url = format!("https://localhost:{}/send", gateway.port);
+    node_at(world, (&url, gateway), (private, "")).await
+}
+
+async fn node_at(
+    world: &World,
+    (url, gateway): (&str, &Gateway),
+    (private, dns): (&str, &str),
+) -> Node {
     let ca = world.folder().join("ca.pem");
     std::fs::write(&ca, &gateway.certificate).unwrap();
     let environment = vec![
-        (
-            "PORTEIRO_SMS__TRANSPORT".into(),
-            format!("https://localhost:{}/send", gateway.port).into(),
-        ),
+        ("PORTEIRO_SMS__TRANSPORT".into(), url.into()),
         ("PORTEIRO_SMS__SECRET".into(), "a secret".into()),
         ("PORTEIRO_OUTBOUND__ALLOW_PRIVATE_NETWORKS".into(), private.into()),
         ("PORTEIRO_OUTBOUND__EXTRA_CA".into(), ca.into()),
+        ("PORTEIRO_DNS__SERVERS".into(), dns.into()),
     ];
     let loaded = Config::load(Sources { environment, ..Sources::default() }).unwrap();
     let messages = Messages::configured(&loaded.config, world.clock.clone(), None).unwrap();
@@ -209,4 +217,36 @@ async fn a_gateway_inside_is_not_called_unless_the_operator_says_so() {
     assert!(gateway.seen().is_empty());
     assert_eq!(world.stranger().await.count("outbox").await, 1);
     node.stop().await;
+}
+
+#[tokio::test]
+async fn a_gateway_is_found_by_the_name_servers_that_the_operator_names() {
+    let world = World::new().await;
+    let gateway = Gateway::answering(&[]).await;
+    let dns = DnsServer::new(Says::Address([127, 0, 0, 1].into())).await;
+    // Its certificate is for another name: it was found, and not believed.
+    let url = format!("https://gateway.test:{}/send", gateway.port);
+    let node = node_at(&world, (&url, &gateway), ("true", &dns.address.to_string())).await;
+    send(&node, 1, code()).await;
+    eventually("a try", async || node.tree.outbox()[0].deferred > 0).await;
+    assert!(dns.asked() > 0 && gateway.seen().is_empty());
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_no_name_server_finds_holds_nothing_up() {
+    for says in [Says::Nothing, Says::NoSuchName] {
+        let world = World::new().await;
+        let (gateway, dns) = (Gateway::answering(&[]).await, DnsServer::new(says).await);
+        let at = ("https://silent.test/send", &gateway);
+        let node = node_at(&world, at, ("true", &dns.address.to_string())).await;
+        send(&node, 1, code()).await;
+        eventually("a question", async || dns.asked() > 0).await;
+        for number in 2..20 {
+            send(&node, number, SmsContent::Decoy).await;
+        }
+        eventually("the decoys", async || node.tree.outbox()[0].delivered == 18).await;
+        eventually("a try", async || node.tree.outbox()[0].deferred > 0).await;
+        node.stop().await;
+    }
 }

@@ -120,7 +120,7 @@ pub async fn verified(server: &TestServer, token: &Value, algorithm: &str) -> Va
 }
 
 /// Ends a session as its owner does.
-async fn end(server: &TestServer, session: &str) {
+pub async fn end(server: &TestServer, session: &str) {
     let mine = server.request(Method::GET, "/me/sessions").header("x-session-token", session);
     let mine = server.send(mine.body(form(&[])).unwrap()).await.json();
     let mut items = mine["items"].as_array().unwrap().iter();

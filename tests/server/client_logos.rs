@@ -39,7 +39,7 @@ async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
 }
 
 /// The page on which a person is asked to let a client in.
-async fn consent(server: &TestServer) -> String {
+pub async fn consent(server: &TestServer) -> String {
     let mut tab = Tab::new(server);
     let page = come_from(&mut tab, "app", &[]).await;
     let page = sign_in(&mut tab, &page, "ana@acme.test").await.text;
@@ -47,7 +47,7 @@ async fn consent(server: &TestServer) -> String {
     page
 }
 
-fn path_in(page: &str) -> Option<&str> {
+pub fn path_in(page: &str) -> Option<&str> {
     page.split('"').find(|part| part.starts_with("/assets/client/"))
 }
 

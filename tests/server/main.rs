@@ -56,6 +56,8 @@ mod dev;
 mod device;
 mod device_people;
 mod directory_commands;
+#[path = "../shared/dns_server.rs"]
+mod dns_server;
 mod doctor;
 mod documents;
 mod drain;
@@ -156,6 +158,7 @@ mod shell;
 mod sign_in;
 mod sign_up;
 mod signing_client;
+mod silent_hosts;
 mod site;
 mod statements;
 mod step_up;

@@ -24,7 +24,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::{Mailbox, Messages},
-    outbound::{DnsResolver, Outbound, Policy},
+    outbound::{DnsResolver, Outbound, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
     store::{FaultInjection, NothingFails},
@@ -198,6 +198,8 @@ pub struct TestOptions {
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether clients on this machine may be called.
     pub private_networks: bool,
+    /// Who is asked for the names of what couriers call.
+    pub resolver: Arc<dyn Resolver>,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -233,6 +235,7 @@ impl Default for TestOptions {
             mailbox: false,
             statement_issuers: None,
             private_networks: false,
+            resolver: Arc::new(DnsResolver::of_system()),
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -382,7 +385,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
             claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
-            outbound: Arc::new(outbound(options.private_networks)),
+            outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
             fault_injection: options.fault_injection,
         },
@@ -390,9 +393,9 @@ async fn start(options: TestOptions, place: Place) -> Running {
     Running::start(plan).await.unwrap()
 }
 
-fn outbound(allow_private_networks: bool) -> Outbound {
+fn outbound(allow_private_networks: bool, resolver: Arc<dyn Resolver>) -> Outbound {
     let policy = Policy { allow_private_networks, ..Policy::default() };
-    Outbound::new(policy, Arc::new(DnsResolver::of_system())).unwrap()
+    Outbound::new(policy, resolver).unwrap()
 }
 
 fn loopback() -> SocketAddr {
