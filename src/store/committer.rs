@@ -39,6 +39,13 @@ const GROUP: usize = 64;
 /// How long a connection, the statements of a transaction, or its end may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
 
+/// How long a transaction waits for SQLite's lock that another process holds: less than a command may
+/// take, so that its caller hears that nothing was written instead of nothing at all.
+const LOCK_WAIT: Duration = Duration::from_secs(3);
+
+/// The same once that was in vain, until the lock is free again.
+const SHORT_LOCK_WAIT: Duration = Duration::from_millis(200);
+
 /// Work for a committer.
 pub(super) enum Job {
     Commit(Box<Commit>, oneshot::Sender<Result<i64, CommitError>>),
@@ -57,6 +64,8 @@ pub(super) struct Committer {
     pub(super) queue: mpsc::Receiver<Job>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fault_injection: Arc<dyn FaultInjection>,
+    /// Another process holds SQLite's lock, as far as is known.
+    pub(super) locked_out: bool,
 }
 
 /// How a transaction ended without an output.
@@ -116,6 +125,7 @@ impl Committer {
                     jobs.push(job);
                 }
             }
+            let mut is_reachable = true;
             for job in jobs.drain(..) {
                 match job {
                     // Given up on before it was begun: what came of it is not known to its caller, who reads anew.
@@ -124,6 +134,7 @@ impl Committer {
                     Job::Commit(commit, reply) => waiting.push((commit, reply)),
                     Job::Maintenance(maintenance, reply) => {
                         let done = self.transact(&maintenance).await;
+                        is_reachable &= !matches!(done, Err(TransactionError::Unreachable));
                         let _ = reply.send(done.map_err(CommitError::from));
                     }
                     Job::Stop => self.queue.close(),
@@ -137,18 +148,41 @@ impl Committer {
                 if taken.binary_search(&place).is_ok() { now.push(job) } else { rest.push(job) }
             }
             waiting = rest;
-            self.write_group(now).await;
+            is_reachable &= self.write_group(now).await;
+            if !is_reachable {
+                self.turn_away(std::mem::take(&mut waiting));
+            }
         }
         self.shut_down().await;
     }
 
-    async fn write_group(&mut self, jobs: Vec<Waiting>) {
+    /// Answers what has queued up while no transaction could be begun: nothing of it was written, and to
+    /// try each in turn would outlast their callers, who would not know.
+    fn turn_away(&mut self, mut waiting: Vec<Waiting>) {
+        while let Ok(job) = self.queue.try_recv() {
+            match job {
+                Job::Commit(commit, reply) => waiting.push((commit, reply)),
+                Job::Maintenance(_, reply) => drop(reply.send(Err(CommitError::Unavailable))),
+                Job::Stop => self.queue.close(),
+            }
+        }
+        for (_, reply) in waiting {
+            let verdict = Err(CommitError::Unavailable);
+            self.vitals.answered(&verdict);
+            let _ = reply.send(verdict);
+        }
+    }
+
+    /// Writes a group; tells whether a transaction could be begun for it.
+    async fn write_group(&mut self, jobs: Vec<Waiting>) -> bool {
         if jobs.is_empty() {
-            return;
+            return true;
         }
         let stopwatch = Stopwatch::start();
         let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
-        let verdicts = match self.transact(commits.as_slice()).await {
+        let written = self.transact(commits.as_slice()).await;
+        let is_reachable = !matches!(written, Err(TransactionError::Unreachable));
+        let verdicts = match written {
             Ok(verdicts) => verdicts,
             Err(TransactionError::Known | TransactionError::Passing) if commits.len() > 1 => {
                 self.write_one_by_one(&commits).await
@@ -163,6 +197,7 @@ impl Committer {
             }
             let _ = reply.send(verdict);
         }
+        is_reachable
     }
 
     async fn write_one_by_one(&mut self, commits: &[&Commit]) -> Vec<Result<i64, CommitError>> {
@@ -292,11 +327,16 @@ impl Committer {
 
     /// Begins a transaction, on a new connection where the old one is broken.
     async fn begin(&mut self) -> Result<(), TransactionError> {
+        let lock_wait = if self.locked_out { SHORT_LOCK_WAIT } else { LOCK_WAIT };
         if let Some(connection) = &mut self.connection {
-            match timeout(TIMEOUT, connection.begin()).await {
-                Ok(Ok(())) => return Ok(()),
+            match timeout(TIMEOUT, connection.begin(lock_wait)).await {
+                Ok(Ok(())) => {
+                    self.locked_out = false;
+                    return Ok(());
+                }
                 Ok(Err(error)) if is_busy(&error) => {
                     tracing::warn!(%error, "another process holds the store's lock");
+                    self.locked_out = true;
                     return Err(TransactionError::Unreachable);
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the store's connection is gone"),
@@ -306,12 +346,13 @@ impl Committer {
         }
         let opened = timeout(TIMEOUT, async {
             let mut connection = self.engine.connect().await?;
-            connection.begin().await?;
+            connection.begin(lock_wait).await?;
             Ok::<_, DatabaseError>(connection)
         });
         match opened.await {
             Ok(Ok(connection)) => {
                 self.connection = Some(connection);
+                self.locked_out = false;
                 Ok(())
             }
             Ok(Err(error)) => {

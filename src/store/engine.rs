@@ -106,12 +106,16 @@ pub(super) enum Connection {
 }
 
 impl Connection {
-    pub(super) async fn begin(&mut self) -> Result<()> {
+    /// Begins a transaction. On SQLite it waits so long for a lock that another process holds.
+    pub(super) async fn begin(&mut self, lock_wait: Duration) -> Result<()> {
         match self {
             // IMMEDIATE takes the write lock now: a lock upgrade later could fail half way.
             Self::Sqlite(connection, upkeep) => {
                 upkeep.look(connection)?;
-                sqlite::execute(connection, "BEGIN IMMEDIATE", &[]).map(drop)
+                connection.busy_timeout(lock_wait)?;
+                let begun = sqlite::execute(connection, "BEGIN IMMEDIATE", &[]);
+                connection.busy_timeout(LOCK_TIMEOUT)?;
+                begun.map(drop)
             }
             // Spelled out: a server's own default must not turn conflicts into errors.
             Self::Postgres(_) => {
@@ -143,7 +147,7 @@ impl Connection {
                 begun.map(drop)
             }
             Self::Postgres(_) => {
-                self.begin().await?;
+                self.begin(LOCK_TIMEOUT).await?;
                 self.run_script("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
                     .await?;
                 self.execute("SELECT pg_advisory_xact_lock(7231402551)", &[]).await.map(drop)

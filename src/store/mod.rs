@@ -146,6 +146,7 @@ impl Store {
                 queue,
                 vitals: vitals.clone(),
                 fault_injection: options.fault_injection.clone(),
+                locked_out: false,
             };
             let end = committer.start(number).map_err(OpenError::Thread)?;
             ended.spawn(async move { drop(end.await) });
