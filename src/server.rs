@@ -60,8 +60,22 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts the system, then binds: nothing listens before everything behind it stands.
+    /// Starts the system, then binds: nothing listens before everything behind it stands. Where it
+    /// refuses, nothing of what was started is left.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
+        let mut started = None;
+        let running = Self::start_noting(plan, &mut started).await;
+        if let (Err(_), Some(system)) = (&running, started) {
+            system.stop(STOP_TIMEOUT).await;
+        }
+        running
+    }
+
+    /// Does it, and notes the system as soon as there is one.
+    async fn start_noting(
+        plan: Plan,
+        started: &mut Option<Arc<System>>,
+    ) -> Result<Self, ServerError> {
         let RuntimeOptions {
             clock,
             mut tree,
@@ -98,7 +112,9 @@ impl Running {
             fault_injection,
         });
         let system = Arc::new(system.await?);
+        *started = Some(system.clone());
         let listeners = listen(&plan.listen).await?;
+        let private = operators_listener(plan.operator).await?;
         let bound = |source| ServerError::Listen { address: plan.listen[0], source };
         let address = listeners[0].local_addr().map_err(bound)?;
         let issuer = plan.issuer.at(address.port());
@@ -143,7 +159,6 @@ impl Running {
         let public =
             serve(listeners, tls.clone(), router::public(&app, &steps), connections.clone());
         let leaving = Leaving::default();
-        let private = operators_listener(plan.operator).await?;
         let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());
         let operator = Operator {
             system: system.clone(),

@@ -101,6 +101,9 @@ pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, HydrateErr
     Ok((version > 0).then_some(machine))
 }
 
+/// How long what was started may take to end, where a start is refused.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The algorithms without which no token can be signed.
 const NEEDED: [SigningAlgorithm; 2] = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
 
@@ -113,44 +116,38 @@ pub struct System {
 }
 
 impl System {
-    /// Starts everything below HTTP and returns once there is a key to sign with.
+    /// Starts everything below HTTP and returns once there is a key to sign with. Where it refuses,
+    /// nothing of what was started is left.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let folder = read_on_a_blocking_thread(options.read_folder.clone()).await;
         let folder = folder.map_err(io::Error::other)?;
         let folder = folder.map_err(SystemError::Keys)?;
-        let SystemOptions { clock, dice, tree: tree_options, fault_injection, .. } = options;
-        let sources = Sources { clock, dice, fault_injection };
+        let SystemOptions { clock, dice, fault_injection, .. } = &options;
+        let sources = Sources {
+            clock: clock.clone(),
+            dice: dice.clone(),
+            fault_injection: fault_injection.clone(),
+        };
         let services = open_services(&options.store, &folder, sources).await?;
-        let states = match key_states(&services.store).await {
-            Ok(states) => states.unwrap_or_default(),
+        let hashing = match start_hashing(&services, &folder, options.hashing).await {
+            Ok(hashing) => hashing,
+            Err(error) => return Err(closed(&services, error).await),
+        };
+        let tree = match Tree::start(services.clone(), options.tree).await {
+            Ok(tree) => tree,
             Err(error) => {
-                services.store.close().await;
-                return Err(SystemError::KeyStates(error));
+                hashing.stop().await;
+                return Err(closed(&services, error.into()).await);
             }
         };
-        let mut missing = KeyWithoutFile::all(&states, &folder);
-        missing.retain(|key| NEEDED.contains(&key.algorithm));
-        if !missing.is_empty() {
-            services.store.close().await;
-            return Err(SystemError::KeysWithoutFiles(missing));
+        match start_workers(&tree, options).await {
+            Ok(keys) => Ok(Self { services, tree, keys, hashing }),
+            Err(error) => {
+                tree.stop(STOP_TIMEOUT).await;
+                hashing.stop().await;
+                Err(closed(&services, error).await)
+            }
         }
-        let hashing = Arc::new(HashingPool::start(options.hashing)?);
-        let tree = Tree::start(services.clone(), tree_options).await?;
-        let mut keys = tree.start_key_keeper(options.read_folder).await?;
-        tree.start_outbox(options.couriers).await?;
-        tree.start_feed().await?;
-        tree.start_janitor().await?;
-        let published = {
-            let can_sign = |snapshot: &KeySnapshot| {
-                NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
-            };
-            let first = keys.snapshots.wait_for(can_sign);
-            matches!(tokio::time::timeout(tree_options.timeout, first).await, Ok(Ok(_)))
-        };
-        if !published {
-            return Err(SystemError::NoKeys);
-        }
-        Ok(Self { services, tree, keys, hashing })
     }
 
     /// Hosts the entities of a kind and returns how to ask them.
@@ -275,6 +272,43 @@ impl System {
     }
 }
 
+/// Starts what hashes, where the folder has the keys that sign for the installation.
+async fn start_hashing(
+    services: &Services,
+    folder: &Folder,
+    options: HashingOptions,
+) -> Result<Arc<HashingPool>, SystemError> {
+    let states = key_states(&services.store).await.map_err(SystemError::KeyStates)?;
+    let mut missing = KeyWithoutFile::all(&states.unwrap_or_default(), folder);
+    missing.retain(|key| NEEDED.contains(&key.algorithm));
+    if !missing.is_empty() {
+        return Err(SystemError::KeysWithoutFiles(missing));
+    }
+    Ok(Arc::new(HashingPool::start(options)?))
+}
+
+/// Starts the workers of the tree and returns once there is a key to sign with.
+async fn start_workers(tree: &Tree, options: SystemOptions) -> Result<Keys, SystemError> {
+    let mut keys = tree.start_key_keeper(options.read_folder).await?;
+    tree.start_outbox(options.couriers).await?;
+    tree.start_feed().await?;
+    tree.start_janitor().await?;
+    let published = {
+        let can_sign = |snapshot: &KeySnapshot| {
+            NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())
+        };
+        let first = keys.snapshots.wait_for(can_sign);
+        matches!(tokio::time::timeout(options.tree.timeout, first).await, Ok(Ok(_)))
+    };
+    if published { Ok(keys) } else { Err(SystemError::NoKeys) }
+}
+
+/// Closes the store of a system that does not start.
+async fn closed(services: &Services, why: SystemError) -> SystemError {
+    services.store.close().await;
+    why
+}
+
 /// Where time, randomness and, in tests, failures come from.
 struct Sources {
     clock: Arc<dyn Clock>,
@@ -299,9 +333,11 @@ async fn open_services(
     let store = Store::open(options, clock.now()).await?;
     // A node with other keys would publish keys that no other node can sign with, and write what no
     // other node can open or prove.
-    if !store.log_is_ours().await? {
-        store.close().await;
-        return Err(SystemError::ForeignKeys);
-    }
-    Ok(Arc::new(Services { store, clock, dice, vault }))
+    let refused = match store.log_is_ours().await {
+        Ok(true) => return Ok(Arc::new(Services { store, clock, dice, vault })),
+        Ok(false) => SystemError::ForeignKeys,
+        Err(error) => error.into(),
+    };
+    store.close().await;
+    Err(refused)
 }

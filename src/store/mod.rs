@@ -148,8 +148,15 @@ impl Store {
                 fault_injection: options.fault_injection.clone(),
                 locked_out: false,
             };
-            let end = committer.start(number).map_err(OpenError::Thread)?;
-            ended.spawn(async move { drop(end.await) });
+            match committer.start(number) {
+                Ok(end) => drop(ended.spawn(async move { drop(end.await) })),
+                Err(error) => {
+                    // Without their queues those that run already end.
+                    drop(committers);
+                    while ended.join_next().await.is_some() {}
+                    return Err(OpenError::Thread(error));
+                }
+            }
             committers.push(sender);
         }
         let inner = Inner {

@@ -3,12 +3,14 @@
 use crate::{
     binary::{Installation, porteiro, succeed},
     http::{request, try_send},
-    support::{ACME, SECRET, basic, form},
+    shared::{eventually, worker_threads},
+    support::{ACME, SECRET, TestOptions, TestServer, basic, form},
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Method, Request, client::conn::http1};
 use hyper_util::rt::TokioIo;
+use porteiro::server::ServerError;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use std::{
     net::SocketAddr,
@@ -244,4 +246,16 @@ async fn a_key_made_by_the_command_is_published_within_20_seconds() {
     crate::shared::eventually("the next key", async || keys().await == 4).await;
     serving.signal("-TERM");
     assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_listen_leaves_nothing_running_behind() {
+    let server = TestServer::open().await;
+    let before = worker_threads();
+    let options = TestOptions { operator: server.operator, ..TestOptions::default() };
+    let refused = server.refused_beside(options).await;
+    assert!(matches!(refused, ServerError::Listen { .. }), "{refused}");
+    eventually("the end of what was started", async || worker_threads() == before).await;
+    server.token("billing", "invoices:read").await;
+    server.stop().await;
 }

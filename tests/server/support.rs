@@ -26,7 +26,7 @@ use porteiro::{
     messages::{Mailbox, Messages},
     outbound::{DnsResolver, Outbound, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions},
+    server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
     store::{FaultInjection, NothingFails},
     system::Workbench,
     transport::{ConnectionLimits, DrainLimits},
@@ -200,6 +200,8 @@ pub struct TestOptions {
     pub private_networks: bool,
     /// Who is asked for the names of what couriers call.
     pub resolver: Arc<dyn Resolver>,
+    /// Where operators find it.
+    pub operator: SocketAddr,
     pub fault_injection: Arc<dyn FaultInjection>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
@@ -236,6 +238,7 @@ impl Default for TestOptions {
             statement_issuers: None,
             private_networks: false,
             resolver: Arc::new(DnsResolver::of_system()),
+            operator: loopback(),
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
         }
@@ -278,6 +281,13 @@ impl TestServer {
         Self::start(folder, url, self.clock.clone(), options).await
     }
 
+    /// Tries to start another node of this installation, and says why it does not start.
+    pub async fn refused_beside(&self, options: TestOptions) -> ServerError {
+        let (clock, messages) = (self.clock.clone(), Messages::default());
+        let place = Place { url: self.url.clone(), keys: self.keys(), clock, messages };
+        Box::pin(start(options, place)).await.err().unwrap()
+    }
+
     async fn start(
         folder: Arc<tempfile::TempDir>,
         url: String,
@@ -290,7 +300,7 @@ impl TestServer {
         let mailbox = messages.mailbox();
         let place = Place { url: url.clone(), keys, clock: clock.clone(), messages };
         // Boxed once for all tests, which would each carry it.
-        let running = Box::pin(start(options, place)).await;
+        let running = Box::pin(start(options, place)).await.unwrap();
         let (address, operator) = (running.address, running.operator.unwrap());
         Self { url, clock, outside: Outside { address }, operator, running, mailbox, folder }
     }
@@ -350,7 +360,7 @@ struct Place {
 }
 
 /// Starts a node of an installation.
-async fn start(options: TestOptions, place: Place) -> Running {
+async fn start(options: TestOptions, place: Place) -> Result<Running, ServerError> {
     let Place { url, keys, clock, messages } = place;
     let mut tree = TreeOptions::default();
     (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
@@ -361,7 +371,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
         listen: vec![loopback()],
         tls: None,
-        operator: OperatorAddress::At(loopback()),
+        operator: OperatorAddress::At(options.operator),
         lifetimes: options.lifetimes,
         screens: options.screens,
         links: options.links,
@@ -390,7 +400,7 @@ async fn start(options: TestOptions, place: Place) -> Running {
             fault_injection: options.fault_injection,
         },
     };
-    Running::start(plan).await.unwrap()
+    Running::start(plan).await
 }
 
 fn outbound(allow_private_networks: bool, resolver: Arc<dyn Resolver>) -> Outbound {

@@ -104,6 +104,14 @@ pub async fn eventually(what: &'static str, mut condition: impl AsyncFnMut() -> 
     panic!("{what} never came");
 }
 
+/// How many threads commit or hash in this process, which runs one test.
+pub fn worker_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("committer") || name.starts_with("hashing")).count()
+}
+
 /// Makes a schema and returns the server's address with that schema as its search path.
 async fn new_schema(server: &str) -> String {
     let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
