@@ -2,12 +2,15 @@
 //!
 //! Memberships end, except in suspended organizations, which accept no change: what is left there is an
 //! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten. Rows of the log hold ids, and stay as they are.
+//!
+//! Each commit changes a bite of rows, and requires the account to be what it was; the last one erases it.
+//! An account that was erased in part is still due: the next sweep goes on.
 
 use super::{HydrateError, MultiCommit, hydrate::hydrate, services::Services};
 use crate::{
     domain::{
         Context, Timestamp,
-        account::{Account, Command, DELETIONS},
+        account::{self, Account, Command, DELETIONS, Standing},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS},
         consent::{self, CONSENTS, Consent},
         membership::{self, MEMBERSHIPS, Membership},
@@ -22,9 +25,8 @@ use std::sync::Arc;
 /// Accounts that are erased in one sweep.
 const BATCH: u32 = 20;
 
-/// Entries of one list that are ended with their account; the next sweep does not find the rest, which
-/// confer nothing any more.
-const MOST: u32 = 1_000;
+/// Rows that one commit changes at most: it holds others up no longer than theirs do.
+const BITE: u32 = 100;
 
 /// Why an account was not erased.
 #[derive(Debug, thiserror::Error)]
@@ -56,32 +58,104 @@ pub(super) async fn erase_due(services: &Arc<Services>, now: Timestamp) {
 }
 
 async fn erase(services: &Arc<Services>, account: &str) -> Result<(), NotErased> {
-    let mut commit = MultiCommit::new(services.clone(), Context::node());
-    if commit.decide::<Account>(account, &Command::Erase).await?.is_err() {
+    let mut erasure = Erasure::begin(services, account);
+    if !erasure.is_due().await? {
         return Ok(());
     }
-    for id in listed(services, SESSIONS, account).await? {
-        let _gone = commit.decide::<Session>(&id, &session::Command::End).await?;
+    for list in [SESSIONS, FAMILIES, CONSENTS, BLOCKED_CLIENTS, MEMBERSHIPS] {
+        erasure.end_all(list).await?;
     }
-    for id in listed(services, FAMILIES, account).await? {
-        let _gone = commit.decide::<TokenFamily>(&id, &token_family::Command::End).await?;
+    let _due = erasure.commit.decide::<Account>(account, &Command::Erase).await?;
+    Ok(erasure.commit.commit().await?)
+}
+
+/// An account that is being erased.
+struct Erasure<'a> {
+    services: &'a Arc<Services>,
+    account: &'a str,
+    /// The present bite.
+    commit: MultiCommit,
+    rows: u32,
+}
+
+impl<'a> Erasure<'a> {
+    fn begin(services: &'a Arc<Services>, account: &'a str) -> Self {
+        let commit = MultiCommit::new(services.clone(), Context::node());
+        Self { services, account, commit, rows: 0 }
     }
-    for id in listed(services, CONSENTS, account).await? {
-        let held = hydrate::<Consent>(&services.store, &id).await?.machine;
-        if let Consent::Given { parties, .. } = held {
-            let withdraw = consent::Command::Withdraw { parties };
-            let _never = commit.decide::<Consent>(&id, &withdraw).await?;
+
+    /// Tells whether its time has come; what is committed then requires that to be unchanged.
+    async fn is_due(&mut self) -> Result<bool, HydrateError> {
+        let now = self.services.clock.now();
+        let known = self.commit.look::<Account>(self.account).await?.known();
+        let standing = known.map(account::Known::standing);
+        Ok(matches!(standing, Some(Standing::Deleting { until }) if until <= now))
+    }
+
+    /// Ends everything that is in a list of the account's.
+    async fn end_all(&mut self, list: &str) -> Result<(), NotErased> {
+        let mut after = (String::new(), String::new());
+        loop {
+            let cursor = (after.0.as_str(), after.1.as_str());
+            let page = self.services.store.list_for_worker(list, self.account, cursor, BITE).await;
+            let page = page.map_err(HydrateError::from)?;
+            for entry in &page {
+                self.make_room().await?;
+                self.end(list, &entry.id).await?;
+            }
+            match page.last() {
+                Some(last) if page.len() == BITE as usize => {
+                    after = (last.rank.clone(), last.id.clone());
+                }
+                _ => return Ok(()),
+            }
         }
     }
-    for id in listed(services, BLOCKED_CLIENTS, account).await? {
-        let _never = commit.decide::<ApprovalBlock>(&id, &approval_block::Command::Lift).await?;
+
+    /// Commits a bite that is full, and begins the next.
+    async fn make_room(&mut self) -> Result<(), NotErased> {
+        if self.rows == BITE {
+            let next = Self::begin(self.services, self.account);
+            let full = std::mem::replace(self, next);
+            full.commit.commit().await?;
+            self.commit.look::<Account>(self.account).await?;
+        }
+        self.rows += 1;
+        Ok(())
     }
-    for id in listed(services, MEMBERSHIPS, account).await? {
-        let held = hydrate::<Membership>(&services.store, &id).await?.machine;
-        let Some(held) = held.known().filter(|held| held.enabled) else { continue };
-        let home = commit.look::<Organization>(&held.organization).await?.known().cloned();
+
+    /// Ends one entity; what is over already stays as it is.
+    async fn end(&mut self, list: &str, id: &str) -> Result<(), HydrateError> {
+        match list {
+            SESSIONS => {
+                let _over = self.commit.decide::<Session>(id, &session::Command::End).await?;
+            }
+            FAMILIES => {
+                let end = token_family::Command::End;
+                let _over = self.commit.decide::<TokenFamily>(id, &end).await?;
+            }
+            CONSENTS => {
+                let held = hydrate::<Consent>(&self.services.store, id).await?.machine;
+                if let Consent::Given { parties, .. } = held {
+                    let withdraw = consent::Command::Withdraw { parties };
+                    let _never = self.commit.decide::<Consent>(id, &withdraw).await?;
+                }
+            }
+            BLOCKED_CLIENTS => {
+                let lift = approval_block::Command::Lift;
+                let _never = self.commit.decide::<ApprovalBlock>(id, &lift).await?;
+            }
+            _ => self.end_membership(id).await?,
+        }
+        Ok(())
+    }
+
+    async fn end_membership(&mut self, id: &str) -> Result<(), HydrateError> {
+        let held = hydrate::<Membership>(&self.services.store, id).await?.machine;
+        let Some(held) = held.known().filter(|held| held.enabled) else { return Ok(()) };
+        let home = self.commit.look::<Organization>(&held.organization).await?.known().cloned();
         let draft = membership::Draft {
-            id: id.clone(),
+            id: id.to_owned(),
             account: held.account.clone(),
             organization: held.organization.clone(),
             roles: None,
@@ -89,16 +163,7 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), NotErased>
             word: membership::Word::Operator,
         };
         let end = membership::Command::Provision { draft, home };
-        let _suspended = commit.decide::<Membership>(&id, &end).await?;
+        let _suspended = self.commit.decide::<Membership>(id, &end).await?;
+        Ok(())
     }
-    Ok(commit.commit().await?)
-}
-
-async fn listed(
-    services: &Services,
-    list: &str,
-    account: &str,
-) -> Result<Vec<String>, HydrateError> {
-    let page = services.store.list_for_worker(list, account, ("", ""), MOST).await?;
-    Ok(page.into_iter().map(|entry| entry.id).collect())
 }

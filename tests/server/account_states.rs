@@ -15,14 +15,22 @@ use porteiro::{
         keys::{DevKeys, Folder},
     },
     domain::{
-        Clock as _,
+        Clock as _, Context,
         account::{EMAIL_ADDRESSES, Standing},
+        approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS, Sides},
     },
     provisioning::{AccountChangeError, Suspended, Suspending, suspend},
+    store::{FaultInjection, Moment},
     system::Workbench,
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 const DAY: Duration = Duration::from_hours(24);
 const ANA: &str = "ana@acme.test";
@@ -226,6 +234,58 @@ async fn a_deleted_account_is_erased_after_the_grace_period_and_its_address_is_f
     let me = get_in(&server, &session, "/me").await.json();
     assert_eq!((text(&me["sub"]), me.get("given_name")), (&*second, None));
     assert_eq!(get_in(&server, &session, "/me/organizations").await.json()["items"], json!([]));
+    server.stop().await;
+}
+
+/// Lets so many transactions through, and fails the others.
+struct Gate {
+    left: AtomicI64,
+    committed: AtomicUsize,
+}
+
+impl FaultInjection for Gate {
+    fn fails(&self, moment: Moment) -> bool {
+        if moment == Moment::Answer {
+            self.committed.fetch_add(1, SeqCst);
+        }
+        moment == Moment::Write && self.left.fetch_sub(1, SeqCst) <= 0
+    }
+}
+
+#[tokio::test]
+async fn what_a_deleted_person_leaves_goes_in_bites_and_the_account_last() {
+    const BLOCKED: usize = 230;
+    let gate = Arc::new(Gate { left: i64::MAX.into(), committed: 0.into() });
+    let fault_injection = gate.clone();
+    let server = TestServer::open_in(TestOptions { fault_injection, ..sweeping() }).await;
+    let first = account(&server, ANA).await.unwrap();
+    let mut commit = server.running.system().multi_commit(&Context::node());
+    for number in 0..BLOCKED {
+        let sides = Sides { account: first.clone(), client_id: format!("client-{number}") };
+        let block = approval_block::Command::Block(sides.clone());
+        commit.decide::<ApprovalBlock>(&sides.id(), &block).await.unwrap().unwrap();
+    }
+    commit.commit().await.unwrap();
+    let reads = server.running.system().fresh_reads();
+    let left = async || reads.count(BLOCKED_CLIENTS, &first, 1_000).await.unwrap();
+    let session = server.sign_in(ANA).await;
+    assert_eq!(delete_in(&server, &session, "/me").await.status, 202);
+    server.quiet().await;
+    gate.left.store(0, SeqCst);
+    server.clock.advance(DAY * 31);
+    // One transaction at a time, of whatever the janitor does, until one was of this account.
+    let mut seen = Vec::new();
+    while left().await > 0 {
+        seen.push(left().await);
+        assert!(account(&server, ANA).await.is_some(), "with {} left", left().await);
+        let before = gate.committed.load(SeqCst);
+        gate.left.store(1, SeqCst);
+        eventually("a commit", async || gate.committed.load(SeqCst) > before).await;
+    }
+    seen.dedup();
+    assert!(seen.len() >= 3, "{seen:?}");
+    gate.left.store(i64::MAX, SeqCst);
+    eventually("the account to be erased", async || account(&server, ANA).await.is_none()).await;
     server.stop().await;
 }
 
