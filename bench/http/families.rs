@@ -68,6 +68,7 @@ impl Families {
             kind: TokenFamily::KIND,
             id: id.clone(),
             expected,
+            id_is_derived: false,
             revision: TokenFamily::REVISION,
             state: self.state.clone(),
             live_until: at + LIVES,

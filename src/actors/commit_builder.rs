@@ -23,6 +23,7 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
         id: id.to_owned(),
         expected: Expected::read(version),
         revision: M::REVISION,
+        id_is_derived: M::ID_IS_DERIVED,
         state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
         live_until: next.live_until(),
         forget_at: next.forget_at(),

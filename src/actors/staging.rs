@@ -85,12 +85,13 @@ impl Staging {
 fn change(machine: &dyn StagedMachine, id: &str, version: i64) -> Change {
     let (names, listings) = machine.former();
     let next = machine.stored(id);
-    let Birth { kind, id, revision, state, live_until, forget_at, .. } = next;
+    let Birth { kind, id, revision, id_is_derived, state, live_until, forget_at, .. } = next;
     Change {
         kind,
         id,
         expected: Expected::read(version),
         revision,
+        id_is_derived,
         state,
         live_until,
         forget_at,

@@ -65,6 +65,7 @@ impl Machine for AccessToken {
     const KIND: &'static str = "access_token";
     // 2: `Used`, which an older binary would take for revoked
     const REVISION: u32 = 2;
+    const ID_IS_DERIVED: bool = true;
     type Command = Command;
     type Event = Event;
     type Reply = ();

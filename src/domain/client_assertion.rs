@@ -159,6 +159,7 @@ pub struct UsedBefore;
 
 impl Machine for ClientAssertion {
     const KIND: &'static str = "client_assertion";
+    const ID_IS_DERIVED: bool = true;
     type Command = Command;
     type Event = Event;
     type Reply = ();

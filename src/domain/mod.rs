@@ -93,6 +93,9 @@ pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync 
     /// Raised whenever an older binary could not keep what a newer one stores: a new field, a new
     /// state. A row of a higher revision is left alone by a binary that does not know it.
     const REVISION: u32 = 1;
+    /// Whether an id follows from what callers present, as of an assertion that is used: one that is to
+    /// be made may well be there, and the store looks for it before it writes.
+    const ID_IS_DERIVED: bool = false;
     type Command: Send + Sync + 'static;
     type Event: Send + Sync + 'static;
     type Reply: Send + Sync + 'static;

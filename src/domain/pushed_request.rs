@@ -46,6 +46,7 @@ impl PushedRequest {
 
 impl Machine for PushedRequest {
     const KIND: &'static str = "pushed_request";
+    const ID_IS_DERIVED: bool = true;
     type Command = Infallible;
     type Event = Infallible;
     type Reply = Infallible;

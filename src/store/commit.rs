@@ -20,6 +20,8 @@ pub struct Change {
     pub expected: Expected,
     /// The revision of the machine that wrote `state`.
     pub revision: u32,
+    /// The id follows from what callers present: where it is to be new, it may well be there.
+    pub id_is_derived: bool,
     pub state: String,
     pub live_until: Timestamp,
     pub forget_at: Option<Timestamp>,
@@ -47,12 +49,23 @@ impl Expected {
 
 impl From<Birth> for Change {
     fn from(birth: Birth) -> Self {
-        let Birth { kind, id, revision, state, live_until, forget_at, names, listings } = birth;
+        let Birth {
+            kind,
+            id,
+            revision,
+            id_is_derived,
+            state,
+            live_until,
+            forget_at,
+            names,
+            listings,
+        } = birth;
         Self {
             kind,
             id,
             expected: Expected::NewId,
             revision,
+            id_is_derived,
             state,
             live_until,
             forget_at,

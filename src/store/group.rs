@@ -10,6 +10,9 @@
 //!    counts the rows;
 //! 3. the log is written.
 //!
+//! What is to be new under an id that callers chose (a token that is revoked, an assertion that is used) is looked for
+//! while rows are locked: one that is there has lost already, and costs the rest of its group nothing.
+//!
 //! Nearly always every commit wins. So a group is first written [`Mode::Optimistic`]: rows are only
 //! counted. Where the count is short, the group is rolled back and written again [`Mode::Checked`],
 //! which inserts first, finds out row by row which commits lost, and takes back what they inserted.
@@ -96,6 +99,8 @@ impl<'a> Group<'a> {
             asked.extend(required.map(|place| (place, false)));
             let swapped = commit.changes.iter().filter(|change| version_of(change).is_some());
             asked.extend(swapped.map(|change| ((change.kind, &*change.id), true)));
+            let chosen = commit.changes.iter().filter(|change| may_be_there(change));
+            asked.extend(chosen.map(|change| ((change.kind, &*change.id), false)));
         }
         asked.sort_unstable();
         asked.dedup();
@@ -122,8 +127,13 @@ impl<'a> Group<'a> {
                 let seen = found.get(&(fact.kind(), fact.id()));
                 !seen.is_some_and(|seen| fact.holds(seen.version, seen.live_until, commit.at))
             };
+            let is_there = |change: &&Change| {
+                may_be_there(change) && found.contains_key(&(change.kind, &*change.id))
+            };
             if changed_are_known && commit.changes.iter().any(moved_on) {
                 *verdict = Err(CommitError::Conflict);
+            } else if let Some(change) = commit.changes.iter().find(is_there) {
+                *verdict = Err(not_new(change));
             } else if let Some(fact) = commit.requirements.iter().find(unmet) {
                 *verdict = Err(CommitError::Unmet { kind: fact.kind() });
             }
@@ -141,10 +151,8 @@ impl<'a> Group<'a> {
             // Removed and not only looked up: what is asked for twice has landed once.
             if landed.remove(&(change.kind.to_owned(), change.id.clone())) {
                 created.push((commit, change));
-            } else if change.expected != Expected::NewId {
-                self.verdicts[commit] = Err(CommitError::Conflict);
-            } else if self.verdicts[commit].is_ok() {
-                self.verdicts[commit] = Err(CommitError::Taken { space: change.kind });
+            } else if change.expected != Expected::NewId || self.verdicts[commit].is_ok() {
+                self.verdicts[commit] = Err(not_new(change));
             }
         }
         let wanted = self.wanted_names();
@@ -311,6 +319,19 @@ fn version_of(change: &Change) -> Option<i64> {
     match change.expected {
         Expected::Version(version) => Some(version),
         Expected::Nothing | Expected::NewId => None,
+    }
+}
+
+/// Tells whether a row that is to be made may be there already.
+fn may_be_there(change: &Change) -> bool {
+    change.id_is_derived && version_of(change).is_none()
+}
+
+/// What becomes of a commit that finds a row where it wanted to make one.
+fn not_new(change: &Change) -> CommitError {
+    match change.expected {
+        Expected::NewId => CommitError::Taken { space: change.kind },
+        Expected::Nothing | Expected::Version(_) => CommitError::Conflict,
     }
 }
 

@@ -373,3 +373,38 @@ async fn a_client_registers_itself_with_keys_and_gets_no_secret() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn what_is_presented_twice_makes_no_group_of_commits_run_twice() {
+    let named = || TestOptions {
+        issuer: Issuer::Named("https://id.example.com".to_owned()),
+        ..TestOptions::default()
+    };
+    let (server, key) = scene_in(named()).await;
+    let other = server.beside(named()).await;
+    let assertion = key.sign(&claims(&server, "signer", json!({})));
+    assert_eq!(server.assert(&assertion, &[]).await.status, 200);
+    let token = server.token("billing", "invoices:read").await;
+    let revoke = async |node: &TestServer| {
+        node.post_as("billing", "/connect/revoke", &[("token", &token)]).await.status
+    };
+    assert_eq!(revoke(&server).await, 200);
+    // The other node has seen neither, and would make a row of each.
+    let mut callers = JoinSet::new();
+    for _ in 0..8 {
+        let (outside, assertion) = (*other, assertion.clone());
+        callers.spawn(async move {
+            outside.assert(&assertion, &[]).await.refused(401, "invalid_client");
+        });
+        let outside = *other;
+        callers.spawn(async move {
+            outside.token("billing", "invoices:read").await;
+        });
+    }
+    callers.join_all().await;
+    assert_eq!(revoke(&other).await, 200);
+    let report = other.running.system().store().report();
+    assert_eq!(report.contested, 0, "each was found before anything was written");
+    other.stop().await;
+    server.stop().await;
+}
