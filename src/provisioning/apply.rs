@@ -48,6 +48,19 @@ pub async fn plan(workbench: &Workbench, file: &File) -> Result<(Plan, MultiComm
     create(planned, &mut beginnings, progress).await
 }
 
+/// Says what applying `file` would do; nothing is hashed for it.
+pub(super) async fn plan_only(
+    workbench: &Workbench,
+    file: &File,
+    told: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Plan, ApplyError> {
+    let mut beginnings = Beginnings::new(workbench);
+    let progress = &mut Progress::new(told, file.len());
+    let planned = Planner::new(workbench, file, &mut beginnings).run(progress).await?;
+    planned.newborn.iter().for_each(|_| progress.advance());
+    Ok(planned.plan)
+}
+
 /// Applies `file`, or only says what that would do.
 ///
 /// `told` hears how many of the file's entities have been decided on, and how many there are.
@@ -57,14 +70,13 @@ pub async fn apply(
     dry_run: bool,
     told: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Plan, ApplyError> {
+    if dry_run {
+        return plan_only(workbench, file, told).await;
+    }
     let mut beginnings = Beginnings::new(workbench);
     for _ in 0..TRIES {
         let progress = &mut Progress::new(told, file.len());
         let planned = Planner::new(workbench, file, &mut beginnings).run(progress).await?;
-        if dry_run {
-            planned.newborn.iter().for_each(|_| progress.advance());
-            return Ok(planned.plan);
-        }
         let (plan, multi_commit) = create(planned, &mut beginnings, progress).await?;
         match multi_commit.commit().await {
             Ok(()) => return Ok(plan),

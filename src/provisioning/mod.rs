@@ -52,7 +52,10 @@ pub use client_changes::{
     ClientChange, ClientError, RotatedSecret, change_client, rotate_client_secret,
 };
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
-pub use import::{Format, Import, LARGEST_IMPORT};
+pub use import::{
+    Format, Import, LARGEST_IMPORT,
+    bites::{ImportStopped, PeopleImport},
+};
 pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};

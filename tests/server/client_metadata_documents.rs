@@ -5,7 +5,7 @@ use crate::{
     person::{VERIFIER, parameter, redirect, text},
     shared::eventually,
     site::{Conduct, Site},
-    support::{TestOptions, TestServer, metric},
+    support::{TestOptions, TestServer, form, metric},
 };
 use hyper::StatusCode;
 use porteiro::domain::client::{CLIENTS, Client};
@@ -275,7 +275,7 @@ async fn a_flow_goes_on_at_a_node_that_has_not_seen_the_document() {
     let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
     let path = format!("/flows/{}", text(&flow["id"]));
     let request = other.request(hyper::Method::GET, &path).header("x-session-token", &session);
-    let shown = other.send(request.body(Default::default()).unwrap()).await;
+    let shown = other.send(request.body(form(&[])).unwrap()).await;
     assert_eq!(shown.json()["client"]["client_name"], "Tool", "{shown:?}");
     assert_eq!(allowed(&other, &session, &flow, &site.url).await.status, 200);
     assert_eq!(site.asked(), 2, "each node has looked once");

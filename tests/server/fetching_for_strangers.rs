@@ -36,7 +36,7 @@ async fn open(site: &Site, limits: Limits) -> TestServer {
 async fn authorize(server: Outside, from: &str, client: &str) -> Answer {
     let path = format!("/connect/authorize?{}", asking(client, &[]));
     let request = server.request(Method::GET, &path).header("x-forwarded-for", from);
-    try_send(server.address, request.body(Default::default()).unwrap()).await.unwrap()
+    try_send(server.address, request.body(form(&[])).unwrap()).await.unwrap()
 }
 
 async fn post(server: Outside, from: &str, path: &str, fields: &[(&str, &str)]) -> Answer {

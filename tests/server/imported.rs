@@ -11,7 +11,8 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    provisioning::{self, Format, Import},
+    domain::account::EMAIL_ADDRESSES,
+    provisioning::{Format, Import, PeopleImport},
     system::Workbench,
 };
 use std::sync::Arc;
@@ -22,15 +23,27 @@ const TENANT: &str = r#"{"email": "max@acme.test", "email_verified": true, "name
 {"email": "nina@acme.test", "email_verified": false, "name": "nina@acme.test", "custom_password_hash": {"algorithm": "scrypt", "hash": {"value": "d0fcfa46e37d58263a39f1371581f9332c7426abcd8ee97ce156c5c962c17f88e3a644d98b7cb5dc421a9fa9d4496559d6ac70c8c48f6a6e7315bd46768c060a", "encoding": "hex"}, "salt": {"value": "0123456789abcdef", "encoding": "utf8"}, "keylen": 64, "cost": 16, "blockSize": 8, "parallelization": 1}}
 "#;
 
-/// Imports an export, and says what became of each person.
-async fn import(server: &TestServer, text: &str, format: Format) -> Vec<String> {
+async fn workbench(server: &TestServer) -> Workbench {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-    let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();
+    Workbench::open(&server.url, &folder, clock, dice).await.unwrap()
+}
+
+async fn begin<'a>(workbench: &'a Workbench, text: &str, format: Format) -> PeopleImport<'a> {
     let import = Import::parse(text, format).unwrap();
-    let plan = provisioning::apply(&workbench, &import.file, false, &|_, _| {}).await.unwrap();
+    PeopleImport::begin(workbench, import.file, &|_, _| {}).await.unwrap()
+}
+
+/// Imports an export, and says what became of each person.
+async fn import(server: &TestServer, text: &str, format: Format) -> Vec<String> {
+    let workbench = workbench(server).await;
+    let mut people = begin(&workbench, text, format).await;
+    let mut done = Vec::new();
+    while let Some(plan) = people.next(&|_, _| {}).await.unwrap() {
+        done.extend(plan.steps.iter().map(ToString::to_string));
+    }
     workbench.close().await;
-    plan.steps.iter().map(ToString::to_string).collect()
+    done
 }
 
 #[tokio::test]
@@ -58,6 +71,39 @@ async fn people_of_an_auth0_tenant_sign_in_with_the_passwords_they_had_there() {
     for email in ["max@acme.test", "nina@acme.test", "max@acme.test"] {
         server.sign_in(email).await;
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn thousands_of_people_are_imported_in_bites_and_a_run_that_was_stopped_goes_on() {
+    const PEOPLE: usize = 2_500;
+    let person = |number: usize| format!("{{\"email\": \"p{number}@crowd.test\"}}\n");
+    let export: String = (0..PEOPLE).map(person).collect();
+    let server = TestServer::open().await;
+    let workbench = workbench(&server).await;
+    let commits = || workbench.store().report().commits;
+    // Stopped after some bites, as by a signal.
+    let mut people = begin(&workbench, &export, Format::Auth0).await;
+    assert_eq!(commits(), 0, "nothing is written before all of it is planned");
+    let mut created = 0;
+    for bite in 1..=8 {
+        created += people.next(&|_, _| {}).await.unwrap().unwrap().steps.len();
+        assert_eq!(commits(), bite, "each bite is a commit");
+    }
+    drop(people);
+    assert!((8..PEOPLE).contains(&created), "{created}");
+    let is_here = async |number: usize| {
+        let address = format!("p{number}@crowd.test");
+        server.running.system().store().find(EMAIL_ADDRESSES, &address).await.unwrap().is_some()
+    };
+    assert!(is_here(created - 1).await && !is_here(created).await, "whole bites, in their order");
+    // The same file again.
+    let again = import(&server, &export, Format::Auth0).await;
+    let unchanged = again.iter().filter(|step| step.starts_with("= unchanged")).count();
+    let new = again.iter().filter(|step| step.starts_with("+ created")).count();
+    assert_eq!((unchanged, new), (created, PEOPLE - created));
+    assert!(is_here(PEOPLE - 1).await);
+    workbench.close().await;
     server.stop().await;
 }
 

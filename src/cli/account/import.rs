@@ -7,12 +7,15 @@ use crate::{
         progress, say,
         settings::{Given, open_workbench},
     },
-    provisioning::{self, ApplyError, Format, Import, LARGEST_IMPORT, Plan},
+    config::Complaint,
+    provisioning::{
+        self, ApplyError, File, Format, Import, ImportStopped, LARGEST_IMPORT, PeopleImport, Plan,
+    },
     system::Workbench,
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Importing {
@@ -54,18 +57,23 @@ pub(in crate::cli) async fn run(importing: Importing, given: Given) -> Result<()
     let text = read_whole(&path, LARGEST_IMPORT)?;
     let import = Import::parse(&text, format.into());
     drop(text);
-    let import = import.map_err(|complaints| mend(&path, &complaints))?;
+    let mut import = import.map_err(|complaints| mend(&path, &complaints))?;
     let loaded = given.load(&["store.url", "keys.dir"])?;
     if dry_run {
         refuse_to_migrate(&loaded).await?;
     }
     let workbench = open_workbench(&loaded).await?;
-    let applied = carry_out(&workbench, &path, &import, dry_run).await;
+    let file = std::mem::take(&mut import.file);
+    let done = if dry_run {
+        dry(&workbench, &file, json).await
+    } else {
+        carry_out(&workbench, file, json).await
+    };
     workbench.close().await;
-    for step in &applied?.steps {
-        let text = if json { serde_json::to_string(step)? } else { step.to_string() };
-        say(&text)?;
-    }
+    done.map_err(|stopped| match stopped {
+        Stopped::Refused(complaints) => mend(&path, &import.named(complaints)),
+        Stopped::Failed(failure) => failure,
+    })?;
     for left_out in &import.left_out {
         let text = left_out.of_file(&path);
         say(&if json { json!({ "left_out": text }).to_string() } else { format!("! {text}") })?;
@@ -76,18 +84,63 @@ pub(in crate::cli) async fn run(importing: Importing, given: Given) -> Result<()
     Ok(())
 }
 
-async fn carry_out(
-    workbench: &Workbench,
-    path: &Path,
-    import: &Import,
-    dry_run: bool,
-) -> Result<Plan, Failure> {
-    let bar = progress::bar("planning", import.file.len());
+/// Why an import did not come to its end.
+enum Stopped {
+    Refused(Vec<Complaint>),
+    Failed(Failure),
+}
+
+impl From<ApplyError> for Stopped {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Refused(complaints) => Self::Refused(complaints),
+            other => Self::Failed(other.into()),
+        }
+    }
+}
+
+impl From<ImportStopped> for Stopped {
+    fn from(stopped: ImportStopped) -> Self {
+        match stopped.why {
+            ApplyError::Refused(complaints) => Self::Refused(complaints),
+            _ => Self::Failed(stopped.into()),
+        }
+    }
+}
+
+/// Says what would become of each person.
+async fn dry(workbench: &Workbench, file: &File, json: bool) -> Result<(), Stopped> {
+    let bar = progress::bar("planning", file.len());
     let told = |done: usize, _all: usize| bar.set_position(done as u64);
-    let applied = provisioning::apply(workbench, &import.file, dry_run, &told).await;
+    let planned = provisioning::apply(workbench, file, true, &told).await;
     bar.finish_and_clear();
-    applied.map_err(|error| match error {
-        ApplyError::Refused(complaints) => mend(path, &import.named(complaints)),
-        other => other.into(),
-    })
+    show(&planned?, json)
+}
+
+/// Imports bite after bite, and says of each what became of its people.
+async fn carry_out(workbench: &Workbench, file: File, json: bool) -> Result<(), Stopped> {
+    let planning = progress::bar("planning", file.len());
+    let importing = progress::bar("importing", file.len());
+    let told = |done: usize, _all: usize| planning.set_position(done as u64);
+    let begun = PeopleImport::begin(workbench, file, &told).await;
+    planning.finish_and_clear();
+    let mut people = begun?;
+    let told = |done: usize, _all: usize| importing.set_position(done as u64);
+    while let Some(plan) = people.next(&told).await? {
+        importing.suspend(|| show(&plan, json))?;
+    }
+    importing.finish_and_clear();
+    Ok(())
+}
+
+fn show(plan: &Plan, json: bool) -> Result<(), Stopped> {
+    for step in &plan.steps {
+        let text = if json {
+            serde_json::to_string(step).map_err(|error| Stopped::Failed(error.into()))?
+        } else {
+            step.to_string()
+        };
+        say(&text).map_err(|error| Stopped::Failed(error.into()))?;
+    }
+    Ok(())
 }
