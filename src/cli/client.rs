@@ -170,6 +170,7 @@ async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<
     let profile = known.require_profile.and_then(profile).map(|(name, _)| name);
     members.insert("require_profile".to_owned(), json!(profile));
     members.insert("introspects".to_owned(), json!(known.introspects));
+    members.insert("claims_in_id_token".to_owned(), json!(known.claims_in_id_token));
     members.insert("may_act".to_owned(), json!(known.may_act));
     members.insert("agent".to_owned(), json!(known.leash));
     show(json, &Value::Object(members))?;

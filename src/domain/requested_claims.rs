@@ -65,11 +65,7 @@ impl RequestedClaims {
 
     /// Lists what is asked for and is in none of these scopes: what a person must be told of.
     pub fn beyond(&self, scopes: &Scopes) -> Vec<String> {
-        let granted: Vec<&str> = SCOPE_CLAIMS
-            .iter()
-            .filter(|(scope, _)| scopes.contains(scope))
-            .flat_map(|(_, claims)| claims.iter().copied())
-            .collect();
+        let granted: Vec<&str> = of_scopes(scopes).collect();
         let all = self.userinfo.iter().chain(&self.id_token);
         let mut beyond: Vec<String> =
             all.filter(|name| !granted.contains(&name.as_str())).cloned().collect();
@@ -77,6 +73,12 @@ impl RequestedClaims {
         beyond.dedup();
         beyond
     }
+}
+
+/// Lists the claims that these scopes ask for.
+pub fn of_scopes(scopes: &Scopes) -> impl Iterator<Item = &'static str> {
+    let asked = SCOPE_CLAIMS.iter().filter(|(scope, _)| scopes.contains(scope));
+    asked.flat_map(|(_, claims)| claims.iter().copied())
 }
 
 /// Lists every claim that a person can be asked about.

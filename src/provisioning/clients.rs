@@ -48,6 +48,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         organization: table.text("organization").map(|slug| slug.value),
         roles: table.texts(ROLES).map(texts),
         trusted: table.flag("trusted"),
+        claims_in_id_token: table.flag("claims_in_id_token"),
         require_profile: profile(&mut table),
         introspects: table.texts(INTROSPECTS).map(texts),
         may_act: table.text("may_act").map(|one| one.value),

@@ -151,3 +151,30 @@ async fn a_load_balancer_may_ask_the_operators_listener_by_http_1_0_without_a_ho
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_else_finds_the_claims_of_its_scopes_in_every_id_token() {
+    let server = TestServer::open().await;
+    let scope = "openid profile email";
+    let lean = claims(&server.tokens("ana@acme.test", "web", scope).await["id_token"]);
+    assert_eq!((lean.get("email"), lean.get("given_name")), (None, None));
+    server.apply("[[client]]\nclient_id = \"web\"\nclaims_in_id_token = true\n").await;
+    crate::shared::eventually("the client is seen anew", async || {
+        let tokens = server.tokens("ana@acme.test", "web", scope).await;
+        claims(&tokens["id_token"])["email"] == "ana@acme.test"
+    })
+    .await;
+    let tokens = server.tokens("ana@acme.test", "web", scope).await;
+    let refreshed = server.refresh("web", text(&tokens["refresh_token"])).await.json();
+    for id_token in [&tokens["id_token"], &refreshed["id_token"]] {
+        let told = claims(id_token);
+        assert_eq!(told["email"], "ana@acme.test");
+        assert_eq!((&told["given_name"], &told["name"]), (&json!("Ana"), &json!("Ana")));
+        assert_eq!(told.get("phone_number"), None, "only what was granted");
+    }
+    // One that registers itself cannot switch it on.
+    let asked = json!({ "redirect_uris": ["https://own.example/cb"], "claims_in_id_token": true });
+    let registered = server.post_json("/connect/register", &asked, &[]).await.json();
+    assert_eq!(registered.get("claims_in_id_token"), None);
+    server.stop().await;
+}

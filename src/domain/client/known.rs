@@ -22,6 +22,9 @@ pub struct KnownClient {
     /// The organization has made it: it serves its members and no other person (adr/0079).
     #[serde(default, skip_serializing_if = "Not::not")]
     pub members_only: bool,
+    /// Every ID token tells the claims of its scopes, for libraries that read nothing else.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub claims_in_id_token: bool,
     pub require_profile: Option<Profile>,
     /// The resources whose tokens it may introspect.
     pub introspects: Vec<String>,
@@ -60,6 +63,7 @@ impl KnownClient {
             roles: Vec::new(),
             trusted: false,
             members_only: false,
+            claims_in_id_token: false,
             require_profile: None,
             introspects: Vec::new(),
             may_act: None,

@@ -80,6 +80,7 @@ pub struct Draft {
     pub trusted: Option<bool>,
     /// Acts only when the client is made.
     pub members_only: Option<bool>,
+    pub claims_in_id_token: Option<bool>,
     pub require_profile: Option<Bond>,
     pub introspects: Option<Vec<String>>,
     /// An empty text lifts it.
@@ -174,6 +175,7 @@ impl Client {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
             trusted: draft.trusted.unwrap_or(held.trusted),
             members_only: draft.members_only.filter(|_| !existed).unwrap_or(held.members_only),
+            claims_in_id_token: draft.claims_in_id_token.unwrap_or(held.claims_in_id_token),
             require_profile: match draft.require_profile {
                 None => held.require_profile,
                 Some(Bond::Free) => None,
@@ -201,6 +203,7 @@ impl Client {
             ("roles", next.roles != held.roles),
             ("trusted", next.trusted != held.trusted),
             ("members_only", next.members_only != held.members_only),
+            ("claims_in_id_token", next.claims_in_id_token != held.claims_in_id_token),
             ("require_profile", next.require_profile != held.require_profile),
             ("introspects", next.introspects != held.introspects),
             ("may_act", next.may_act != held.may_act),
@@ -239,8 +242,8 @@ impl Machine for Client {
     // 2: `registration`; 3: when that was last used, and until when it is kept; 4: `Deleted`;
     // 5: `members_only`, which an older binary would let serve all; 6: `may_act`, documents;
     // 7: `suspended`, which an older binary would serve; 8: `leash`, likewise; 9: `redirects_epoch`;
-    // 10: `former`
-    const REVISION: u32 = 10;
+    // 10: `former`; 11: `claims_in_id_token`
+    const REVISION: u32 = 11;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;

@@ -52,6 +52,8 @@ pub struct Client {
     provisioned: bool,
     /// The operator has suspended it: it gets nothing.
     suspended: bool,
+    /// Every ID token tells the claims of its scopes.
+    claims_in_id_token: bool,
     /// What it is held to where it acts for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -79,6 +81,9 @@ pub struct NewClient {
     /// The roles that it is to hold in its own name.
     #[schema(nullable = false)]
     roles: Option<Vec<String>>,
+    /// Every ID token is to tell the claims of its scopes, for libraries that read nothing else.
+    #[schema(nullable = false)]
+    claims_in_id_token: Option<bool>,
     /// What it is held to where it acts for others.
     agent: Option<Agent>,
 }
@@ -94,6 +99,8 @@ pub struct ClientChange {
     /// Replaces the roles that it holds in its own name.
     #[schema(nullable = false)]
     roles: Option<Vec<String>>,
+    #[schema(nullable = false)]
+    claims_in_id_token: Option<bool>,
     /// What it is held to where it acts for others: members that are given replace those held, and only
     /// narrow.
     #[schema(nullable = false)]
@@ -148,6 +155,7 @@ impl Client {
             roles: known.roles.clone(),
             provisioned: !known.members_only,
             suspended: known.suspended,
+            claims_in_id_token: known.claims_in_id_token,
             agent: known.leash.as_ref().map(Agent::of),
             metadata: known.metadata.members(),
         }
@@ -171,7 +179,7 @@ pub async fn show(call: Call) -> Answer {
 }
 
 pub async fn create(mut call: Call) -> Answer {
-    let (mut members, roles) = split(call.members())?;
+    let ClientBody { mut members, roles, claims_in_id_token } = split(call.members())?;
     let leash = agent::take(&mut members, None)?;
     members.entry("grant_types").or_insert(Value::Null);
     name_grants(&mut members);
@@ -189,6 +197,7 @@ pub async fn create(mut call: Call) -> Answer {
         organization: Some(call.caller.organization.clone()),
         roles: Some(roles),
         members_only: Some(true),
+        claims_in_id_token,
         leash,
         ..Draft::default()
     };
@@ -198,7 +207,7 @@ pub async fn create(mut call: Call) -> Answer {
 }
 
 pub async fn change(mut call: Call) -> Answer {
-    let (mut members, roles) = split(call.members())?;
+    let ClientBody { mut members, roles, claims_in_id_token } = split(call.members())?;
     name_grants(&mut members);
     let client_id = call.param("client_id").to_owned();
     let mut change = call.begin().await?;
@@ -222,6 +231,7 @@ pub async fn change(mut call: Call) -> Answer {
         metadata: members,
         secret: secret.as_deref().map(|secret| Fingerprint::of(secret.as_bytes())),
         roles,
+        claims_in_id_token,
         leash,
         ..Draft::default()
     };
@@ -310,11 +320,15 @@ async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String
     Ok(shown(status, seen.version, &Client::of(call, known, secret)))
 }
 
-/// Client metadata, and the roles of the client where they are given.
-type Given = (Map<String, Value>, Option<Vec<String>>);
+/// The members of a body: client metadata, and what is ours.
+struct ClientBody {
+    members: Map<String, Value>,
+    roles: Option<Vec<String>>,
+    claims_in_id_token: Option<bool>,
+}
 
-/// Takes the roles out of the members of a body.
-fn split(mut members: Map<String, Value>) -> Result<Given, Problem> {
+/// Takes what is ours out of the members of a body.
+fn split(mut members: Map<String, Value>) -> Result<ClientBody, Problem> {
     const MOST: usize = 100;
     let wrong = || Problem::wrong_member("#/roles", "is an array of at most 100 role names");
     let roles = match members.remove("roles") {
@@ -325,7 +339,12 @@ fn split(mut members: Map<String, Value>) -> Result<Given, Problem> {
         }
         Some(_) => return Err(wrong()),
     };
-    Ok((members, roles))
+    let claims_in_id_token = match members.remove("claims_in_id_token") {
+        None => None,
+        Some(Value::Bool(tells)) => Some(tells),
+        Some(_) => return Err(Problem::wrong_member("#/claims_in_id_token", "is true or false")),
+    };
+    Ok(ClientBody { members, roles, claims_in_id_token })
 }
 
 /// Names the grants of a client that are to be the default: the answer says which they are.

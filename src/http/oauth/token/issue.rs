@@ -17,6 +17,7 @@ use crate::{
         authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
+        requested_claims,
         session::Session,
         signing_keys::SigningAlgorithm,
         token_family::{Command, Issuing, Malformed, Narrowing, Refusal, Reply, TokenFamily},
@@ -156,9 +157,12 @@ async fn profile(
         };
         profile = added_claims::ask(app, Place::IdToken, about).await?;
     }
-    if !grant.claims.id_token.is_empty() {
+    let mut names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
+    if client.claims_in_id_token {
+        names.extend(requested_claims::of_scopes(&grant.scopes));
+    }
+    if !names.is_empty() {
         let seen = app.accounts.look(account).await?;
-        let names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
         profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
     }
     Ok(profile)
