@@ -59,6 +59,7 @@ fn row(id: &str, at: Timestamp) -> Commit {
         id: id.to_owned(),
         expected: Expected::NewId,
         revision: 1,
+        id_is_derived: false,
         state: r#"{"entries":[]}"#.to_owned(),
         live_until: Timestamp::FOREVER,
         forget_at: None,

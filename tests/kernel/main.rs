@@ -9,6 +9,7 @@
     reason = "tests wait for child processes on blocking threads"
 )]
 
+mod adr_index;
 mod ahead;
 mod architecture;
 mod assurance;
