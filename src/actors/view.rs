@@ -155,7 +155,8 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
     ) -> Result<Arc<[Entry<M>]>, HydrateError> {
-        let entries = self.page(list, owner, ("", ""), u32::MAX).await?;
+        // Boxed: most callers find the list in the cache, and should not carry what reading it takes.
+        let entries = Box::pin(self.page(list, owner, ("", ""), u32::MAX)).await?;
         Ok(entries.into_iter().map(|(_, entry)| entry).collect())
     }
 
