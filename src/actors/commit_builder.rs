@@ -64,5 +64,12 @@ fn seal(dispatch: &Dispatch, services: &Services, at: Timestamp) -> Message {
     let content = dispatch.payload.expose();
     let context = outbox_context(&id, dispatch.topic, dispatch.expires_at);
     let payload = services.vault.now().seal(OUTBOX_PURPOSE, &context, content, &*services.dice);
-    Message { id, topic: dispatch.topic, payload, expires_at: dispatch.expires_at }
+    Message {
+        id,
+        topic: dispatch.topic,
+        class: dispatch.class.number(),
+        queue: dispatch.key.as_str().to_owned(),
+        payload,
+        expires_at: dispatch.expires_at,
+    }
 }

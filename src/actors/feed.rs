@@ -160,7 +160,7 @@ impl FeedState {
             let Some(slug) = row.organization.as_deref() else { continue };
             let all = endpoints.get(slug).into_iter().flatten();
             for endpoint in all.filter(|one| one.wants(slug, &row.event, row.at)) {
-                deliveries.push(Delivery::of_entry(&endpoint.id, &entry(row)));
+                deliveries.push(Delivery::of_entry(endpoint, &entry(row)));
             }
         }
         Ok(deliveries)

@@ -1,33 +1,33 @@
-//! Delivers what commits have left for the outside: at least once, with retries.
+//! Delivers what commits have left for the outside: at least once, with retries, in classes (adr/0118).
 //!
 //! A message is leased by compare-and-swap, so that nodes do not deliver it twice while all goes
 //! well; a courier that dies lets the lease run out and another one tries. What cannot be delivered
 //! is tried again, ever later, until it has expired; then it is erased and the security log says so.
+//!
+//! Each class of messages has workers of its own ([`turns`]), so that a code waits for no notice and no webhook. What waits
+//! for an endpoint that fails, or for a server that is away, is not leased ([`rests`]).
+
+mod delivery;
+mod rests;
+mod turns;
 
 use super::{
-    commit_builder::{OUTBOX_PURPOSE, outbox_context},
     failure::causes,
     outbox_metrics::{OutboxMetrics, Settled},
     services::Services,
     wake::send_on_signal,
 };
 use crate::{
-    crypto::{Unsealable, draw},
+    clock::Stopwatch,
     domain::{Secret, Timestamp},
-    store::Leased,
+    store::{DueMessage, OutboxLane, ReadError},
 };
+use delivery::Delivery;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
+use rests::Resting;
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::timeout};
-
-/// How many deliveries are under way at once.
-const MOST_AT_ONCE: usize = 16;
-
-/// With this many under way or fewer, a delivery that ends fetches more.
-const FETCH_BELOW: usize = MOST_AT_ONCE / 2;
-
-/// How long one delivery may take.
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
+use turns::{Place, Turns, UnderWay};
 
 /// How long deliveries under way are waited for when the outbox stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,18 +35,18 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a message stays with a courier; longer than a delivery and its settling.
 const LEASE: Duration = Duration::from_mins(1);
 
-/// The longest pause between the first tries. A code lives for ten minutes: after longer pauses a server
-/// that is back would get it too late.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-
-/// After so many tries, and some ten minutes, no code is worth a hurry.
-const HURRIED_TRIES: i64 = 16;
-
-/// The longest pause after that.
-const LONGEST_LATE_PAUSE: Duration = Duration::from_mins(5);
-
 /// How often what waits is counted, for operators.
 const COUNT_EVERY: Duration = Duration::from_secs(5);
+
+/// How many queues are looked for at once, and how often in a round: what rests is passed over.
+const QUEUES: u32 = 32;
+const PAGES_OF_QUEUES: usize = 32;
+
+/// How many couriers are asked in a round whether a queue still must rest.
+const QUESTIONS: usize = 16;
+
+/// How many messages of a class wait again, or are found to have expired, in a round.
+const RETURNED: u32 = 256;
 
 /// What a courier delivers.
 #[derive(Debug)]
@@ -62,8 +62,10 @@ pub struct Parcel {
 pub enum Undelivered {
     /// Another try may succeed.
     Later(String),
-    /// Another try may succeed, but not before so much time has passed.
-    NotBefore(Duration, String),
+    /// Nothing of this queue can be delivered for so long, or for as long as it has been failing: its endpoint fails.
+    QueueRests(Option<Duration>, String),
+    /// Nothing of this topic can be delivered for as long as that has been so: its server is away.
+    TopicRests(String),
     /// No try ever will.
     Never(String),
 }
@@ -73,6 +75,12 @@ pub type Delivering<'a> = Pin<Box<dyn Future<Output = Result<(), Undelivered>> +
 /// Carries messages of one topic.
 pub trait Courier: Send + Sync {
     fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a>;
+
+    /// Tells whether a queue that rests must rest on, by its key; asked now and then while messages wait in it.
+    fn must_rest<'a>(&'a self, queue: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        let _ = queue;
+        Box::pin(std::future::ready(true))
+    }
 }
 
 /// The couriers by topic.
@@ -89,21 +97,25 @@ pub(super) struct OutboxArguments {
 }
 
 pub(super) struct OutboxState {
-    services: Arc<Services>,
-    couriers: Arc<Couriers>,
-    metrics: Arc<OutboxMetrics>,
+    /// What every delivery works with.
+    delivery: Delivery,
+    turns: Turns,
+    /// The lanes in which messages waited when it was last looked.
+    lanes: Vec<OutboxLane>,
+    every: Duration,
+    /// Since it was last looked for what has expired or waits again.
+    tended: Option<Stopwatch>,
     /// When what waits was last counted.
     counted_at: Timestamp,
     /// Deliveries under way.
     deliveries: JoinSet<()>,
     /// Sends `Sweep`; ends with the actor.
     listener: JoinSet<()>,
-    under_way: usize,
 }
 
 pub(super) enum Message {
     Sweep,
-    Delivered,
+    Settled(Place),
 }
 
 impl Actor for Outbox {
@@ -130,13 +142,14 @@ impl Actor for Outbox {
             },
         );
         Ok(OutboxState {
-            services,
-            couriers,
-            metrics,
+            delivery: Delivery { services, couriers, metrics, rests: Arc::default() },
+            turns: Turns::default(),
+            lanes: Vec::new(),
+            every,
+            tended: None,
             counted_at: Timestamp::NEVER,
             deliveries: JoinSet::new(),
             listener,
-            under_way: 0,
         })
     }
 
@@ -146,16 +159,19 @@ impl Actor for Outbox {
         message: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        if matches!(message, Message::Delivered) {
-            state.under_way -= 1;
-            while state.deliveries.try_join_next().is_some() {}
-            // One lease for several messages; the next look comes within a second anyway.
-            if state.under_way > FETCH_BELOW {
-                return Ok(());
+        match message {
+            Message::Sweep => {
+                state.sweep(&myself).await;
+                state.count().await;
+            }
+            Message::Settled(place) => {
+                while state.deliveries.try_join_next().is_some() {}
+                // One lease for several messages; the next look comes within a second anyway.
+                if state.turns.end(&place) {
+                    state.fetch(place.class(), &myself).await;
+                }
             }
         }
-        state.fetch(&myself).await;
-        state.count().await;
         Ok(())
     }
 
@@ -177,33 +193,77 @@ impl Actor for Outbox {
 impl OutboxState {
     /// Counts what waits, now and then.
     async fn count(&mut self) {
-        let now = self.services.clock.now();
+        let services = &self.delivery.services;
+        let now = services.clock.now();
         if now.since(self.counted_at) < COUNT_EVERY {
             return;
         }
         self.counted_at = now;
-        match self.services.store.messages_waiting().await {
-            Ok(waiting) => self.metrics.waiting(&waiting),
+        match services.store.messages_waiting().await {
+            Ok(waiting) => self.delivery.metrics.waiting(&waiting),
             Err(error) => tracing::warn!(why = causes(&error), "the outbox could not be counted"),
         }
     }
 
-    /// Leases as many messages as may be under way and starts their deliveries.
-    async fn fetch(&mut self, myself: &ActorRef<Message>) {
-        let free = u32::try_from(MOST_AT_ONCE - self.under_way).unwrap_or(0);
-        if free == 0 {
-            return;
+    /// Begins deliveries in every class; what a person waits for comes first.
+    async fn sweep(&mut self, myself: &ActorRef<Message>) {
+        self.begin_all(myself).await;
+        if self.tended.as_ref().is_none_or(|tended| tended.elapsed() >= self.every) {
+            if self.tend().await {
+                self.begin_all(myself).await;
+            }
+            self.tended = Some(Stopwatch::start());
         }
-        let now = self.services.clock.now();
-        match self.services.store.next_message_due().await {
-            Ok(Some(due)) if due <= now => {}
-            Ok(_) => return,
+    }
+
+    async fn begin_all(&mut self, myself: &ActorRef<Message>) {
+        match self.delivery.services.store.outbox_lanes().await {
+            Ok(lanes) => self.lanes = lanes,
             Err(error) => {
                 tracing::warn!(why = causes(&error), "the outbox could not be read");
                 return;
             }
         }
-        let leased = match self.services.store.lease_messages(now, now + LEASE, free).await {
+        let mut classes: Vec<i64> = self.lanes.iter().map(|lane| lane.class).collect();
+        classes.dedup();
+        for class in classes {
+            self.fetch(class, myself).await;
+        }
+    }
+
+    /// Erases what has expired, and lets wait again what is leased or put off no longer; tells whether there was any.
+    async fn tend(&self) -> bool {
+        let Delivery { services, metrics, .. } = &self.delivery;
+        let now = services.clock.now();
+        match services.store.drop_expired_messages(now, RETURNED).await {
+            Ok(dropped) => {
+                for (topic, count) in dropped {
+                    tracing::error!(topic, count, "messages have expired undelivered");
+                    for _ in 0..count {
+                        metrics.settled(&topic, Settled::Dropped);
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(why = causes(&error), "what expired could not be erased"),
+        }
+        match services.store.return_messages(now, RETURNED).await {
+            Ok(returned) => returned > 0,
+            Err(error) => {
+                tracing::warn!(why = causes(&error), "messages could not be let wait again");
+                false
+            }
+        }
+    }
+
+    /// Leases as many messages of a class as may be under way and begins their deliveries.
+    async fn fetch(&mut self, class: i64, myself: &ActorRef<Message>) {
+        let services = self.delivery.services.clone();
+        let now = services.clock.now();
+        let due = self.choose(class, now).await;
+        if due.is_empty() {
+            return;
+        }
+        let leased = match services.store.lease_messages(due, now + LEASE).await {
             Ok(leased) => leased,
             Err(error) => {
                 tracing::warn!(why = causes(&error), "messages could not be leased");
@@ -211,106 +271,140 @@ impl OutboxState {
             }
         };
         for message in leased {
-            self.under_way += 1;
-            let delivery = Delivery {
-                services: self.services.clone(),
-                couriers: self.couriers.clone(),
-                metrics: self.metrics.clone(),
-            };
-            let done = Done(myself.clone());
+            let place = Place::of(&message);
+            self.turns.begin(place.clone());
+            let delivery = self.delivery.clone();
+            delivery.metrics.begin(&message.lane.topic);
+            let (outbox, metrics) = (myself.clone(), delivery.metrics.clone());
+            let done = Done { outbox, metrics, place };
             self.deliveries.spawn(async move {
                 delivery.deliver_and_settle(message).await;
                 drop(done);
             });
         }
     }
+
+    /// Chooses the messages of a class that are delivered next.
+    async fn choose(&mut self, class: i64, now: Timestamp) -> Vec<DueMessage> {
+        let mut lanes: Vec<OutboxLane> =
+            self.lanes.iter().filter(|lane| lane.class == class).cloned().collect();
+        lanes.retain(|lane| !self.delivery.rests.topic_rests(&lane.topic, now));
+        let mut chosen: Vec<DueMessage> = Vec::new();
+        // What would be under way with those that are chosen.
+        let mut planned = self.turns.under_way();
+        for (place, lane) in lanes.iter().enumerate() {
+            let most = planned.room_of_lane(lane, lanes.len() - place);
+            match self.choose_in(lane, (most, now), &mut planned).await {
+                Ok(mut due) => chosen.append(&mut due),
+                Err(error) => {
+                    let (why, topic) = (causes(&error), &lane.topic);
+                    tracing::warn!(why, topic, "the outbox could not be read");
+                }
+            }
+        }
+        chosen
+    }
+
+    /// Chooses the messages of a lane that are delivered next: one of each queue whose turn it is, and more of each where there
+    /// are fewer queues.
+    async fn choose_in(
+        &mut self,
+        lane: &OutboxLane,
+        (most, now): (usize, Timestamp),
+        planned: &mut UnderWay,
+    ) -> Result<Vec<DueMessage>, ReadError> {
+        let queues = self.queues(lane, (most, now), planned).await?;
+        let mut chosen: Vec<DueMessage> = Vec::new();
+        for (place, queue) in queues.iter().enumerate() {
+            let share = (most - chosen.len()).div_ceil(queues.len() - place);
+            let more = planned.room_of_queue(lane, queue).min(share.saturating_sub(1));
+            let wanted = u32::try_from(1 + more).unwrap_or(u32::MAX);
+            let store = &self.delivery.services.store;
+            let mut due = store.due_messages((lane, queue), now, wanted).await?;
+            planned.end(&Place::new(lane, queue));
+            for message in &due {
+                planned.begin(Place::of(message));
+            }
+            chosen.append(&mut due);
+        }
+        Ok(chosen)
+    }
+
+    /// Names the queues of a lane whose turn it is, `most` of them at most, none that rests and none without room; one message
+    /// of each is planned for.
+    async fn queues(
+        &mut self,
+        lane: &OutboxLane,
+        (most, now): (usize, Timestamp),
+        planned: &mut UnderWay,
+    ) -> Result<Vec<String>, ReadError> {
+        let mut queues: Vec<String> = Vec::new();
+        let (mut after, mut is_around, mut questions) = (self.turns.cursor(lane), false, QUESTIONS);
+        for _ in 0..PAGES_OF_QUEUES {
+            if queues.len() >= most {
+                break;
+            }
+            let page = self.delivery.services.store.outbox_queues(lane, &after, QUEUES).await?;
+            let is_last = page.len() < QUEUES as usize;
+            for queue in page {
+                after.clone_from(&queue);
+                let is_full = queues.len() >= most || planned.room_of_queue(lane, &queue) == 0;
+                if is_full || queues.contains(&queue) {
+                    continue;
+                }
+                if !self.rests(lane, &queue, (now, &mut questions)).await {
+                    planned.begin(Place::new(lane, &queue));
+                    queues.push(queue);
+                }
+            }
+            if is_last {
+                if is_around {
+                    break;
+                }
+                (after, is_around) = (String::new(), true);
+            }
+        }
+        // The next round begins after the last of these.
+        if let Some(last) = queues.last() {
+            self.turns.move_cursor(lane, last.clone());
+        }
+        Ok(queues)
+    }
+
+    /// Tells whether a queue rests; its courier may know that it must no longer.
+    async fn rests(
+        &self,
+        lane: &OutboxLane,
+        queue: &str,
+        (now, questions): (Timestamp, &mut usize),
+    ) -> bool {
+        let Delivery { rests, couriers, .. } = &self.delivery;
+        match rests.queue_rests(lane, queue, now) {
+            Resting::No => false,
+            Resting::Perhaps if *questions > 0 => {
+                *questions -= 1;
+                let Some(courier) = couriers.get(lane.topic.as_str()) else { return true };
+                let must_rest = courier.must_rest(queue).await;
+                if !must_rest {
+                    rests.end(lane, queue);
+                }
+                must_rest
+            }
+            Resting::Perhaps | Resting::Yes => true,
+        }
+    }
 }
 
 /// Reports back when dropped, so that a courier that panics is no longer counted.
-struct Done(ActorRef<Message>);
+struct Done {
+    outbox: ActorRef<Message>,
+    metrics: Arc<OutboxMetrics>,
+    place: Place,
+}
 
 impl Drop for Done {
     fn drop(&mut self) {
-        let _ = self.0.send_message(Message::Delivered);
+        self.metrics.end(self.place.topic());
+        let _ = self.outbox.send_message(Message::Settled(self.place.clone()));
     }
-}
-
-/// What one delivery works with.
-struct Delivery {
-    services: Arc<Services>,
-    couriers: Arc<Couriers>,
-    metrics: Arc<OutboxMetrics>,
-}
-
-impl Delivery {
-    async fn deliver_and_settle(&self, message: Leased) {
-        let Services { clock, store, .. } = &*self.services;
-        let verdict = if message.expires_at <= clock.now() {
-            Err(Undelivered::Never("it has expired".to_owned()))
-        } else {
-            self.deliver(&message).await
-        };
-        let (id, topic) = (&message.id, &message.topic);
-        let (outcome, settled) = match verdict {
-            Ok(()) => (Settled::Delivered, store.message_delivered(&message).await),
-            Err(Undelivered::Later(why)) => {
-                told_of_failure(&message, &why);
-                let due = clock.now() + pause(&self.services, message.attempts);
-                (Settled::Deferred, store.message_deferred(&message, due).await)
-            }
-            Err(Undelivered::NotBefore(pause, why)) => {
-                told_of_failure(&message, &why);
-                (Settled::Deferred, store.message_deferred(&message, clock.now() + pause).await)
-            }
-            Err(Undelivered::Never(why)) => {
-                tracing::error!(id, topic, why, "a message is dropped undelivered");
-                (Settled::Dropped, store.message_dropped(&message, clock.now()).await)
-            }
-        };
-        self.metrics.settled(topic, outcome);
-        if let Err(error) = settled {
-            // The lease runs out and the message is delivered again: at least once, not at most.
-            let why = causes(&error);
-            tracing::warn!(id, topic, why, "a delivery could not be settled");
-        }
-    }
-
-    async fn deliver(&self, message: &Leased) -> Result<(), Undelivered> {
-        let Some(courier) = self.couriers.get(message.topic.as_str()) else {
-            return Err(Undelivered::Later("no courier for this topic here".to_owned()));
-        };
-        let context = outbox_context(&message.id, &message.topic, message.expires_at);
-        let opened = self.services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
-        let payload = opened.map_err(|error| match error {
-            Unsealable::UnknownKey => {
-                Undelivered::Later("its key is not in the keys folder".to_owned())
-            }
-            Unsealable::Malformed | Unsealable::Forged => {
-                Undelivered::Never("it was not sealed by us".to_owned())
-            }
-        })?;
-        let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
-        let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
-        timeout(DELIVERY_TIMEOUT, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
-    }
-}
-
-/// While a server is down every message fails again and again: the log has the first tries, and then
-/// ever fewer.
-fn told_of_failure(message: &Leased, why: &str) {
-    let Leased { id, topic, attempts, .. } = message;
-    if u64::try_from(*attempts).is_ok_and(u64::is_power_of_two) {
-        tracing::warn!(id, topic, attempt = attempts, why, "not delivered yet");
-    } else {
-        tracing::debug!(id, topic, attempt = attempts, why, "not delivered yet");
-    }
-}
-
-/// Doubles from a second, up to a limit, less a random part so that retries do not come in waves.
-fn pause(services: &Services, attempts: i64) -> Duration {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
-    let longest = if attempts <= HURRIED_TRIES { LONGEST_PAUSE } else { LONGEST_LATE_PAUSE };
-    let whole = Duration::from_secs(1).saturating_mul(1 << doublings).min(longest);
-    let [chance] = draw::<1>(&*services.dice);
-    whole.mul_f64(1.0 - f64::from(chance) / 1024.0)
 }

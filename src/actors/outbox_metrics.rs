@@ -11,6 +11,7 @@ struct TopicCounts {
     delivered: AtomicU64,
     deferred: AtomicU64,
     dropped: AtomicU64,
+    under_way: AtomicU64,
     waiting: AtomicU64,
     /// When the first message that waits is due, in milliseconds.
     due: AtomicI64,
@@ -28,6 +29,8 @@ pub struct TopicReport {
     pub deferred: u64,
     /// Messages that were given up.
     pub dropped: u64,
+    /// Tries of this node that have not ended.
+    pub under_way: u64,
     /// Messages in the outbox, of all nodes, when it was last looked at.
     pub waiting: u64,
     /// When the first of those is due.
@@ -65,6 +68,20 @@ impl OutboxMetrics {
         count.fetch_add(1, Relaxed);
     }
 
+    /// Notes that a try begins.
+    pub(super) fn begin(&self, topic: &str) {
+        if let Some(counts) = self.of(topic) {
+            counts.under_way.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Notes that a try has ended, whatever came of it.
+    pub(super) fn end(&self, topic: &str) {
+        if let Some(counts) = self.of(topic) {
+            counts.under_way.fetch_sub(1, Relaxed);
+        }
+    }
+
     /// Notes what waits now.
     pub(super) fn waiting(&self, found: &[Waiting]) {
         for (topic, counts) in &self.0 {
@@ -88,6 +105,7 @@ impl OutboxMetrics {
                 delivered: counts.delivered.load(Relaxed),
                 deferred: counts.deferred.load(Relaxed),
                 dropped: counts.dropped.load(Relaxed),
+                under_way: counts.under_way.load(Relaxed),
                 waiting,
                 due: (waiting > 0).then_some(due),
             }
@@ -106,6 +124,10 @@ mod tests {
         metrics.settled("mail", Settled::Delivered);
         metrics.settled("anything", Settled::Dropped);
         metrics.settled("something", Settled::Deferred);
+        for topic in ["mail", "mail", "anything"] {
+            metrics.begin(topic);
+        }
+        metrics.end("mail");
         let due = |millis| Timestamp::from_millis(millis);
         let waiting = |topic: &str, count, millis| Waiting {
             topic: topic.to_owned(),
@@ -116,6 +138,7 @@ mod tests {
         let [mail, other, sms] = [0, 2, 1].map(|place| metrics.report()[place]);
         assert_eq!((mail.topic, mail.delivered, mail.waiting), ("mail", 1, 3));
         assert_eq!(mail.due, Some(due(7)));
+        assert_eq!((mail.under_way, other.under_way, sms.under_way), (1, 1, 0));
         assert_eq!((other.topic, other.dropped, other.deferred), ("other", 1, 1));
         assert_eq!((other.waiting, other.due), (3, Some(due(8))));
         assert_eq!((sms.topic, sms.waiting, sms.due), ("sms", 0, None));

@@ -7,7 +7,7 @@
 //!    now: after a pause of hours the token is as fresh as at the first try.
 //! 3. It posts the token to the URI that the client registered, through the guarded client.
 //! 4. An answer of 400 is for good (§2.8), as is a URI that must not be called and a client that is
-//!    gone. All else is tried again until the message has expired.
+//!    gone. All else is tried again until the message has expired; meanwhile the client is told nothing else.
 
 mod ping;
 
@@ -21,7 +21,7 @@ use crate::{
         client::Client,
         logout::{LOGOUT_TOKEN, LogoutToken, Mint, SessionEnded},
     },
-    outbound::{Outbound, OutboundError, Request, Shares},
+    outbound::{Outbound, OutboundError, Request},
 };
 use hyper::{
     StatusCode,
@@ -34,14 +34,8 @@ use std::{
 use tokio::{sync::watch, time::timeout};
 use url::Url;
 
-/// How long a client may take. The outbox carries mails as well: no client may hold it up.
+/// How long a client may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-
-/// How many clients are told at once: half of what the outbox carries.
-const MOST: usize = 8;
-
-/// For each client.
-const MOST_OF_ONE: usize = 2;
 
 /// What tokens are made of, once the server has started.
 pub struct Means {
@@ -56,12 +50,11 @@ pub struct Means {
 pub struct LogoutCourier {
     outbound: Arc<Outbound>,
     means: OnceLock<Means>,
-    shares: Shares,
 }
 
 impl LogoutCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
+        Self { outbound, means: OnceLock::new() }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.
@@ -73,8 +66,6 @@ impl LogoutCourier {
         let ended = SessionEnded::read(&parcel.payload);
         let ended = ended.ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
-        let busy = || later("others are told first");
-        let _share = self.shares.take(&ended.client_id).ok_or_else(busy)?;
         let seen = means.clients.look(&ended.client_id).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;
         let gone = || never("the client is gone, or no longer wants to be told");
@@ -113,7 +104,7 @@ impl LogoutCourier {
                 Err(if answer.status == StatusCode::BAD_REQUEST {
                     never(&why)
                 } else {
-                    later(&why)
+                    fails(&why)
                 })
             }
             Err(undelivered) => Err(undelivered),
@@ -126,14 +117,19 @@ async fn in_time<T>(
     call: impl Future<Output = Result<T, OutboundError>>,
 ) -> Result<T, Undelivered> {
     let answered = timeout(TIME_LIMIT, call).await;
-    let answered = answered.map_err(|_| later("the client did not answer in time"))?;
+    let answered = answered.map_err(|_| fails("the client did not answer in time"))?;
     answered.map_err(|error| match error {
         OutboundError::Scheme
         | OutboundError::Credentials
         | OutboundError::BadUrl
         | OutboundError::Forbidden => never(&error.to_string()),
-        _ => later(&error.to_string()),
+        _ => fails(&error.to_string()),
     })
+}
+
+/// The client takes nothing now: whatever else it is to be told waits.
+fn fails(why: &str) -> Undelivered {
+    Undelivered::QueueRests(None, why.to_owned())
 }
 
 fn later(why: &str) -> Undelivered {

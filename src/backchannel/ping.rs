@@ -7,7 +7,7 @@
 //! 3. An HTTP answer is the end of it, whatever it says: no redirect is followed and no body is read. Only
 //!    where none came another try is made, until the request has expired.
 
-use super::{MOST, MOST_OF_ONE, in_time, later, never};
+use super::{in_time, later, never};
 use crate::{
     actors::{Courier, Delivering, Parcel, Undelivered, View},
     crypto::SharedVault,
@@ -15,7 +15,7 @@ use crate::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
         client::Client,
     },
-    outbound::{Outbound, Request, Shares},
+    outbound::{Outbound, Request},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -32,12 +32,11 @@ pub struct PingMeans {
 pub struct PingCourier {
     outbound: Arc<Outbound>,
     means: OnceLock<PingMeans>,
-    shares: Shares,
 }
 
 impl PingCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        Self { outbound, means: OnceLock::new(), shares: Shares::new(MOST, MOST_OF_ONE) }
+        Self { outbound, means: OnceLock::new() }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.
@@ -48,8 +47,6 @@ impl PingCourier {
     async fn ping(&self, parcel: &Parcel) -> Result<(), Undelivered> {
         let ping = Ping::read(&parcel.payload).ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
-        let busy = || later("others are told first");
-        let _share = self.shares.take(&ping.client_id).ok_or_else(busy)?;
         let seen = means.clients.look(&ping.client_id).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;
         let gone = || never("the client is gone, or no longer wants to be pinged");

@@ -59,8 +59,10 @@ pub use shape::{ADDRESS_MEMBERS, is_phone_number};
 pub use standing::{GRACE_PERIOD, Standing};
 
 use super::{
-    Decision, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp, epoch::is_first,
-    message::NOTICE_LIFETIME,
+    Decision, DeliveryKey, Dispatch, Listing, Locale, Machine, Name, Provisioned, Redrawn,
+    Timestamp,
+    epoch::is_first,
+    message::{Mail, NOTICE_LIFETIME},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -194,6 +196,15 @@ impl Account {
         }
     }
 
+    /// The message that tells the person what has happened; their notices wait for each other alone.
+    fn notice(&self, mail: &Mail, now: Timestamp) -> Dispatch {
+        let notice = mail.dispatch(now + NOTICE_LIFETIME);
+        match self.known() {
+            Some(known) => notice.keyed(DeliveryKey::account(&known.id)),
+            None => notice,
+        }
+    }
+
     fn provision(&self, draft: &Draft, now: Timestamp) -> Decision<Self> {
         match self.redraw(draft, now) {
             Ok(redrawn)
@@ -273,7 +284,7 @@ impl Machine for Account {
                 if decision.outcome.is_err() || decision.events.is_empty() {
                     return decision;
                 }
-                decision.dispatching(mail.dispatch(now + NOTICE_LIFETIME))
+                decision.dispatching(self.notice(mail, now))
             }
             (Command::Rehash { from, to }, known) => {
                 let usable = known.filter(|known| !known.is_suspended());
@@ -288,8 +299,9 @@ impl Machine for Account {
             (command, Some(known)) if known.is_suspended() => {
                 known.change_while_suspended(command, now)
             }
-            (Command::Tell(mail), Some(_)) => Decision::accept(Vec::new(), Reply::Used)
-                .dispatching(mail.dispatch(now + NOTICE_LIFETIME)),
+            (Command::Tell(mail), Some(_)) => {
+                Decision::accept(Vec::new(), Reply::Used).dispatching(self.notice(mail, now))
+            }
             (command, Some(known)) => known.change(command, now),
         }
     }

@@ -1,6 +1,6 @@
 //! What a machine says: facts to commit, what belongs into the same commit, and the answer.
 
-use super::{Listing, Machine, Name, Record, Secret, SubCommand, Timestamp};
+use super::{Dispatch, Listing, Machine, Name, Record, SubCommand, Timestamp};
 
 /// Facts to commit, and the answer to give once they are durable.
 pub struct Decision<M: Machine> {
@@ -150,15 +150,4 @@ impl Requirement {
             Self::Live { id, .. } | Self::Unchanged { id, .. } => id,
         }
     }
-}
-
-/// A message for the outside world, delivered at least once after the commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dispatch {
-    /// Which courier delivers it: `mail`, `sms`, `webhook` …
-    pub topic: &'static str,
-    /// What the courier needs; encrypted at rest, erased on delivery.
-    pub payload: Secret,
-    /// After this it is pointless and is dropped undelivered.
-    pub expires_at: Timestamp,
 }

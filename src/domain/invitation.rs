@@ -14,7 +14,7 @@
 //! is withdrawn in the same commit, as it is when the membership of its person ends (adr/0107).
 
 use super::{
-    CLOCK_SKEW, Decision, Fingerprint, Listing, Machine, Name, Record, Timestamp,
+    CLOCK_SKEW, Decision, DeliveryKey, Fingerprint, Listing, Machine, Name, Record, Timestamp,
     account::normalise_email, message::Mail,
 };
 use serde::{Deserialize, Serialize};
@@ -162,12 +162,13 @@ impl Invitation {
         let (created_at, expires_at) = (now, now + LIFETIME);
         let record = Record::new("invitation.made").in_organization(&*organization);
         let email = email.trim().to_owned();
+        let key = DeliveryKey::organization(&organization);
         let pending =
             Pending { email, organization, roles, token, created_at, expires_at, inviter };
         let decision =
             Decision::accept(vec![Event::Made(Box::new(pending))], Reply::Made).recording(record);
         match mail {
-            Some(mail) => decision.dispatching(mail.dispatch(expires_at)),
+            Some(mail) => decision.dispatching(mail.dispatch(expires_at).keyed(key)),
             None => decision,
         }
     }

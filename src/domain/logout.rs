@@ -3,7 +3,7 @@
 //! The commit that ends a session leaves a [`SessionEnded`] in the outbox for each client that is told.
 //! The token is made when it is delivered, anew for each try: it lives for two minutes.
 
-use super::{Dispatch, Secret, Timestamp};
+use super::{DeliveryClass, DeliveryKey, Dispatch, Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
 
@@ -35,6 +35,8 @@ impl SessionEnded {
         let payload = serde_json::to_vec(self).expect("plain data with text keys is JSON");
         Dispatch {
             topic: BACKCHANNEL_LOGOUT,
+            class: DeliveryClass::Endpoint,
+            key: DeliveryKey::client(&self.client_id),
             payload: Secret::new(payload),
             expires_at: now + Self::WORTH_TELLING,
         }

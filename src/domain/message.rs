@@ -11,7 +11,7 @@ mod asked;
 
 pub use asked::{Asked, Asker};
 
-use super::{Dispatch, Locale, Secret, Timestamp};
+use super::{DeliveryClass, DeliveryKey, Dispatch, Locale, Secret, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, time::Duration};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -162,7 +162,8 @@ impl Mail {
 
     /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
     pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
-        Dispatch { topic: MAIL, payload: payload(self), expires_at }
+        let (class, key) = (self.content.class(), DeliveryKey::installation());
+        Dispatch { topic: MAIL, class, key, payload: payload(self), expires_at }
     }
 
     /// Reads what [`Mail::dispatch`] wrote.
@@ -174,7 +175,8 @@ impl Mail {
 impl Sms {
     /// Returns the row of the outbox; after `expires_at` it is not worth delivering.
     pub fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
-        Dispatch { topic: SMS, payload: payload(self), expires_at }
+        let (class, key) = (self.content.class(), DeliveryKey::installation());
+        Dispatch { topic: SMS, class, key, payload: payload(self), expires_at }
     }
 
     /// Reads what [`Sms::dispatch`] wrote.
@@ -220,6 +222,43 @@ impl MailContent {
             Self::Nothing => "nothing",
         }
     }
+
+    /// Says how urgent it is. What stands for a code, so that an answer does not tell who exists, is as urgent as one.
+    pub fn class(&self) -> DeliveryClass {
+        match self {
+            Self::SignInCode { .. }
+            | Self::SignInLink { .. }
+            | Self::VerifyEmailCode { .. }
+            | Self::VerifyEmailLink { .. }
+            | Self::SignUpCode { .. }
+            | Self::SignUpLink { .. }
+            | Self::SignUpKnown
+            | Self::RecoveryCode { .. }
+            | Self::RecoveryLink { .. }
+            | Self::EmailChangeCode { .. }
+            | Self::EmailChangeKnown
+            | Self::Nothing => DeliveryClass::Code,
+            Self::Invitation { .. }
+            | Self::Approval { .. }
+            | Self::RecoveryStarted { .. }
+            | Self::RecoveryIssued { .. }
+            | Self::Test => DeliveryClass::Request,
+            Self::PasswordChanged
+            | Self::PasswordRemoved
+            | Self::EmailChangeRequested
+            | Self::EmailChanged
+            | Self::PhoneChanged
+            | Self::PhoneRemoved
+            | Self::DeletionRequested { .. }
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::TotpEnrolled
+            | Self::TotpRemoved
+            | Self::RecoveryCodesMade
+            | Self::RecoveryCodeUsed
+            | Self::AccountRecovered => DeliveryClass::Notice,
+        }
+    }
 }
 
 impl SmsContent {
@@ -231,6 +270,16 @@ impl SmsContent {
             Self::Approval { .. } => "approval",
             Self::Test => "test",
             Self::Decoy => "decoy",
+        }
+    }
+
+    /// Says how urgent it is.
+    pub fn class(&self) -> DeliveryClass {
+        match self {
+            Self::SignInCode { .. } | Self::VerifyPhoneCode { .. } | Self::Decoy => {
+                DeliveryClass::Code
+            }
+            Self::Approval { .. } | Self::Test => DeliveryClass::Request,
         }
     }
 }

@@ -31,6 +31,7 @@ mod decision;
 pub mod delegation;
 mod device;
 pub mod device_grant;
+mod dispatch;
 mod epoch;
 mod fingerprint;
 pub mod flow;
@@ -66,8 +67,9 @@ mod visible_text;
 pub mod webhook;
 
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
-pub use decision::{Birth, Decision, Dispatch, Effects, Requirement};
+pub use decision::{Birth, Decision, Effects, Requirement};
 pub use device::{Browser, Device, DeviceKind, System};
+pub use dispatch::{DeliveryClass, DeliveryKey, Dispatch};
 pub use fingerprint::{Fingerprint, MalformedFingerprint};
 pub use locale::Locale;
 pub use projection::{Listing, Name};

@@ -232,7 +232,7 @@ impl Webhook {
             }
             Order::Test { .. } if !endpoint.enabled => Decision::refuse(Refusal::Disabled),
             Order::Test { message } => {
-                let test = Delivery::test(&endpoint.id, message, now);
+                let test = Delivery::test(endpoint, message, now);
                 Decision::accept(Vec::new(), Reply::Done)
                     .recording(endpoint.record("webhook.tested"))
                     .dispatching(test.dispatch(now))

@@ -108,7 +108,8 @@ impl MailCourier {
             Sender::Smtp(sender) => {
                 let from = self.sender_of(&host)?;
                 let content = self.compose(id, (&from, &to), &rendered)?;
-                sender.send(&Envelope { from: &from.email, to: &to, content: &content }).await?;
+                let (from, class) = (&from.email, mail.content.class());
+                sender.send(&Envelope { from, to: &to, content: &content, class }).await?;
             }
             Sender::Folder(path) => {
                 let content = self.compose(id, (&self.sender_of(&host)?, &to), &rendered)?;

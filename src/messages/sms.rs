@@ -151,7 +151,7 @@ impl Gateway {
         }
         let answered = self.outbound.send(request).await;
         let answered = answered.map_err(|error| {
-            Undelivered::Later(format!("the gateway could not be used: {}", causes(&error)))
+            Undelivered::TopicRests(format!("the gateway could not be used: {}", causes(&error)))
         })?;
         let why = || format!("the gateway answered {}", answered.status.as_u16());
         match answered.status {

@@ -9,6 +9,7 @@ use crate::{
     actors::Undelivered,
     clock::Stopwatch,
     config::{Credentials, Smtp},
+    domain::DeliveryClass,
     outbound::Resolver,
 };
 use lettre::{
@@ -32,8 +33,10 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-/// How many connections are open at once; mail services count those of one sender.
-const MOST_CONNECTIONS: usize = 8;
+/// How many connections are open at once; mail services count those of one sender. Codes have connections that no other mail
+/// takes, and the others a few of their own.
+const CONNECTIONS_FOR_CODES: usize = 8;
+const CONNECTIONS_FOR_OTHERS: usize = 4;
 
 /// How long one mail may take, waiting for a connection included; less than the outbox allows.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
@@ -56,7 +59,8 @@ pub(super) struct SmtpSender {
     resolver: Arc<dyn Resolver>,
     tls: TlsParameters,
     hello: ClientId,
-    permits: Semaphore,
+    for_codes: Semaphore,
+    for_others: Semaphore,
     idle: Mutex<Vec<Kept>>,
     /// Whether the last new connection came to nothing.
     is_away: AtomicBool,
@@ -75,6 +79,7 @@ pub(super) struct Envelope<'a> {
     pub(super) from: &'a Address,
     pub(super) to: &'a Address,
     pub(super) content: &'a [u8],
+    pub(super) class: DeliveryClass,
 }
 
 /// How a server was reached.
@@ -120,7 +125,8 @@ impl SmtpSender {
             resolver,
             tls,
             hello,
-            permits: Semaphore::new(MOST_CONNECTIONS),
+            for_codes: Semaphore::new(CONNECTIONS_FOR_CODES),
+            for_others: Semaphore::new(CONNECTIONS_FOR_OTHERS),
             idle: Mutex::default(),
             is_away: AtomicBool::new(false),
             probe: Semaphore::new(1),
@@ -135,7 +141,13 @@ impl SmtpSender {
     }
 
     async fn send_over_any(&self, mail: &Envelope<'_>) -> Result<(), Undelivered> {
-        let _permit = self.permits.acquire().await;
+        let permits = match mail.class {
+            DeliveryClass::Code => &self.for_codes,
+            DeliveryClass::Request | DeliveryClass::Notice | DeliveryClass::Endpoint => {
+                &self.for_others
+            }
+        };
+        let _permit = permits.acquire().await;
         while let Some(mut kept) = self.take() {
             match transact(&mut kept.connection, mail).await {
                 // The server has closed it meanwhile; nothing of this mail was taken.
@@ -177,7 +189,7 @@ impl SmtpSender {
     /// Connects. While the server is away one mail at a time finds out whether it is back; the others
     /// fail at once, so that they take no delivery's place in the outbox for long.
     async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, Undelivered> {
-        let away = |why: &str| Undelivered::Later(format!("the mail server {why}"));
+        let away = |why: &str| Undelivered::TopicRests(format!("the mail server {why}"));
         let _probe = if self.is_away.load(Relaxed) {
             Some(self.probe.try_acquire().map_err(|_| away("is away"))?)
         } else {

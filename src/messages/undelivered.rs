@@ -18,7 +18,6 @@ pub(super) enum Stage {
 /// A refusal for good counts where it is about this mail. Before that it is about us, our address or
 /// our password: an operator can mend that while the mail waits.
 pub(super) fn undelivered(stage: Stage, error: &Error) -> Undelivered {
-    let about_this_mail = matches!(stage, Stage::Recipient | Stage::Content);
     let what = match stage {
         Stage::Connection => "the mail server could not be used",
         Stage::Sender => "the mail server did not take our sender",
@@ -32,10 +31,11 @@ pub(super) fn undelivered(stage: Stage, error: &Error) -> Undelivered {
         None if stage == Stage::Connection => format!("{what}: {}", causes(error)),
         None => format!("{what}: the connection ended"),
     };
-    if error.is_permanent() && about_this_mail {
-        Undelivered::Never(why)
-    } else {
-        Undelivered::Later(why)
+    match stage {
+        Stage::Recipient | Stage::Content if error.is_permanent() => Undelivered::Never(why),
+        // No other mail could be sent either.
+        Stage::Connection => Undelivered::TopicRests(why),
+        Stage::Sender | Stage::Recipient | Stage::Content => Undelivered::Later(why),
     }
 }
 

@@ -107,6 +107,9 @@ impl<T: PartialEq + Clone> Delta<T> {
 pub struct Message {
     pub id: String,
     pub topic: &'static str,
+    pub class: i64,
+    /// The key that it takes turns by.
+    pub queue: String,
     pub payload: Vec<u8>,
     pub expires_at: Timestamp,
 }

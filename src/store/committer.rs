@@ -16,8 +16,9 @@ use super::{
     fault_injection::Moment,
     group::{Mode, WriteError},
     maintenance::{Maintenance, Outcome},
+    outbox::steps::OutboxStep,
     vitals::Vitals,
-    work::Work,
+    work::{Group, Work},
 };
 use crate::clock::Stopwatch;
 use std::{
@@ -49,12 +50,16 @@ const SHORT_LOCK_WAIT: Duration = Duration::from_millis(200);
 /// Work for a committer.
 pub(super) enum Job {
     Commit(Box<Commit>, oneshot::Sender<Result<i64, CommitError>>),
+    /// Steps of messages; the answer says which were made.
+    Outbox(Vec<OutboxStep>, oneshot::Sender<Result<Vec<bool>, CommitError>>),
     Maintenance(Maintenance, oneshot::Sender<Result<Outcome, CommitError>>),
     /// Finish what is queued, then end.
     Stop,
 }
 
 type Waiting = (Box<Commit>, oneshot::Sender<Result<i64, CommitError>>);
+
+type Steps = (Vec<OutboxStep>, oneshot::Sender<Result<Vec<bool>, CommitError>>);
 
 /// One writer: its queue, its connection, its lane of the log.
 pub(super) struct Committer {
@@ -114,6 +119,7 @@ impl Committer {
     async fn run(mut self) {
         let mut jobs = Vec::with_capacity(GROUP);
         let mut waiting: Vec<Waiting> = Vec::with_capacity(GROUP);
+        let mut steps: Vec<Steps> = Vec::new();
         loop {
             if waiting.is_empty() {
                 if self.queue.recv_many(&mut jobs, GROUP).await == 0 {
@@ -130,8 +136,10 @@ impl Committer {
                 match job {
                     // Given up on before it was begun: what came of it is not known to its caller, who reads anew.
                     Job::Commit(_, reply) if reply.is_closed() => {}
+                    Job::Outbox(_, reply) if reply.is_closed() => {}
                     Job::Maintenance(_, reply) if reply.is_closed() => {}
                     Job::Commit(commit, reply) => waiting.push((commit, reply)),
+                    Job::Outbox(made, reply) => steps.push((made, reply)),
                     Job::Maintenance(maintenance, reply) => {
                         let done = self.transact(&maintenance).await;
                         is_reachable &= !matches!(done, Err(TransactionError::Unreachable));
@@ -148,7 +156,7 @@ impl Committer {
                 if taken.binary_search(&place).is_ok() { now.push(job) } else { rest.push(job) }
             }
             waiting = rest;
-            is_reachable &= self.write_group(now).await;
+            is_reachable &= self.write_group(now, std::mem::take(&mut steps)).await;
             if !is_reachable {
                 self.turn_away(std::mem::take(&mut waiting));
             }
@@ -162,6 +170,7 @@ impl Committer {
         while let Ok(job) = self.queue.try_recv() {
             match job {
                 Job::Commit(commit, reply) => waiting.push((commit, reply)),
+                Job::Outbox(_, reply) => drop(reply.send(Err(CommitError::Unavailable))),
                 Job::Maintenance(_, reply) => drop(reply.send(Err(CommitError::Unavailable))),
                 Job::Stop => self.queue.close(),
             }
@@ -174,21 +183,30 @@ impl Committer {
     }
 
     /// Writes a group; tells whether a transaction could be begun for it.
-    async fn write_group(&mut self, jobs: Vec<Waiting>) -> bool {
-        if jobs.is_empty() {
+    async fn write_group(&mut self, jobs: Vec<Waiting>, steps: Vec<Steps>) -> bool {
+        if jobs.is_empty() && steps.is_empty() {
             return true;
         }
         let stopwatch = Stopwatch::start();
         let commits: Vec<&Commit> = jobs.iter().map(|(commit, _)| &**commit).collect();
-        let written = self.transact(commits.as_slice()).await;
+        let all: Vec<&OutboxStep> = steps.iter().flat_map(|(steps, _)| steps).collect();
+        let group = Group { commits: &commits, steps: &all };
+        let written = self.transact(&group).await;
         let is_reachable = !matches!(written, Err(TransactionError::Unreachable));
-        let verdicts = match written {
-            Ok(verdicts) => verdicts,
-            Err(TransactionError::Known | TransactionError::Passing) if commits.len() > 1 => {
-                self.write_one_by_one(&commits).await
+        let (verdicts, made) = match written {
+            Ok((verdicts, made)) => (verdicts, Ok(made)),
+            Err(TransactionError::Known | TransactionError::Passing) if !group.is_alone() => {
+                let verdicts = self.write_one_by_one(&commits).await;
+                let alone = Group { commits: &[], steps: &all };
+                let made = self.transact(&alone).await.map(|(_, made)| made);
+                (verdicts, made.map_err(CommitError::from))
             }
-            Err(error) => vec![Err(error.into()); commits.len()],
+            Err(error) => (vec![Err(error.into()); commits.len()], Err(error.into())),
         };
+        answer_steps(steps, made);
+        if commits.is_empty() {
+            return is_reachable;
+        }
         self.vitals.group(commits.len(), stopwatch.elapsed());
         for ((commit, reply), verdict) in jobs.into_iter().zip(verdicts) {
             self.vitals.answered(&verdict);
@@ -209,8 +227,8 @@ impl Committer {
                 verdicts.push(Err(CommitError::Unavailable));
                 continue;
             }
-            match self.transact([*commit].as_slice()).await {
-                Ok(mut only) => verdicts.append(&mut only),
+            match self.transact(&Group { commits: &[*commit], steps: &[] }).await {
+                Ok((mut only, _)) => verdicts.append(&mut only),
                 Err(error) => {
                     // Two in a row that a second try did not help: another process holds the table.
                     passing = if error == TransactionError::Passing { passing + 1 } else { 0 };
@@ -377,6 +395,15 @@ impl Committer {
         if timeout(TIMEOUT, closing).await.is_err() {
             tracing::warn!("the store's connection did not close in time");
         }
+    }
+}
+
+/// Tells each caller which of its steps were made.
+fn answer_steps(steps: Vec<Steps>, made: Result<Vec<bool>, CommitError>) {
+    let mut made = made.map(Vec::into_iter);
+    for (asked, reply) in steps {
+        let own = made.as_mut().map(|made| made.by_ref().take(asked.len()).collect());
+        let _ = reply.send(own.map_err(|error| error.clone()));
     }
 }
 

@@ -7,6 +7,7 @@ mod triggers;
 
 pub use faults::DatabaseError;
 pub(super) use faults::{Result, is_busy, is_missing_table, is_passing};
+pub(super) use triggers::Triggers;
 
 use super::{
     batch::{Bound, BoundTogether},
@@ -287,11 +288,13 @@ impl Connection {
         }
     }
 
-    /// Makes the security log append-only for every user of the database.
-    pub(super) async fn install_triggers(&mut self) -> Result<()> {
-        let script = match self {
-            Self::Sqlite(..) => triggers::SQLITE,
-            Self::Postgres(_) => triggers::POSTGRES,
+    /// Installs triggers, which hold for every user of the database.
+    pub(super) async fn install(&mut self, triggers: Triggers) -> Result<()> {
+        let script = match (&*self, triggers) {
+            (Self::Sqlite(..), Triggers::Log) => triggers::LOG_SQLITE,
+            (Self::Sqlite(..), Triggers::Outbox) => triggers::OUTBOX_SQLITE,
+            (Self::Postgres(_), Triggers::Log) => triggers::LOG_POSTGRES,
+            (Self::Postgres(_), Triggers::Outbox) => triggers::OUTBOX_POSTGRES,
         };
         self.run_script(script).await
     }

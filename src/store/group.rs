@@ -8,7 +8,8 @@
 //! 2. new entities and names are inserted, `ON CONFLICT DO NOTHING`, changed entities are swapped,
 //!    `WHERE version = expected`, and lists and the outbox follow: all that by [`sql::WRITE`], which
 //!    counts the rows;
-//! 3. the log is written.
+//! 3. messages of the outbox that were leased or settled make their step, and lose nothing but that where it comes too late;
+//! 4. the log is written.
 //!
 //! What is to be new under an id that callers chose (a token that is revoked, an assertion that is used) is looked for
 //! while rows are locked: one that is there has lost already, and costs the rest of its group nothing.
@@ -23,15 +24,18 @@ use super::{
     commit::{Change, Commit, CommitError, Expected, Recorded},
     disjoint::RowKey,
     engine::{self, Connection, DatabaseError},
+    outbox::steps::{self, DroppedMessage, StepsMade},
     sql,
     value::{Liveness, Value},
+    work,
 };
 use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
 
-/// The outcome of each commit of a group, and the log's head once the transaction is durable.
+/// The outcome of each commit of a group and of each step of a message, and the log's head once the transaction is durable.
 pub(super) struct Written {
     pub(super) verdicts: Vec<Result<i64, CommitError>>,
+    pub(super) made: Vec<bool>,
     pub(super) head: Option<Head>,
 }
 
@@ -56,11 +60,11 @@ impl From<DatabaseError> for WriteError {
     }
 }
 
-/// Writes `commits` within the transaction that is open on `connection`.
+/// Writes a group within the transaction that is open on `connection`.
 pub(super) async fn write(
     connection: &mut Connection,
     writer: &mut LogWriter,
-    commits: &[&Commit],
+    work::Group { commits, steps }: &work::Group<'_>,
     mode: Mode,
 ) -> Result<Written, WriteError> {
     let mut group = Group { commits, verdicts: vec![Ok(()); commits.len()], mode };
@@ -70,8 +74,9 @@ pub(super) async fn write(
     }
     group.write(connection).await?;
     group.hand_on_names(connection).await?;
-    let head = group.record(connection, writer).await?;
-    Ok(Written { verdicts: group.verdicts(), head })
+    let StepsMade { made, dropped } = steps::write(connection, steps).await?;
+    let head = group.record(connection, writer, &dropped).await?;
+    Ok(Written { verdicts: group.verdicts(), made, head })
 }
 
 struct Group<'a> {
@@ -268,6 +273,7 @@ impl<'a> Group<'a> {
         &self,
         connection: &mut Connection,
         writer: &mut LogWriter,
+        dropped: &[DroppedMessage],
     ) -> engine::Result<Option<Head>> {
         let records = self.winners().flat_map(|(_, commit)| {
             commit.records.iter().map(|Recorded { kind, id, record }| Entry {
@@ -277,6 +283,13 @@ impl<'a> Group<'a> {
                 record,
             })
         });
+        let dropped = dropped.iter().map(|DroppedMessage { id, at, record }| Entry {
+            at: *at,
+            kind: "outbox",
+            id,
+            record,
+        });
+        let records = records.chain(dropped);
         let (kept, counted): (Vec<_>, Vec<_>) = records.partition(|entry| entry.record.kept);
         match (kept.is_empty(), counted.last()) {
             (true, Some(last)) => writer.append_nothing(connection, last.at).await.map(|()| None),
@@ -295,6 +308,8 @@ impl<'a> Group<'a> {
                     Value::Int(at.millis()),
                     Value::Int(0),
                     Value::Int(message.expires_at.millis()),
+                    Value::Int(message.class),
+                    Value::Text(&message.queue),
                 ]
             })
             .collect()

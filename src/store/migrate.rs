@@ -5,7 +5,7 @@
 //! a schema that is newer but compatible: that is how a new version is rolled out node by node.
 
 use super::{
-    engine::{Connection, DatabaseError, Readers, is_missing_table},
+    engine::{Connection, DatabaseError, Readers, Triggers, is_missing_table},
     value::{Row, Value},
 };
 use crate::domain::Timestamp;
@@ -16,23 +16,23 @@ struct Migration {
     version: i64,
     name: &'static str,
     script: &'static str,
-    /// Whether the log's triggers are installed with it, which each database writes differently.
-    with_triggers: bool,
+    /// The triggers that are installed with it, which each database writes differently.
+    triggers: Option<Triggers>,
     /// Whether it is about SQLite's own way to keep tables; on PostgreSQL it is only remembered.
     for_sqlite: bool,
 }
 
 impl Migration {
     const fn new(version: i64, name: &'static str, script: &'static str) -> Self {
-        Self { version, name, script, with_triggers: false, for_sqlite: false }
+        Self { version, name, script, triggers: None, for_sqlite: false }
     }
 
     const fn for_sqlite(self) -> Self {
         Self { for_sqlite: true, ..self }
     }
 
-    const fn and_triggers(self) -> Self {
-        Self { with_triggers: true, ..self }
+    const fn and(self, triggers: Triggers) -> Self {
+        Self { triggers: Some(triggers), ..self }
     }
 }
 
@@ -46,11 +46,12 @@ macro_rules! migration {
 const MIGRATIONS: &[Migration] = &[
     migration!(1, "0001_entities.sql"),
     migration!(2, "0002_names_and_listings.sql"),
-    migration!(3, "0003_security_log.sql").and_triggers(),
+    migration!(3, "0003_security_log.sql").and(Triggers::Log),
     migration!(4, "0004_outbox.sql"),
     migration!(5, "0005_history_of_accounts.sql"),
     migration!(6, "0006_leaner_log.sql"),
-    migration!(7, "0007_one_tree_a_table.sql").for_sqlite().and_triggers(),
+    migration!(7, "0007_one_tree_a_table.sql").for_sqlite().and(Triggers::Log),
+    migration!(8, "0008_outbox_classes.sql").and(Triggers::Outbox),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\
@@ -158,8 +159,8 @@ async fn run_in_transaction(
     for migration in migrations.iter().filter(|migration| migration.version > present) {
         if !migration.for_sqlite || connection.is_sqlite() {
             connection.run_script(migration.script).await?;
-            if migration.with_triggers {
-                connection.install_triggers().await?;
+            if let Some(triggers) = migration.triggers {
+                connection.install(triggers).await?;
             }
         }
         let values = [

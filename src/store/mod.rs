@@ -30,9 +30,8 @@ pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded
 pub use engine::DatabaseError;
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, LogEntry, LogPlace, Proof};
-pub use maintenance::Leased;
 pub use migrate::MigrateError;
-pub use outbox::Waiting;
+pub use outbox::{DueMessage, Leased, OutboxLane, UNCLASSIFIED, Waiting};
 pub use views::{Listed, Liveness, ReadError, Row};
 pub use vitals::{StoreReport, Vitals};
 
@@ -198,8 +197,7 @@ impl Store {
         let posts = !commit.messages.is_empty();
         let mut hasher = DefaultHasher::new();
         commit.changes.first().map(|change| (change.kind, &change.id)).hash(&mut hasher);
-        let count = self.inner.committers.len().max(1);
-        let place = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
+        let place = self.place(hasher.finish());
         let (reply, answer) = oneshot::channel();
         self.hand_over(place, Job::Commit(Box::new(commit), reply)).await?;
         let version = answered(answer, GIVEN_UP_AFTER).await?;
@@ -227,6 +225,12 @@ impl Store {
         self.inner.vitals.report()
     }
 
+    /// Chooses a committer by a hash.
+    fn place(&self, hash: u64) -> usize {
+        let count = self.inner.committers.len().max(1);
+        usize::try_from(hash % count as u64).unwrap_or(0)
+    }
+
     /// A queue that is closed, or was never there, took nothing; a lost answer may hide a commit.
     async fn hand_over(&self, place: usize, job: Job) -> Result<(), CommitError> {
         let committer = self.inner.committers.get(place).ok_or(CommitError::Unavailable)?;
@@ -249,7 +253,7 @@ impl Store {
     async fn count_maintenance(&self, maintenance: Maintenance) -> Result<u64, CommitError> {
         match self.run_maintenance(maintenance).await? {
             Outcome::Count(count) => Ok(count),
-            Outcome::Leased(_) | Outcome::Heads(_) => Err(CommitError::Unknown),
+            Outcome::Heads(_) => Err(CommitError::Unknown),
         }
     }
 

@@ -219,27 +219,90 @@ pub(super) const TRIM_LOG: &str = "DELETE FROM security_log \
 
 pub(super) static POST: LazyLock<Batch> = LazyLock::new(|| {
     Batch::insert(
-        &[Text, Text, Bytes, Int, Int, Int],
-        "outbox (id, topic, payload, due_at, attempts, expires_at)",
+        &[Text, Text, Bytes, Int, Int, Int, Int, Text],
+        "outbox (id, topic, payload, due_at, attempts, expires_at, class, queue)",
         "",
     )
 });
 
-pub(super) const OUTBOX_DUE: &str = "SELECT id, topic, payload, due_at, attempts, expires_at \
-      FROM outbox WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2";
+// `waiting = 1` and `waiting = 0` are written out everywhere: an index holds the rows of one of them. Values that come from no
+// column are numbers of 64 bits, as PostgreSQL must be told.
 
-pub(super) const OUTBOX_NEXT: &str = "SELECT due_at FROM outbox ORDER BY due_at LIMIT 1";
+// In which classes and topics messages wait. One look-up in an index each: topics are few, and counted.
+pub(super) const OUTBOX_LANES: &str = "SELECT lanes.class, lanes.topic FROM \
+     (SELECT classes.class, topics.topic FROM \
+       (SELECT CAST(0 AS BIGINT) AS class UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS classes \
+       CROSS JOIN (SELECT DISTINCT topic FROM outbox_counts) AS topics) AS lanes \
+     WHERE (SELECT MIN(o.queue) FROM outbox o \
+             WHERE o.waiting = 1 AND o.class = lanes.class AND o.topic = lanes.topic) IS NOT NULL \
+     ORDER BY lanes.class, lanes.topic";
 
-pub(super) const OUTBOX_WAITING: &str =
-    "SELECT topic, COUNT(*), MIN(due_at) FROM outbox GROUP BY topic ORDER BY topic";
+// The next queues of a class and topic in which messages wait, one look-up in an index each.
+pub(super) const OUTBOX_QUEUES: &str = "WITH RECURSIVE next (queue, place) AS (\
+     SELECT (SELECT MIN(o.queue) FROM outbox o \
+              WHERE o.waiting = 1 AND o.class = $1 AND o.topic = $2 AND o.queue > $3), CAST(1 AS BIGINT) \
+      UNION ALL \
+     SELECT (SELECT MIN(o.queue) FROM outbox o \
+              WHERE o.waiting = 1 AND o.class = $1 AND o.topic = $2 AND o.queue > next.queue), next.place + 1 \
+       FROM next WHERE next.queue IS NOT NULL AND next.place < $4) \
+     SELECT queue FROM next WHERE queue IS NOT NULL ORDER BY place";
 
-pub(super) const OUTBOX_LEASE: &str = "UPDATE outbox SET due_at = $1, attempts = attempts + 1 \
-     WHERE id = $2 AND due_at = $3 AND attempts = $4";
+pub(super) const OUTBOX_DUE: &str = "SELECT id, payload, due_at, attempts, expires_at FROM outbox \
+     WHERE waiting = 1 AND class = $1 AND topic = $2 AND queue = $3 AND due_at <= $4 \
+     ORDER BY due_at, id LIMIT $5 + 0";
 
-pub(super) const OUTBOX_DONE: &str = "DELETE FROM outbox WHERE id = $1 AND attempts = $2";
+pub(super) const OUTBOX_EXPIRED: &str = "SELECT id, topic, attempts FROM outbox \
+     WHERE expires_at <= $1 AND due_at <= $1 ORDER BY expires_at LIMIT $2 + 0";
 
-pub(super) const OUTBOX_DEFER: &str =
-    "UPDATE outbox SET due_at = $1 WHERE id = $2 AND attempts = $3";
+// Whether a message of a class is leased no more, or has been put off for long enough.
+pub(super) const OUTBOX_RETURNS: &str = "SELECT classes.class FROM \
+     (SELECT CAST(0 AS BIGINT) AS class UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS classes \
+     WHERE (SELECT MIN(o.due_at) FROM outbox o WHERE o.waiting = 0 AND o.class = classes.class) <= $1 \
+     ORDER BY classes.class";
+
+pub(super) const OUTBOX_RETURN: &str = "UPDATE outbox SET waiting = 1 WHERE waiting = 0 AND id IN \
+     (SELECT o.id FROM outbox o WHERE o.waiting = 0 AND o.class = $1 AND o.due_at <= $2 ORDER BY o.due_at LIMIT $3 + 0)";
+
+pub(super) const OUTBOX_COUNTS: &str = "SELECT counts.topic, CAST(SUM(counts.messages) AS BIGINT), \
+            (SELECT MIN(o.due_at) FROM outbox o WHERE o.topic = counts.topic) \
+       FROM outbox_counts counts GROUP BY counts.topic ORDER BY counts.topic";
+
+pub(super) static OUTBOX_LEASE: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        &[Text, Int, Int],
+        "UPDATE outbox SET waiting = 0, due_at = ?3, attempts = ?2 + 1 \
+          WHERE id = ?1 AND attempts = ?2 AND waiting = 1 RETURNING id",
+        (
+            "UPDATE outbox SET waiting = 0, due_at = leased.until, attempts = leased.attempts + 1 FROM",
+            "AS leased (id, attempts, until) WHERE outbox.id = leased.id \
+                AND outbox.attempts = leased.attempts AND outbox.waiting = 1 RETURNING outbox.id",
+        ),
+    )
+});
+
+pub(super) static OUTBOX_ERASE: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        &[Text, Int],
+        "DELETE FROM outbox WHERE id = $1 AND attempts = $2 RETURNING id",
+        (
+            "DELETE FROM outbox USING",
+            "AS erased (id, attempts) WHERE outbox.id = erased.id \
+                AND outbox.attempts = erased.attempts RETURNING outbox.id",
+        ),
+    )
+});
+
+pub(super) static OUTBOX_PUT_BACK: LazyLock<Batch> = LazyLock::new(|| {
+    Batch::new(
+        &[Text, Int, Int, Int],
+        "UPDATE outbox SET due_at = ?3, waiting = ?4 WHERE id = ?1 AND attempts = ?2 RETURNING id",
+        (
+            "UPDATE outbox SET due_at = back.due_at, waiting = back.waiting FROM",
+            "AS back (id, attempts, due_at, waiting) WHERE outbox.id = back.id \
+                AND outbox.attempts = back.attempts RETURNING outbox.id",
+        ),
+    )
+});
 
 // the janitor
 

@@ -125,9 +125,14 @@ pub(super) enum Row {
 
 impl Row {
     pub(super) fn int(&self, column: usize) -> Result<i64> {
+        self.optional_int(column)?.ok_or(DatabaseError::Unexpected)
+    }
+
+    pub(super) fn optional_int(&self, column: usize) -> Result<Option<i64>> {
         match self {
             Self::Sqlite(row) => match row.get(column) {
-                Some(SqliteValue::Integer(number)) => Ok(*number),
+                Some(SqliteValue::Integer(number)) => Ok(Some(*number)),
+                Some(SqliteValue::Null) => Ok(None),
                 _ => Err(DatabaseError::Unexpected),
             },
             Self::Postgres(row) => Ok(row.try_get(column)?),

@@ -87,7 +87,7 @@ pub struct Listed {
 
 impl Store {
     /// Reads a few rows; what workers read by themselves is not counted.
-    async fn fetch(
+    pub(super) async fn fetch(
         &self,
         sql: &'static str,
         values: &[Value<'_>],

@@ -1,4 +1,4 @@
-//! What a transaction is made of: a group of commits, or one piece of maintenance.
+//! What a transaction is made of: a group of commits and of steps of messages, or one piece of maintenance.
 
 use super::{
     chain::{Head, LogWriter},
@@ -6,6 +6,7 @@ use super::{
     engine::Connection,
     group::{self, Mode, WriteError},
     maintenance::{self, Maintenance, Outcome},
+    outbox::steps::OutboxStep,
 };
 
 /// What a transaction is made of.
@@ -24,11 +25,18 @@ pub(super) trait Work {
     ) -> Result<(Self::Output, Option<Head>), WriteError>;
 }
 
-impl Work for [&Commit] {
-    type Output = Vec<Result<i64, CommitError>>;
+/// Commits, and steps of messages, that share a transaction.
+pub(super) struct Group<'a> {
+    pub(super) commits: &'a [&'a Commit],
+    pub(super) steps: &'a [&'a OutboxStep],
+}
+
+impl Work for Group<'_> {
+    /// What became of each commit, and which of the steps were made.
+    type Output = (Vec<Result<i64, CommitError>>, Vec<bool>);
 
     fn is_alone(&self) -> bool {
-        self.len() == 1
+        self.commits.len() + usize::from(!self.steps.is_empty()) == 1
     }
 
     async fn run(
@@ -38,7 +46,7 @@ impl Work for [&Commit] {
         mode: Mode,
     ) -> Result<(Self::Output, Option<Head>), WriteError> {
         let written = group::write(connection, writer, self, mode).await?;
-        Ok((written.verdicts, written.head))
+        Ok(((written.verdicts, written.made), written.head))
     }
 }
 

@@ -4,10 +4,8 @@
 //! 2. The courier looks the endpoint and its organization up as they are now: what waits for an endpoint
 //!    that is gone or disabled is not sent, and what waits for a suspended organization waits on.
 //! 3. It signs with every secret that signs now, and posts through the guarded client.
-//! 4. Only 2xx is a success. An endpoint that fails is left alone for as long as it has been failing,
-//!    and is disabled after days; one that answers 410 is disabled at once.
-
-mod pauses;
+//! 4. Only 2xx is a success. An endpoint that fails is left alone for as long as it has been failing, whatever waits
+//!    for it, and is disabled after days; one that answers 410 is disabled at once.
 
 use crate::{
     actors::{Courier, Delivering, Entities, Parcel, Undelivered, View},
@@ -17,14 +15,14 @@ use crate::{
         organization::Organization,
         webhook::{Command, Delivery, Endpoint, Reply, SECRET_PURPOSE, Secrets, Webhook},
     },
-    outbound::{Outbound, Request, Shares},
+    outbound::{Outbound, Request},
 };
 use hyper::{
     StatusCode,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
-use pauses::Pauses;
 use std::{
+    pin::Pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -34,14 +32,9 @@ use url::Url;
 /// How long an endpoint may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// How many deliveries are under way at once, of what the outbox carries.
-const MOST: usize = 4;
-
-/// For each endpoint.
-const MOST_OF_ONE: usize = 2;
-
-/// When a message is looked at again whose endpoint has as many under way as may be.
-const BUSY: Duration = Duration::from_secs(2);
+/// How long an endpoint that fails is left alone.
+const SHORTEST_REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_hours(4);
 
 /// When a message is looked at again whose organization is suspended.
 const SUSPENDED: Duration = Duration::from_mins(10);
@@ -59,8 +52,6 @@ pub struct Means {
 pub struct WebhookCourier {
     outbound: Arc<Outbound>,
     means: OnceLock<Means>,
-    shares: Shares,
-    pauses: Pauses,
 }
 
 /// Why an endpoint did not take a message.
@@ -73,8 +64,7 @@ enum Failure {
 
 impl WebhookCourier {
     pub fn new(outbound: Arc<Outbound>) -> Self {
-        let (shares, pauses) = (Shares::new(MOST, MOST_OF_ONE), Pauses::default());
-        Self { outbound, means: OnceLock::new(), shares, pauses }
+        Self { outbound, means: OnceLock::new() }
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.
@@ -93,22 +83,11 @@ impl WebhookCourier {
         let home = means.organizations.peek(&endpoint.organization).await;
         let home = home.map_err(|error| later(&error.to_string()))?;
         if !home.machine.known().is_some_and(|home| home.enabled) {
-            return Err(not_before(SUSPENDED, "the organization is suspended"));
+            return Err(rests(SUSPENDED, "the organization is suspended"));
         }
-        let now = means.clock.now();
-        // One that was enabled again, or has taken a message since, is called at once.
-        if endpoint.failing_since.is_none() {
-            self.pauses.end(&endpoint.id);
-        }
-        if let Some(rest) = self.pauses.rest(&endpoint.id, now) {
-            return Err(not_before(rest, "the endpoint has failed a moment ago"));
-        }
-        let busy = || not_before(BUSY, "the endpoint is told of others first");
-        let _share = self.shares.take(&endpoint.id).ok_or_else(busy)?;
         let request = signed(means, endpoint, secrets, &delivery)?;
         match self.post(request).await {
             Ok(()) => {
-                self.pauses.end(&endpoint.id);
                 if endpoint.failing_since.is_some() {
                     note(means, endpoint, Command::Delivered).await;
                 }
@@ -121,10 +100,31 @@ impl WebhookCourier {
             Err(Failure::Failed(why)) => {
                 let now = means.clock.now();
                 let since = note(means, endpoint, Command::Failed).await;
-                let pause = self.pauses.begin(&endpoint.id, since.unwrap_or(now), now);
-                Err(not_before(pause, &why))
+                // Disabled by that: there is nothing to deliver any more.
+                let seen = means.views.peek(&endpoint.id).await;
+                if seen.is_ok_and(|seen| seen.machine.enabled().is_none()) {
+                    return Ok(());
+                }
+                Err(rests(rest(since.unwrap_or(now), now), &why))
             }
         }
+    }
+
+    /// Tells whether the endpoint of a queue still fails, or its organization is suspended: one that was enabled again, or
+    /// has taken a message of another node since, is called at once.
+    async fn is_failing(&self, queue: &str) -> bool {
+        let (Some(means), Some((slug, endpoint))) = (self.means.get(), queue.split_once('/'))
+        else {
+            return true;
+        };
+        let home = means.organizations.look(slug).await;
+        if home.is_ok_and(|home| !home.machine.known().is_some_and(|home| home.enabled)) {
+            return true;
+        }
+        let seen = means.views.look(endpoint).await;
+        seen.map_or(true, |seen| {
+            seen.machine.enabled().is_some_and(|(endpoint, _)| endpoint.failing_since.is_some())
+        })
     }
 
     async fn post(&self, request: Request) -> Result<(), Failure> {
@@ -183,12 +183,35 @@ fn later(why: &str) -> Undelivered {
     Undelivered::Later(why.to_owned())
 }
 
-fn not_before(pause: Duration, why: &str) -> Undelivered {
-    Undelivered::NotBefore(pause, why.to_owned())
+fn rests(rest: Duration, why: &str) -> Undelivered {
+    Undelivered::QueueRests(Some(rest), why.to_owned())
+}
+
+/// An endpoint is left alone for as long as it has been failing.
+fn rest(since: Timestamp, now: Timestamp) -> Duration {
+    now.since(since).clamp(SHORTEST_REST, LONGEST_REST)
 }
 
 impl Courier for WebhookCourier {
     fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
         Box::pin(self.tell(parcel))
+    }
+
+    fn must_rest<'a>(&'a self, queue: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        Box::pin(self.is_failing(queue))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_is_as_long_as_the_failing() {
+        let start = Timestamp::from_millis(1_000_000);
+        for (seconds, expected) in [(0, 5), (5, 5), (60, 60), (100_000, 4 * 3_600)] {
+            let rested = rest(start, start + Duration::from_secs(seconds));
+            assert_eq!(rested, Duration::from_secs(expected), "{seconds}");
+        }
     }
 }

@@ -48,7 +48,7 @@ async fn every_query_that_somebody_asked_for_is_counted() {
     node.store.find("ledger", "nobody").await.unwrap();
     node.store.list("ledgers", "", ("", ""), 10).await.unwrap();
     assert_eq!(node.store.report().reads, counted + 5);
-    node.store.next_message_due().await.unwrap();
+    node.store.outbox_lanes().await.unwrap();
     assert_eq!(node.store.report().reads, counted + 5, "the house looks after itself");
     node.stop().await;
 }

@@ -2,8 +2,8 @@
 //! decision can ask for.
 
 use porteiro::domain::{
-    Birth, Decision, Dispatch, Listing, Machine, Name, Record, Requirement, Secret, SubCommand,
-    Timestamp,
+    Birth, Decision, DeliveryClass, DeliveryKey, Dispatch, Listing, Machine, Name, Record,
+    Requirement, Secret, SubCommand, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ pub enum Command {
         text: String,
         expires_at: Timestamp,
     },
+    /// Appends and leaves messages of any class.
+    AppendAndDispatch(u64, Vec<Dispatch>),
     Close,
     ForgetAt(Timestamp),
     Read,
@@ -127,6 +129,7 @@ impl Machine for Ledger {
             | Command::RefuseAndKeep(entry)
             | Command::AppendAndRecord(entry)
             | Command::AppendAndCount(entry)
+            | Command::AppendAndDispatch(entry, _)
             | Command::AppendAndPost { entry, .. } => *entry,
         };
         if self.closed {
@@ -170,9 +173,15 @@ impl Machine for Ledger {
             Command::AppendAndPost { topic, text, expires_at, .. } => {
                 Decision::accept(appended, after).dispatching(Dispatch {
                     topic,
+                    class: DeliveryClass::Code,
+                    key: DeliveryKey::installation(),
                     payload: Secret::new(text.as_bytes()),
                     expires_at: *expires_at,
                 })
+            }
+            Command::AppendAndDispatch(_, messages) => {
+                let decision = Decision::accept(appended, after);
+                messages.iter().cloned().fold(decision, Decision::dispatching)
             }
             _ => Decision::accept(appended, after),
         }

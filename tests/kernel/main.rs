@@ -34,6 +34,7 @@ mod model;
 mod model_commands;
 mod multi_commit;
 mod outbox;
+mod outbox_classes;
 mod processes;
 mod provisioning;
 mod security_log;

@@ -28,7 +28,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -39,9 +39,15 @@ pub struct Script {
     planned: Mutex<Vec<(Moment, u64)>>,
     panicking: AtomicBool,
     held: Mutex<Option<std::sync::mpsc::Receiver<()>>>,
+    transactions: AtomicU64,
 }
 
 impl Script {
+    /// How many transactions came as far as their COMMIT.
+    pub fn transactions(&self) -> u64 {
+        self.transactions.load(SeqCst)
+    }
+
     /// Holds up the next transaction before its statements until the other end is dropped.
     pub fn hold_next_write(&self) -> std::sync::mpsc::Sender<()> {
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -70,6 +76,9 @@ impl Script {
 
 impl FaultInjection for Script {
     fn fails(&self, moment: Moment) -> bool {
+        if moment == Moment::Commit {
+            self.transactions.fetch_add(1, SeqCst);
+        }
         let panics = moment == Moment::Commit && self.panicking.swap(false, SeqCst);
         assert!(!panics, "a transaction was told to panic");
         if moment == Moment::Write {

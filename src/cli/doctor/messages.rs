@@ -113,7 +113,10 @@ fn told(subject: &'static str, to: &str, sent: Option<Result<(), Undelivered>>) 
         None => bad(subject, format!("{subject}.transport is not set")),
         Some(Ok(())) => good(subject, format!("a test for {to} was taken: see whether it arrives")),
         Some(Err(
-            Undelivered::Later(why) | Undelivered::NotBefore(_, why) | Undelivered::Never(why),
+            Undelivered::Later(why)
+            | Undelivered::QueueRests(_, why)
+            | Undelivered::TopicRests(why)
+            | Undelivered::Never(why),
         )) => bad(subject, why),
     }
 }

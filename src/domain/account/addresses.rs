@@ -213,7 +213,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::domain::{
-        Dispatch, Machine as _, Secret,
+        DeliveryClass, DeliveryKey, Dispatch, Machine as _, Secret,
         account::{Command, Draft, Passkey, PasswordHash, Reply},
     };
     use serde_json::json;
@@ -247,8 +247,9 @@ mod tests {
 
     fn propose(account: &mut Account, channel: Channel, address: &str) {
         let proposed = Box::new(Proposed::new(address, code("right"), LATER));
-        let payload = Secret::new("{}");
-        let message = Dispatch { topic: "mail", payload, expires_at: LATER };
+        let (class, key) = (DeliveryClass::Code, DeliveryKey::installation());
+        let (payload, expires_at) = (Secret::new("{}"), LATER);
+        let message = Dispatch { topic: "mail", class, key, payload, expires_at };
         let propose = Command::Propose { channel, proposed, message };
         assert_eq!(account.decide(&propose, NOW).effects.dispatches.len(), 1);
         ask(account, &propose, NOW).unwrap();

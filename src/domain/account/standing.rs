@@ -121,7 +121,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::domain::{
-        Fingerprint, Machine as _,
+        DeliveryClass, DeliveryKey, Dispatch, Fingerprint, Machine as _,
         account::{Channel, Draft, PasswordHash, Proposed, Provisioned, Reach, Reply},
     };
 
@@ -135,9 +135,10 @@ mod tests {
         decision.outcome
     }
 
-    fn message() -> crate::domain::Dispatch {
+    fn message() -> Dispatch {
         let (topic, payload) = ("mail", crate::domain::Secret::new("{}"));
-        crate::domain::Dispatch { topic, payload, expires_at: NOW }
+        let (class, key) = (DeliveryClass::Code, DeliveryKey::installation());
+        Dispatch { topic, class, key, payload, expires_at: NOW }
     }
 
     fn draft() -> Draft {

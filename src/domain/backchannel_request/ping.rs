@@ -1,6 +1,6 @@
 //! Tells a client that what it waits for is decided.
 
-use crate::domain::{Dispatch, Secret, Timestamp};
+use crate::domain::{DeliveryClass, DeliveryKey, Dispatch, Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -28,7 +28,13 @@ pub struct Ping {
 impl Ping {
     pub(super) fn dispatch(&self, expires_at: Timestamp) -> Dispatch {
         let payload = serde_json::to_vec(self).expect("plain data with text keys is JSON");
-        Dispatch { topic: CIBA_PING, payload: Secret::new(payload), expires_at }
+        Dispatch {
+            topic: CIBA_PING,
+            class: DeliveryClass::Endpoint,
+            key: DeliveryKey::client(&self.client_id),
+            payload: Secret::new(payload),
+            expires_at,
+        }
     }
 
     pub fn read(payload: &Secret) -> Option<Self> {

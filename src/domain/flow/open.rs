@@ -5,10 +5,10 @@ use super::{
     Refusal, Reply, Role, Rules, Seed, Step,
 };
 use crate::domain::{
-    Decision, Dispatch, Record, Timestamp,
+    Decision, DeliveryKey, Dispatch, Record, Timestamp,
     account::{Draft, normalise_email},
     assurance::{Acr, AuthenticatorId, Evidence, Level, Method},
-    authorization::{Choice, ConsentQuestion, Denial, choices},
+    authorization::{Choice, ConsentQuestion, Denial, RequestedGrant, choices},
     epoch::is_first,
     grant::Person,
     pushed_request::PushedRequest,
@@ -319,7 +319,19 @@ impl Open {
             return Decision::refuse(Refusal::TooManyMessages);
         }
         self.messages += 1;
-        self.moved().dispatching(message.clone())
+        let message = message.clone().keyed(self.delivery_key());
+        self.moved().dispatching(message)
+    }
+
+    /// Codes take turns by the organization that they are for, else by the client that asks.
+    fn delivery_key(&self) -> DeliveryKey {
+        match self.seed.asked().map(|request| &request.wanted) {
+            Some(RequestedGrant { organization: Some(slug), .. }) => {
+                DeliveryKey::organization(slug)
+            }
+            Some(RequestedGrant { client_id, .. }) => DeliveryKey::client(client_id),
+            None => DeliveryKey::installation(),
+        }
     }
 
     pub(super) fn moved(self) -> Decision<Flow> {

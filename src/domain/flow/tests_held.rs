@@ -1,7 +1,7 @@
 //! What waits in a flow: codes that were sent, ceremonies that were begun.
 
 use super::*;
-use crate::domain::{Dispatch, Fingerprint, Secret};
+use crate::domain::{DeliveryClass, DeliveryKey, Dispatch, Fingerprint, Secret};
 
 fn held(step: &str, content: HeldContent, account: Option<&str>) -> Held {
     let (step, account) = (step.to_owned(), account.map(str::to_owned));
@@ -10,8 +10,13 @@ fn held(step: &str, content: HeldContent, account: Option<&str>) -> Held {
 
 fn send(code: &[u8], account: Option<&str>) -> Step {
     let held = held("email_code", HeldContent::Code(Fingerprint::of(code)), account);
-    let message =
-        Dispatch { topic: "mail", payload: Secret::new("code"), expires_at: held.expires_at };
+    let message = Dispatch {
+        topic: "mail",
+        class: DeliveryClass::Code,
+        key: DeliveryKey::installation(),
+        payload: Secret::new("code"),
+        expires_at: held.expires_at,
+    };
     Step::Hold { step: "email_code/send", held: Box::new(held), message: Some(message) }
 }
 

@@ -1,7 +1,7 @@
 //! Kinds that make an account, give one back, or let a person into an organization.
 
 use super::*;
-use crate::domain::{Dispatch, Secret, account, assurance::Method};
+use crate::domain::{DeliveryClass, DeliveryKey, Dispatch, Secret, account, assurance::Method};
 
 const PASSWORD: &str = "$argon2id$new";
 
@@ -53,8 +53,9 @@ fn held(account: &str) -> Step {
 /// The material of a step, and what people are told.
 fn telling(version: i64, epoch: u64) -> Box<Material> {
     let notice = |when, text: &str| {
-        let payload = Secret::new(text);
-        Notice { when, message: Dispatch { topic: "mail", payload, expires_at: LATER } }
+        let (payload, expires_at) = (Secret::new(text), LATER);
+        let (class, key) = (DeliveryClass::Notice, DeliveryKey::installation());
+        Notice { when, message: Dispatch { topic: "mail", class, key, payload, expires_at } }
     };
     let notices = vec![notice(Moment::Proved, "started"), notice(Moment::Ended, "recovered")];
     let account = account_seen(version, epoch);

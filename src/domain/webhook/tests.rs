@@ -205,7 +205,7 @@ fn delivery() -> Delivery {
         id: "app",
         detail: "{\"a\":1}",
     });
-    Delivery::of_entry("w", &entry)
+    Delivery::of_entry(made(&[]).known().unwrap(), &entry)
 }
 
 #[test]

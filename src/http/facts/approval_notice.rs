@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{
-        Context, Dispatch, Timestamp,
+        Context, DeliveryKey, Dispatch, Timestamp,
         account::Known,
         client::KnownClient,
         message::{Asked, Asker, Mail, MailContent, Sms, SmsContent},
@@ -30,6 +30,7 @@ pub async fn message(
     let channels = app.channels();
     let link = || app.page(app.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
     let locale = account.locale().unwrap_or(app.locale);
+    let key = DeliveryKey::client(&client.client_id);
     if channels.mail {
         let to = account.email.clone();
         let address = account.normalised_email();
@@ -41,9 +42,11 @@ pub async fn message(
         };
         let asked = Asked { by: Some(by), ..Asked::by_request(context, now) };
         let content = MailContent::Approval { link: link() };
-        return Some(Mail { to, locale, content, asked: None }.asked(asked).dispatch(expires_at));
+        let mail = Mail { to, locale, content, asked: None }.asked(asked);
+        return Some(mail.dispatch(expires_at).keyed(key));
     }
     let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();
     app.attempts.charge_message(context, &to, MessageSender::Client).await.ok()?;
-    Some(Sms { to, locale, content: SmsContent::Approval { link: link() } }.dispatch(expires_at))
+    let sms = Sms { to, locale, content: SmsContent::Approval { link: link() } };
+    Some(sms.dispatch(expires_at).keyed(key))
 }

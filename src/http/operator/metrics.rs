@@ -166,6 +166,11 @@ fn outbox(text: &mut Exposition, operator: &Operator) {
     for report in &topics {
         waiting.sample(&[("topic", report.topic)], report.waiting);
     }
+    let under_way = "Messages that this node is delivering.";
+    let mut under_way = text.gauge("porteiro_outbox_under_way", under_way);
+    for report in &topics {
+        under_way.sample(&[("topic", report.topic)], report.under_way);
+    }
     let late = "How long the next message has been due.";
     let mut overdue = text.gauge("porteiro_outbox_overdue_seconds", late);
     for report in &topics {

@@ -1,6 +1,45 @@
-//! The triggers that make the security log append-only, for each database.
+//! The triggers that make the security log append-only and count the messages of the outbox, for each database.
 
-pub(super) const SQLITE: &str = "
+/// What is installed with a migration.
+#[derive(Clone, Copy)]
+pub(in crate::store) enum Triggers {
+    /// The security log is append-only.
+    Log,
+    /// Messages are counted by topic. PostgreSQL counts in stripes, so that connections do not wait for each other.
+    Outbox,
+}
+
+pub(super) const OUTBOX_SQLITE: &str = "
+CREATE TRIGGER IF NOT EXISTS outbox_counts_new AFTER INSERT ON outbox
+BEGIN
+    INSERT INTO outbox_counts (topic, stripe, messages) VALUES (NEW.topic, 0, 1)
+    ON CONFLICT (topic, stripe) DO UPDATE SET messages = messages + 1;
+END;
+
+CREATE TRIGGER IF NOT EXISTS outbox_counts_erased AFTER DELETE ON outbox
+BEGIN
+    UPDATE outbox_counts SET messages = messages - 1 WHERE topic = OLD.topic AND stripe = 0;
+END;
+";
+
+pub(super) const OUTBOX_POSTGRES: &str = "
+CREATE OR REPLACE FUNCTION outbox_is_counted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO outbox_counts AS counted (topic, stripe, messages)
+    SELECT topic, pg_backend_pid() % 64, CASE TG_OP WHEN 'INSERT' THEN COUNT(*) ELSE -COUNT(*) END
+      FROM changed GROUP BY topic ORDER BY topic
+    ON CONFLICT (topic, stripe) DO UPDATE SET messages = counted.messages + excluded.messages;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER outbox_counts_new AFTER INSERT ON outbox
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION outbox_is_counted();
+
+CREATE OR REPLACE TRIGGER outbox_counts_erased AFTER DELETE ON outbox
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION outbox_is_counted();
+";
+
+pub(super) const LOG_SQLITE: &str = "
 CREATE TRIGGER IF NOT EXISTS security_log_keeps_rows BEFORE UPDATE ON security_log
 BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
 
@@ -13,7 +52,7 @@ WHEN NOT EXISTS (SELECT 1 FROM log_retention r WHERE r.lane = OLD.lane AND r.seq
 BEGIN SELECT RAISE(ABORT, 'the security log is append-only'); END;
 ";
 
-pub(super) const POSTGRES: &str = "
+pub(super) const LOG_POSTGRES: &str = "
 CREATE OR REPLACE FUNCTION security_log_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     allowed boolean := FALSE;

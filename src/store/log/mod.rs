@@ -31,7 +31,7 @@ impl Store {
     pub async fn anchor_log(&self, now: Timestamp) -> Result<Vec<Head>, CommitError> {
         match self.run_maintenance(Maintenance::Anchor { now }).await? {
             Outcome::Heads(heads) => Ok(heads),
-            Outcome::Count(_) | Outcome::Leased(_) => Err(CommitError::Unknown),
+            Outcome::Count(_) => Err(CommitError::Unknown),
         }
     }
 
