@@ -16,7 +16,7 @@ use crate::{
     http::{
         self, PasswordOptions,
         limits::{
-            pace::{ApprovalLimits, Rates},
+            pace::{ApprovalLimits, InvitationLimits, Rates},
             purpose::Purpose,
         },
     },
@@ -337,6 +337,10 @@ pub(super) fn rates(given: &config::Limits) -> Option<Rates> {
     rates[Purpose::Document] = rate(given.document);
     rates.approvals =
         ApprovalLimits { pending: given.approvals_pending, rate: rate(given.approval) };
+    rates.invitations = InvitationLimits {
+        per_day: given.invitations_per_day,
+        to_one_address: given.invitations_to_one_address,
+    };
     given.enabled.then_some(rates)
 }
 

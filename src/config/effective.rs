@@ -214,6 +214,10 @@ pub struct Limits {
     pub approval: PerAddress,
     /// How many of those wait at the same time.
     pub approvals_pending: u32,
+    /// How many invitations one organization sends in a day.
+    pub invitations_per_day: u32,
+    /// How many of those go to one address.
+    pub invitations_to_one_address: u32,
     /// When people are not written to about approvals.
     pub quiet_hours: Option<QuietHours>,
 }

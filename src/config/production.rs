@@ -134,6 +134,16 @@ impl Config {
             let text = format!("must be 1 to {MOST_PENDING}: for none, limits.enabled");
             refusals.push(Refusal::of("limits.approvals_pending", text));
         }
+        let invitations = [
+            ("limits.invitations_per_day", it.invitations_per_day),
+            ("limits.invitations_to_one_address", it.invitations_to_one_address),
+        ];
+        for (setting, number) in invitations {
+            if number == 0 || number > HIGHEST_RATE {
+                let text = format!("must be 1 to {HIGHEST_RATE}: for none, limits.enabled");
+                refusals.push(Refusal::of(setting, text));
+            }
+        }
         for (burst, per_minute, rate) in rates {
             for (setting, number) in [(burst, rate.burst), (per_minute, rate.per_minute)] {
                 if number == 0 || number > HIGHEST_RATE {

@@ -326,6 +326,10 @@ pub const SETTINGS: &[Setting] = &[
         "approvals that one client asks of one person after that"),
     row("limits.approvals_pending", Count(|c| &mut c.limits.approvals_pending), "10",
         "approvals of one client that wait for one person, 100 at most"),
+    row("limits.invitations_per_day", Count(|c| &mut c.limits.invitations_per_day), "500",
+        "invitations that one organization sends in a day"),
+    row("limits.invitations_to_one_address", Count(|c| &mut c.limits.invitations_to_one_address), "3",
+        "of those, to one address"),
     unset("limits.quiet_hours", Text(|c, text| {
             let wrong = || "is not hours of a day such as 22-7".to_owned();
             c.limits.quiet_hours = Some(QuietHours::parse(&text).ok_or_else(wrong)?);

@@ -306,7 +306,7 @@ impl App {
             pace: Pace::new(options.rates, options.addresses, vitals.clone()),
             attempts: Attempts::new(system, vitals.clone(), options.rates.is_some())
                 .await?
-                .limiting_approvals(options.rates.map(|rates| rates.approvals)),
+                .limiting(options.rates),
             client_failures: ClientFailures::new(options.rates.is_some(), vitals.clone()),
             registrations: Registrations::new(
                 options.rates.is_some(),

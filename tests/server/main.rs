@@ -77,6 +77,7 @@ mod impersonation;
 mod imported;
 mod indistinguishable;
 mod introspection;
+mod invitation_limits;
 mod invitations;
 mod invited_again;
 mod key_rotation;

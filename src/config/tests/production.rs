@@ -130,6 +130,8 @@ fn limits_are_neither_nothing_nor_beyond_what_can_be_kept() {
         ("approval_burst", "0", "must be 1 to 10000: for none, limits.enabled"),
         ("approvals_pending", "101", "must be 1 to 100: for none, limits.enabled"),
         ("approvals_pending", "0", "must be 1 to 100: for none, limits.enabled"),
+        ("invitations_per_day", "0", "must be 1 to 10000: for none, limits.enabled"),
+        ("invitations_to_one_address", "10001", "must be 1 to 10000: for none, limits.enabled"),
         ("authorize_burst", "10001", "must be 1 to 10000: for none, limits.enabled"),
     ] {
         let variable = format!("LIMITS__{}", name.to_uppercase());

@@ -8,10 +8,13 @@ use crate::{
     crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
+        account::normalise_email,
         invitation::{Command, INVITATIONS, Invitation as Machine, Make, Pending},
         message::{Mail, MailContent},
     },
-    http::{answer::error::Problem, facts::inviter, routes, time::rfc3339},
+    http::{
+        answer::error::Problem, facts::inviter, limits::attempts::Attempt, routes, time::rfc3339,
+    },
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -79,8 +82,15 @@ pub async fn create(mut call: Call) -> Answer {
     if !call.app.channels().mail {
         return Err(NO_MAIL);
     }
+    let to = email.trim().to_owned();
+    let no_address = || Problem::wrong_member("#/email", "is no e-mail address");
+    let charged_to = normalise_email(&to).ok_or_else(no_address)?;
     let mut change = call.begin().await?;
     change.grants_roles(&roles, "#/roles")?;
+    let Call { app, caller, .. } = &call;
+    let charged =
+        app.attempts.charge_invitation(&caller.context, &caller.organization, &charged_to);
+    let charged = charged.await?;
     let id = draw_id(&*call.app.dice);
     let token = OpaqueKind::Invitation.mint(&id, &call.app.vault.now(), &*call.app.dice);
     let link = call.app.page(
@@ -93,7 +103,6 @@ pub async fn create(mut call: Call) -> Answer {
         organization: change.authority.home.name.clone(),
         administrator: false,
     };
-    let to = email.trim().to_owned();
     let make = Make {
         email: to.clone(),
         organization: call.caller.organization.clone(),
@@ -106,8 +115,10 @@ pub async fn create(mut call: Call) -> Answer {
     let slug = &call.caller.organization;
     inviter::withdraw_pending(&call.app, &mut change.commit, slug, &to).await?;
     let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
-    made.map_err(|_| Problem::wrong_member("#/email", "is no e-mail address"))?;
+    made.map_err(|_| no_address())?;
     change.finish().await?;
+    // They stay charged, and come back with time.
+    charged.into_iter().for_each(Attempt::failed);
     let seen = call.app.invitations.look_anew(&id).await?;
     let pending = seen.machine.pending(call.app.clock.now()).ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::CREATED, seen.version, &Invitation::of(&id, pending)))

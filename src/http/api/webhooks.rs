@@ -182,6 +182,8 @@ pub async fn rotate(mut call: Call) -> Answer {
 pub async fn test(call: Call) -> Answer {
     let (mut changing, id) = (begin(&call).await?, call.param("webhook").to_owned());
     own(&call, &mut changing, &id).await?;
+    let caller = &call.caller;
+    call.app.attempts.charge_webhook_test(&caller.context, &caller.organization).await?;
     let message = format!("test_{}", draw_text(&*call.app.dice, 16));
     decide(&mut changing, &id, Order::Test { message }).await?;
     // The endpoint itself does not change: its row is written again, with the message.

@@ -6,7 +6,7 @@ use crate::http::{
         error::{OAuthError, Problem},
         retry_after::RetryAfter,
     },
-    limits::pace::ApprovalLimits,
+    limits::pace::{ApprovalLimits, InvitationLimits, Rates},
     vitals::Vitals,
 };
 use crate::{
@@ -43,7 +43,17 @@ pub struct Attempts {
     user_codes: Pace,
     /// How much one client asks of one person; `None` where that is not limited.
     approvals: Option<ApprovalLimits>,
+    /// How many people an organization invites; `None` where that is not limited.
+    invitations: Option<InvitationLimits>,
 }
+
+/// How many invitations all organizations together send to one address in a day. Each has fewer: none takes what is left
+/// for the others.
+const INVITATIONS_TO_ONE_ADDRESS: u32 = 12;
+
+/// How often the endpoints of one organization are tried: at once, and then some hundred a day.
+const WEBHOOK_TESTS: Pace =
+    Pace { burst: 30, refill: Duration::from_mins(15), most_failures: u32::MAX, day: None };
 
 /// How often one address is written to at the wish of strangers, and of each that is none: at once, then once
 /// a minute, and at most sixty times in a day.
@@ -121,12 +131,14 @@ impl Attempts {
             shares: Mutex::default(),
             user_codes: if limits { USER_CODES } else { UNLIMITED_USER_CODES },
             approvals: limits.then(ApprovalLimits::default),
+            invitations: limits.then(InvitationLimits::default),
         })
     }
 
-    /// The same with other limits of approvals, where they are limited.
-    pub fn limiting_approvals(self, approvals: Option<ApprovalLimits>) -> Self {
-        Self { approvals, ..self }
+    /// The same with other limits of approvals and invitations, where they are limited.
+    pub fn limiting(self, rates: Option<Rates>) -> Self {
+        let approvals = rates.map(|rates| rates.approvals);
+        Self { approvals, invitations: rates.map(|rates| rates.invitations), ..self }
     }
 
     /// Charges an attempt against `authenticator` (such as `password`) of a normalised identifier.
@@ -249,11 +261,55 @@ impl Attempts {
         Ok(())
     }
 
+    /// Charges an invitation to the organization that sends it and to the normalised address that it goes to, or to neither.
+    /// It is given back unless it is said that it was sent.
+    pub async fn charge_invitation(
+        &self,
+        context: &Context,
+        organization: &str,
+        to: &str,
+    ) -> Result<Vec<Attempt>, NotCharged> {
+        let Some(InvitationLimits { per_day, to_one_address }) = self.invitations else {
+            return Ok(Vec::new());
+        };
+        let mut charged = Vec::new();
+        for (charged_to, most) in [
+            (&["invitation", organization, to][..], to_one_address),
+            (&["invitations to", to], INVITATIONS_TO_ONE_ADDRESS.max(to_one_address)),
+            (&["invitations of", organization], per_day),
+        ] {
+            let id = self.pseudonyms.name(Throttle::KIND, charged_to);
+            charged.push(self.charge_at(context, id, a_day(most)).await?);
+        }
+        Ok(charged)
+    }
+
+    /// Charges the try of an endpoint to its organization.
+    pub async fn charge_webhook_test(
+        &self,
+        context: &Context,
+        organization: &str,
+    ) -> Result<(), NotCharged> {
+        if self.invitations.is_none() {
+            return Ok(());
+        }
+        let id = self.pseudonyms.name(Throttle::KIND, &["webhook tests of", organization]);
+        // It stays charged, and comes back with time.
+        self.charge_at(context, id, WEBHOOK_TESTS).await?.failed();
+        Ok(())
+    }
+
     /// Holds nothing against an identifier any more, after an attempt that was right.
     pub fn clear(&self, context: &Context, authenticator: &'static str, identifier: &str) {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
         self.throttles.tell(context, &id, Command::Clear);
     }
+}
+
+/// So many at once, and as many again in the course of a day.
+fn a_day(most: u32) -> Pace {
+    let refill = Duration::from_hours(24) / most.max(1);
+    Pace { burst: most, refill, most_failures: u32::MAX }
 }
 
 impl Attempt {

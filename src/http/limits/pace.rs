@@ -26,6 +26,20 @@ const MOST: usize = 65_536;
 pub struct Rates {
     of_addresses: [Rate; Purpose::ALL.len()],
     pub approvals: ApprovalLimits,
+    pub invitations: InvitationLimits,
+}
+
+/// How many invitations one organization sends in a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvitationLimits {
+    pub per_day: u32,
+    pub to_one_address: u32,
+}
+
+impl Default for InvitationLimits {
+    fn default() -> Self {
+        Self { per_day: 500, to_one_address: 3 }
+    }
 }
 
 /// How much one client asks of one person (adr/0090).
@@ -54,7 +68,8 @@ impl Default for Rates {
             rate(20, 10_000),
             rate(30, 2_000),
         ];
-        Self { of_addresses, approvals: ApprovalLimits::default() }
+        let (approvals, invitations) = Default::default();
+        Self { of_addresses, approvals, invitations }
     }
 }
 
