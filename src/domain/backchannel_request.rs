@@ -3,19 +3,24 @@
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
-//! | unborn | begin | pending; the person is written to | |
+//! | unborn | begin | pending, in a place of the client with the person; the person is written to | the place is taken |
 //! | unborn | poll | unborn | always: what was issued and is gone has expired |
 //! | pending | approve | approved, its token family is born, a ping is left | it has expired; another person; another client |
 //! | pending | deny | denied, a ping is left; the client may be blocked in the same commit | it has expired; another person |
+//! | pending | vacate | pending, without its place | it has not expired |
 //! | pending | poll | pending: nothing is committed | it has expired; another client; another code |
 //! | approved | poll | approved: the family decides | another client; another code |
 //! | denied | poll | denied | always |
+//! | approved, denied | vacate | the same: it has no place any more | |
 //! | approved, denied | approve, deny | the same | always: it is decided |
-//! | unborn | approve, deny | unborn | always |
+//! | unborn | approve, deny, vacate | unborn | always |
 //! | any but unborn | begin | the same | always |
 //!
 //! The family has the id of the request, and its code is the `auth_req_id`. What happens to a code that
 //! comes twice, on two nodes, or after a recovery, is therefore the family's to say (adr/0090).
+//!
+//! A client has so many places with one person: a place is a unique name, so that no more requests wait than there are
+//! places, however many are begun at once on however many nodes.
 
 mod asked;
 mod ping;
@@ -24,7 +29,7 @@ pub use asked::{ApprovalRequest, Deciding, Verdict};
 pub use ping::{CIBA_PING, PING_PURPOSE, Ping, PingContent};
 
 use super::{
-    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Requirement, SubCommand,
+    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Name, Requirement, SubCommand,
     Timestamp,
     approval_block::{self, ApprovalBlock, Sides},
     authorization::Denial,
@@ -36,6 +41,9 @@ use serde::{Deserialize, Serialize};
 
 /// What waits for the decision of an account, what ends first first.
 pub const APPROVALS: &str = "approvals";
+
+/// The space of the places that a client has with a person.
+pub const APPROVAL_PLACES: &str = "approval_places";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackchannelRequest {
@@ -66,6 +74,9 @@ pub struct Pending {
     /// What a ping is made of, sealed: the client is pinged once it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<String>,
+    /// Which of the client's places with the person it has; none where they are not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u32>,
 }
 
 /// What is kept of a request that was decided.
@@ -109,6 +120,8 @@ pub enum Command {
         /// The person wants no more requests of this client.
         block: bool,
     },
+    /// Its place is wanted for another request: it has expired.
+    Vacate,
     /// The client asks whether it was decided.
     Poll(Poll),
 }
@@ -118,6 +131,7 @@ pub enum Event {
     Begun(Box<Pending>),
     Approved { in_flow_of: Option<String> },
     Denied { why: Denial },
+    Vacated,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +139,7 @@ pub enum Reply {
     Begun,
     Approved,
     Denied,
+    Vacated,
     Polled(Polled),
 }
 
@@ -134,6 +149,8 @@ pub enum Refusal {
     NotPending,
     #[error("the request is decided")]
     Decided,
+    #[error("the request still waits")]
+    StillWaits,
     #[error("another person is asked")]
     OtherPerson,
     #[error("the grant is another client's")]
@@ -169,6 +186,12 @@ impl Pending {
 }
 
 impl BackchannelRequest {
+    /// The name of a place that a client has with a person.
+    pub fn place_name(account: &str, client_id: &str, place: u32) -> String {
+        // An account's id has no space in it.
+        format!("{account} {place} {client_id}")
+    }
+
     /// Returns what waits for the person.
     pub fn pending(&self, now: Timestamp) -> Option<&Pending> {
         match self {
@@ -210,6 +233,22 @@ impl BackchannelRequest {
             return Err(Refusal::OtherPerson);
         }
         Ok(pending)
+    }
+
+    /// Gives up the place of a request that has expired.
+    fn vacate(&self, now: Timestamp) -> Decision<Self> {
+        match self {
+            Self::Unborn => Decision::refuse(Refusal::NotPending),
+            Self::Pending(_) if self.pending(now).is_some() => {
+                Decision::refuse(Refusal::StillWaits)
+            }
+            Self::Pending(pending) if pending.place.is_some() => {
+                Decision::accept(vec![Event::Vacated], Reply::Vacated)
+            }
+            Self::Pending(_) | Self::Approved { .. } | Self::Denied { .. } => {
+                Decision::accept(Vec::new(), Reply::Vacated)
+            }
+        }
     }
 
     fn approve(&self, approval: &Approval, now: Timestamp) -> Decision<Self> {
@@ -298,6 +337,8 @@ impl Awaited for BackchannelRequest {
 
 impl Machine for BackchannelRequest {
     const KIND: &'static str = "backchannel_request";
+    /// 2: a request has a place.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -315,6 +356,7 @@ impl Machine for BackchannelRequest {
             Command::Begin { .. } => Decision::refuse(Refusal::NotPending),
             Command::Approve(approval) => self.approve(approval, now),
             Command::Deny { account, why, block } => self.deny(account, (why, *block), now),
+            Command::Vacate => self.vacate(now),
             Command::Poll(poll) => self.poll(poll, now),
         }
     }
@@ -328,8 +370,11 @@ impl Machine for BackchannelRequest {
             (Event::Denied { why }, Self::Pending(pending)) => {
                 Self::Denied { decided: pending.decided(), why: why.clone() }
             }
+            (Event::Vacated, Self::Pending(pending)) => {
+                Self::Pending(Box::new(Pending { place: None, ..(**pending).clone() }))
+            }
             // No such pair is ever decided.
-            (Event::Approved { .. } | Event::Denied { .. }, _) => return,
+            (Event::Approved { .. } | Event::Denied { .. } | Event::Vacated, _) => return,
         };
     }
 
@@ -343,6 +388,13 @@ impl Machine for BackchannelRequest {
 
     fn forget_at(&self) -> Option<Timestamp> {
         self.expires_at().map(|at| at + CLOCK_SKEW)
+    }
+
+    fn names(&self) -> Vec<Name> {
+        let Self::Pending(pending) = self else { return Vec::new() };
+        let ApprovalRequest { account, wanted, .. } = &pending.request;
+        let name = |place| Self::place_name(account, &wanted.client_id, place);
+        pending.place.map(|place| Name::new(APPROVAL_PLACES, name(place))).into_iter().collect()
     }
 
     fn listings(&self) -> Vec<Listing> {

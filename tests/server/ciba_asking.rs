@@ -1,7 +1,7 @@
 //! CIBA: what a client may ask, of whom and how often.
 
 use crate::{
-    ciba::{ANA, BRUNO, CLARA, GRANT, ask, open, open_in, poll, say, start, waiting},
+    ciba::{ANA, BRUNO, CLARA, GRANT, ask, decide, open, open_in, poll, say, start, waiting},
     person::{claims, text},
     signing_client::{self, ClientKey, in_toml, key_set},
     support::TestOptions,
@@ -9,6 +9,7 @@ use crate::{
 use porteiro::{domain::Clock as _, http::limits::pace::Rates};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn nobody_and_one_whom_the_client_must_not_reach_are_answered_alike() {
@@ -220,4 +221,38 @@ async fn a_client_asks_one_person_only_so_often() {
         start(*unlimited, "agent", ANA, &[]).await;
     }
     unlimited.stop().await;
+}
+
+#[tokio::test]
+async fn however_many_are_asked_at_once_no_more_wait_than_the_limit() {
+    let server = open().await;
+    let other = server.beside(TestOptions::default()).await;
+    let mut asked = JoinSet::new();
+    for number in 0..26 {
+        let node = if number % 2 == 0 { *server } else { *other };
+        asked.spawn(async move {
+            loop {
+                let answer = ask(node, "agent", ANA, &[]).await;
+                // Two nodes that charge one allowance at once may lose too often in a row.
+                if answer.status != 503 {
+                    return answer;
+                }
+            }
+        });
+    }
+    let answers = asked.join_all().await;
+    let count = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((count(200), count(429)), (10, 16), "{answers:?}");
+    let session = server.sign_in(ANA).await;
+    let waiting = waiting(&server, &session).await;
+    assert_eq!(waiting.len(), 10);
+    // What was decided, or has expired, makes room at once.
+    let denied = json!({ "decision": "deny" });
+    assert_eq!(decide(*server, &session, text(&waiting[0]["id"]), denied).await.status, 204);
+    start(*other, "agent", ANA, &[]).await;
+    ask(*server, "agent", ANA, &[]).await.refused(429, "temporarily_unavailable");
+    server.clock.advance(Duration::from_mins(6));
+    start(*server, "agent", ANA, &[]).await;
+    other.stop().await;
+    server.stop().await;
 }

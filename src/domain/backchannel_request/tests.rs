@@ -28,7 +28,8 @@ fn request() -> ApprovalRequest {
 }
 
 fn waiting() -> Pending {
-    Pending { code: code(), request: request(), ping: Some("sealed".to_owned()) }
+    let ping = Some("sealed".to_owned());
+    Pending { code: code(), request: request(), ping, place: Some(3) }
 }
 
 fn grant(client_id: &str, account: &str) -> Grant {
@@ -259,4 +260,28 @@ fn a_denial_blocks_the_client_only_where_the_person_says_so() {
             decision.commands.iter().map(|one| (one.entity.kind, &*one.id)).collect();
         assert_eq!(commanded, if block { vec![("approval_block", "ana:agent")] } else { vec![] });
     }
+}
+
+#[test]
+fn a_request_holds_its_place_until_it_is_decided_or_vacated_after_its_end() {
+    let pending = BackchannelRequest::Pending(Box::new(waiting()));
+    let name = Name::new(APPROVAL_PLACES, BackchannelRequest::place_name("ana", "agent", 3));
+    assert_eq!(pending.names(), [name]);
+    assert_eq!(pending.decide(&Command::Vacate, NOW).outcome, Err(Refusal::StillWaits));
+    for (command, now) in
+        [(approve("agent", "ana"), NOW), (deny("ana"), NOW), (Command::Vacate, END)]
+    {
+        let decision = pending.decide(&command, now);
+        assert!(decision.outcome.is_ok());
+        let mut next = pending.clone();
+        for event in &decision.events {
+            next.apply(event);
+        }
+        assert_eq!(next.names(), [], "{command:?}");
+        assert!(next.decide(&Command::Vacate, END).events.is_empty(), "{command:?}");
+    }
+    let unborn = BackchannelRequest::Unborn.decide(&Command::Vacate, END).outcome;
+    assert_eq!(unborn, Err(Refusal::NotPending));
+    let free = BackchannelRequest::Pending(Box::new(Pending { place: None, ..waiting() }));
+    assert_eq!(free.names(), [], "where they are not limited");
 }

@@ -309,7 +309,7 @@ impl Attempts {
 /// So many at once, and as many again in the course of a day.
 fn a_day(most: u32) -> Pace {
     let refill = Duration::from_hours(24) / most.max(1);
-    Pace { burst: most, refill, most_failures: u32::MAX }
+    Pace { burst: most, refill, most_failures: u32::MAX, day: None }
 }
 
 impl Attempt {

@@ -9,6 +9,7 @@
 
 mod parameters;
 mod person;
+mod places;
 
 use super::authorize::{
     checks::{self, Endpoint},
@@ -17,17 +18,13 @@ use super::authorize::{
 use crate::{
     crypto::{OpaqueKind, draw_id_at},
     domain::{
-        Timestamp,
-        backchannel_request::{
-            APPROVALS, ApprovalRequest, Command, PING_PURPOSE, Pending, PingContent,
-        },
+        backchannel_request::{ApprovalRequest, PING_PURPOSE, Pending, PingContent},
         client::KnownClient,
     },
     http::{
         answer::{
             error::{Code, OAuthError},
             private_json,
-            retry_after::RetryAfter,
         },
         app::App,
         clients,
@@ -39,6 +36,7 @@ use crate::{
 use axum::{extract::State, response::Response};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use parameters::Parameters;
+use places::Places;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -70,7 +68,8 @@ pub async fn post(
     let seen = caller.seen();
     let account = person::find(&app, (client, seen.version), &parameters.hint, &mut wanted).await?;
     wanted.hint = Some(account.id.clone());
-    check_pending(&app, client, &account.id, now).await?;
+    let places = Places { app: &app, context: &caller.context, client_id: &client.client_id };
+    places.find(&account.id).await?;
     clients::keep_to_wait(&app, &caller.context, seen, address).await?;
     app.attempts.charge_approval(&caller.context, &client.client_id, &account.id).await?;
 
@@ -91,10 +90,8 @@ pub async fn post(
     let expires_at = request.expires_at;
     let message =
         approval_notice::message(&app, &caller.context, client, (&account, &id, expires_at)).await;
-    let pending = Box::new(Pending { code: auth_req_id.fingerprint, request, ping });
-    let begin = Command::Begin { pending, message };
-    let begun = app.backchannel_requests.ask_new(&caller.context, &id, begin).await;
-    begun.map_err(|failure| OAuthError::unavailable().because(failure.to_string()))?;
+    let pending = Pending { code: auth_req_id.fingerprint, request, ping, place: None };
+    places.begin(&id, pending, message).await?;
     Ok(private_json(&Begun {
         auth_req_id: auth_req_id.text,
         expires_in: parameters.lives.as_secs(),
@@ -109,23 +106,4 @@ fn sealed(app: &App, client: &KnownClient, content: &PingContent) -> String {
     let context = client.client_id.as_bytes();
     let sealed = app.vault.now().seal(PING_PURPOSE, context, &content, &*app.dice);
     URL_SAFE_NO_PAD.encode(sealed)
-}
-
-/// Refuses a client that has as many requests waiting for the person as it may.
-async fn check_pending(
-    app: &App,
-    client: &KnownClient,
-    account: &str,
-    now: Timestamp,
-) -> Result<(), OAuthError> {
-    let Some(most) = app.attempts.most_pending_approvals() else { return Ok(()) };
-    let listed = app.backchannel_views.first_page(APPROVALS, account).await?;
-    let own = listed.iter().filter_map(|entry| entry.machine.pending(now));
-    let own = own.filter(|one| one.request.wanted.client_id == client.client_id);
-    let ends: Vec<Timestamp> = own.map(|one| one.request.expires_at).collect();
-    match ends.first() {
-        // Listed by when they end.
-        Some(first) if ends.len() >= most as usize => Err(RetryAfter::until(*first, now).into()),
-        _ => Ok(()),
-    }
 }
