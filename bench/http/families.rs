@@ -126,6 +126,7 @@ fn state(scene: &Scene) -> Outcome<String> {
         challenge: Fingerprint::of(b"a verifier"),
         nonce: Some("n-0S6_WzA2Mj".to_owned()),
         pushed: None,
+        noted_in: None,
         requirements: vec![],
     };
     Ok(TokenFamily::birth("", begin, SystemClock.now()).state)

@@ -3,14 +3,13 @@
 mod tokens;
 
 use super::{
-    answer::error::Voice,
     brand_files::BrandFiles,
     extract::cookies::CookieNames,
     facts::{
         new_password::{Means, NewPasswords},
         read_token::ReadToken,
     },
-    layers::{admission::Admission, cors::Cors},
+    layers::admission::Admission,
     limits::{
         attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
         refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
@@ -317,13 +316,7 @@ impl App {
             user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,
             fixed,
-            admission: Admission {
-                admits_hostless: false,
-                hosts: options.hosts,
-                deadline: options.limits.deadline,
-                cors: Cors::NoPage,
-                voice: Voice::Problem,
-            },
+            admission: Admission::public(options.hosts, options.limits.deadline),
         })))
     }
 

@@ -226,19 +226,22 @@ async fn a_system_that_does_not_start_leaves_no_thread_and_no_lane_behind() {
     let mut world = World::new().await;
     world.tree.timeout = Duration::from_millis(500);
     let folder = world.folder().join("keys");
-    // Without a key for RS256 nothing can be signed.
-    for purpose in [Purpose::Signing(SigningAlgorithm::Es256), Purpose::Secret] {
-        generator(&folder, &world).generate(purpose).unwrap();
-    }
+    generator(&folder, &world).generate_all().unwrap();
     for _ in 0..3 {
-        let refused = System::start(world.system(folder.clone())).await;
+        // The folder can be read once, and by no worker after that.
+        let (mut options, unread) = (world.system(folder.clone()), AtomicBool::new(true));
+        let keys = folder.clone();
+        options.read_folder = Arc::new(move || {
+            let first = unread.swap(false, SeqCst);
+            if first { Folder::load(&keys, DevKeys::Refused) } else { Err(Vec::new()) }
+        });
+        let refused = System::start(options).await;
         assert!(matches!(refused, Err(SystemError::NoKeys)), "{:?}", refused.err());
         let mut stranger = world.stranger().await;
         let held = stranger.run("UPDATE log_lanes SET holder = holder WHERE held_until > 0").await;
         assert_eq!(held, Ok(0), "its lanes are free for others");
     }
     eventually("the end of all threads", async || worker_threads() == 0).await;
-    generator(&folder, &world).generate(Purpose::Signing(SigningAlgorithm::Rs256)).unwrap();
     world.tree.timeout = Duration::from_secs(20);
     let system = System::start(world.system(folder)).await.unwrap();
     assert!(worker_threads() > 0);

@@ -35,7 +35,7 @@ pub enum Command {
     },
     /// Appends, and has other books decide in the same commit. Their replies are added to the answer; if one
     /// refuses, so does this one.
-    AppendAndCommand(u64, Vec<(String, Command)>),
+    AppendAndPassOn(u64, Vec<(String, Command)>),
     /// Changes nothing itself, and has another book decide.
     Pass(String, Box<Command>),
     /// Appends; another book is told, and may refuse.
@@ -123,7 +123,7 @@ impl Machine for Ledger {
             | Command::Push(entry)
             | Command::AppendIf(entry, _)
             | Command::AppendAndBear { entry, .. }
-            | Command::AppendAndCommand(entry, _)
+            | Command::AppendAndPassOn(entry, _)
             | Command::AppendAndSuggest(entry, ..)
             | Command::AppendAndName(entry, _)
             | Command::RefuseAndKeep(entry)
@@ -150,7 +150,7 @@ impl Machine for Ledger {
                 let book = Ledger { entries: vec![entry], name: name.clone(), ..Self::default() };
                 Decision::accept(appended, after).bearing(Birth::of(child.clone(), &book))
             }
-            Command::AppendAndCommand(_, commands) => {
+            Command::AppendAndPassOn(_, commands) => {
                 let decision = Decision::accept(appended, after);
                 commands.iter().fold(decision, |decision, (id, command)| {
                     decision.commanding(passing(id, command))

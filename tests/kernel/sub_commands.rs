@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 fn command(entry: u64, others: &[(&str, Command)]) -> Command {
     let others = others.iter().map(|(id, command)| ((*id).to_owned(), command.clone()));
-    Command::AppendAndCommand(entry, others.collect())
+    Command::AppendAndPassOn(entry, others.collect())
 }
 
 #[tokio::test]

@@ -248,7 +248,7 @@ async fn a_former_secret_is_good_for_its_overlap_and_no_more_than_two_are() {
     assert!(good(&first).await && good(&second).await);
     let shown = rita.get(&format!("{CLIENTS}/{id}")).await.json();
     assert_eq!(shown["former_secret_until"], "2027-01-15T08:01:00Z", "{shown}");
-    server.clock.advance(Duration::from_secs(60));
+    server.clock.advance(Duration::from_mins(1));
     assert!(!good(&first).await && good(&second).await);
     let third = rotated(&rita, &id, 60).await;
     let fourth = rotated(&rita, &id, 60).await;

@@ -35,7 +35,7 @@ async fn count(server: &Outside, email: &str, from: &str, tries: usize) -> usize
         let answer = send(server, email, from).await;
         match answer.status.as_u16() {
             200 => sent += 1,
-            _ => _ = answer.problem(429, "too_many_requests"),
+            _ => answer.problem(429, "too_many_requests"),
         }
     }
     sent

@@ -57,6 +57,7 @@ mod device;
 mod device_people;
 mod directory_commands;
 #[path = "../shared/dns_server.rs"]
+#[expect(dead_code, reason = "the tests of the kernel ask for addresses")]
 mod dns_server;
 mod doctor;
 mod documents;

@@ -79,7 +79,8 @@ async fn a_production_server_has_neither_playground_nor_mailbox() {
     let serving = installation.serve();
     let unknown = get(installation.address, "/nowhere").await;
     assert_eq!(unknown.status, 404);
-    for path in ["/", "/playground", "/playground/playground.js", "/mailbox"] {
+    assert_eq!(get(installation.address, "/").await.status, 303, "to the account");
+    for path in ["/playground", "/playground/playground.js", "/mailbox"] {
         let answer = get(installation.address, path).await;
         assert_eq!((answer.status, &answer.body), (unknown.status, &unknown.body), "{path}");
     }
@@ -96,7 +97,9 @@ async fn without_screens_or_without_a_mailbox_there_is_no_playground() {
         let options = TestOptions { screens, mailbox, ..TestOptions::default() };
         let server = TestServer::open_in(options).await;
         let unknown = server.get("/nowhere").await;
-        for path in ["/", "/playground", "/playground/playground.js"] {
+        let home = server.get("/").await.status;
+        assert_eq!(home, if screens { 303 } else { 404 }, "to the account, where there is a page");
+        for path in ["/playground", "/playground/playground.js"] {
             let answer = server.get(path).await;
             assert_eq!((answer.status, &answer.body), (unknown.status, &unknown.body), "{path}");
             assert_eq!(page(&server, path).await.status, 404, "{path}");

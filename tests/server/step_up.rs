@@ -166,6 +166,7 @@ async fn what_is_wanted_fresh_is_not_met_by_what_was_proved_before() {
 #[tokio::test]
 async fn another_persons_proof_steps_nothing_up() {
     let server = TestServer::open().await;
+    add_passkey(&server, "ana@acme.test", "key").await;
     let (ana, dora) = (server.sign_in("ana@acme.test").await, dora(&server).await);
     let flow = begin(&server, &ana, json!({ "kind": "step_up" })).await.json();
     // Ana's flow asks for what Ana has, and names no other person.

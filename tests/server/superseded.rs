@@ -346,7 +346,7 @@ async fn a_change_that_comes_between_the_last_look_and_the_commit_is_not_missed(
         // Before the change, and then its session has ended with the others; or not at all.
         match ended.status.as_u16() {
             200 => assert_eq!(ended.json()["state"], "done", "{ended:?}"),
-            _ => _ = ended.problem(409, "account_changed"),
+            _ => ended.problem(409, "account_changed"),
         }
         crate::shared::eventually("the end of the others", async || {
             sessions(&server, ANA).await == 1

@@ -64,7 +64,10 @@ mod tests {
     fn move_to(account: &mut Account, channel: Channel, address: &str) {
         let proposed = Box::new(Proposed::new(address, code(), NOW + Duration::from_secs(1)));
         let payload = crate::domain::Secret::new("{}");
-        let message = crate::domain::Dispatch { topic: "mail", payload, expires_at: NOW };
+        let (class, key) =
+            (crate::domain::DeliveryClass::Code, crate::domain::DeliveryKey::installation());
+        let (topic, expires_at) = ("mail", NOW);
+        let message = crate::domain::Dispatch { topic, class, key, payload, expires_at };
         ask(account, &Command::Propose { channel, proposed, message });
         ask(account, &Command::Prove { channel, code: code() });
     }

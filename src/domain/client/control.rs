@@ -53,12 +53,14 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    #[expect(clippy::needless_pass_by_value, reason = "calls are written as they are read")]
     fn client(metadata: Value) -> KnownClient {
         let members = metadata.as_object().unwrap().clone();
         let metadata = ClientMetadata::default().patch(&members).unwrap();
         KnownClient { metadata, ..KnownClient::new("c") }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "calls are written as they are read")]
     fn counts(held: Value, patch: Value) -> bool {
         let held = client(held);
         let next = held.metadata.patch(patch.as_object().unwrap()).unwrap();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Not;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct KnownClient {
     pub client_id: String,
     pub metadata: ClientMetadata,

@@ -85,7 +85,7 @@ impl Client {
         let enabled_at = if suspended { known.enabled_at } else { Some(now) };
         // A client that is suspended has perhaps lost a secret: the former one does not come back.
         let former = None;
-        let next = KnownClient { suspended, epoch, enabled_at, former, ..known.clone() };
+        let next = KnownClient { former, suspended, epoch, enabled_at, ..known.clone() };
         let event = if suspended { "client.suspended" } else { "client.enabled" };
         let record = record(&next, event);
         let turned = Event::Provisioned(Box::new(next));

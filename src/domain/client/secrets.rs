@@ -28,11 +28,11 @@ impl KnownClient {
     /// Tells whether one of these is a secret of it that is good now.
     pub fn has_secret(&self, presented: &[Fingerprint], now: Timestamp) -> bool {
         let former = self.former_secret(now).map(|former| former.secret);
+        let good = [self.secret, former];
         // All are compared, so that the time tells nothing.
-        let is_one = |found: bool, print: &Fingerprint| {
-            found | (self.secret == Some(*print)) | (former == Some(*print))
-        };
-        presented.iter().fold(false, is_one)
+        let matching =
+            |print: &Fingerprint| good.iter().filter(|one| **one == Some(*print)).count();
+        presented.iter().map(matching).sum::<usize>() > 0
     }
 
     /// Returns the secret before, if it is good yet.
@@ -127,7 +127,7 @@ mod tests {
         rotate(&mut client, 2, SECRET_OVERLAP).unwrap();
         assert_eq!(good(&client, NOW), [1, 2]);
         assert_eq!(good(&client, NOW + SECRET_OVERLAP), [2]);
-        rotate(&mut client, 3, Duration::from_secs(60)).unwrap();
+        rotate(&mut client, 3, Duration::from_mins(1)).unwrap();
         assert_eq!(good(&client, NOW), [2, 3], "two at most");
         rotate(&mut client, 1, Duration::ZERO).unwrap();
         assert_eq!(good(&client, NOW), [1], "at once");

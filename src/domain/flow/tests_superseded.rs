@@ -15,6 +15,7 @@ fn replaced(method: Method) -> AccountSeen {
     AccountSeen { authenticators: kept.with(method, other), ..account_seen(4, 0) }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what a step is given")]
 fn third_party() -> Option<AuthorizationFacts> {
     Some(facts(&[], ConsentRule::Always))
 }

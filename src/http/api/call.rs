@@ -140,7 +140,7 @@ async fn admitted(
     let home = app.organizations.look(&caller.organization).await.map_err(Problem::from)?;
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     if let Err(denied) = judge(operation, caller, known, params) {
-        let Denied { problem: Problem { code, .. }, .. } = denied;
+        let code = denied.problem.code;
         caller.note_use(app);
         note_refusal(operation, app, caller, code).await?;
         return Err(denied);
@@ -194,7 +194,7 @@ pub async fn serve_page(
     let mut answer = Err(CONFLICT);
     for _ in 0..TRIES {
         let home = admitted(operation, &app, &caller, &incoming.params).await;
-        let home = home.map_err(|denied| denied.problem)?;
+        let home = home.map_err(|denied| *denied.problem)?;
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         answer = (operation.handle)(call).await;
         if !is_conflict(&answer) {

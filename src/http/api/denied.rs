@@ -7,19 +7,20 @@ use axum::{
 };
 
 pub struct Denied {
-    pub problem: Problem,
+    /// Boxed: it is large, and rare.
+    pub problem: Box<Problem>,
     /// What follows the realm.
     challenge: Option<String>,
 }
 
 impl Denied {
     pub fn challenged(problem: Problem, challenge: String) -> Self {
-        Self { problem, challenge: Some(challenge) }
+        Self { problem: Box::new(problem), challenge: Some(challenge) }
     }
 
     /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
     pub fn answer(self, issuer: &str) -> Response {
-        let mut response = self.problem.into_response();
+        let mut response = (*self.problem).into_response();
         let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
         let text = self.challenge;
         let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
@@ -32,6 +33,6 @@ impl Denied {
 
 impl From<Problem> for Denied {
     fn from(problem: Problem) -> Self {
-        Self { problem, challenge: None }
+        Self { problem: Box::new(problem), challenge: None }
     }
 }

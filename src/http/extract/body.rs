@@ -12,6 +12,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use std::net::IpAddr;
 use tokio::time::timeout;
 
 /// More than any request of ours needs.
@@ -21,6 +22,12 @@ pub const LARGEST: usize = 64 * 1024;
 pub struct Arrived {
     pub bytes: Bytes,
     pub permit: WorkPermit,
+}
+
+/// Where the request comes from.
+pub fn client(head: &Parts, request_permits: &RequestPermits) -> IpAddr {
+    let peer = head.extensions.get::<Peer>();
+    address::of(peer, &head.headers, &request_permits.addresses)
 }
 
 /// Reads all of it; while it comes in, the request holds a body permit of its client's address.
@@ -36,8 +43,7 @@ pub async fn read(
     if body.size_hint().lower() > LARGEST as u64 {
         return Err(Stopped::TooLarge);
     }
-    let peer = head.extensions.get::<Peer>();
-    let client = address::of(peer, &head.headers, &request_permits.addresses);
+    let client = client(head, request_permits);
     let _arriving = request_permits.arrive(client)?;
     let whole = Limited::new(body, LARGEST).collect();
     match timeout(request_permits.timeout, whole).await {

@@ -130,7 +130,10 @@ pub(in crate::http) async fn members(
     if body.is_end_stream() {
         return match rule {
             BodyRule::Required => Err(Stopped::InvalidJson("the request has no body")),
-            BodyRule::Optional => Ok((Map::new(), request_permits.work()?)),
+            BodyRule::Optional => {
+                let client = body::client(head, request_permits);
+                Ok((Map::new(), request_permits.work(client)?))
+            }
         };
     }
     let otherwise: &[u8] = if rule == BodyRule::Optional { b"{}" } else { b"" };

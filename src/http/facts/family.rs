@@ -42,7 +42,11 @@ pub async fn begin(app: &App, context: &Context, beginning: Beginning<'_>) -> An
         app.session_views.forget(session);
     }
     match answer {
+        // The session has ended, or sign-ins of other clients have changed it: it is looked at anew.
         Err(Failure::Refused(Refusal::SessionOver)) => Err(Failure::Unmet { kind: Session::KIND }),
+        Err(Failure::Contended) if noted_in.is_some() => {
+            Err(Failure::Unmet { kind: Session::KIND })
+        }
         answer => answer,
     }
 }

@@ -52,9 +52,13 @@ struct BothProved {
 
 /// Returns the cookie of a browser in which this person has just signed in.
 pub async fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
-    let (a, b, t) = (person.account.clone(), draw_id(&*app.dice), app.clock.now());
-    let (e, f) = (Some(person.epoch), both_proved(app, source, person).await);
-    let statement = Statement { a, b, t, e, f };
+    let statement = Statement {
+        a: person.account.clone(),
+        b: draw_id(&*app.dice),
+        t: app.clock.now(),
+        e: Some(person.epoch),
+        f: both_proved(app, source, person).await,
+    };
     let content = serde_json::to_vec(&statement).expect("plain data with text keys is JSON");
     let sealed = app.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
     app.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)

@@ -35,6 +35,12 @@ pub async fn admit(State(admission): State<Admission>, request: Request, next: N
 }
 
 impl Admission {
+    /// Of the public listener; each family of endpoints says how it words refusals and who may ask.
+    pub fn public(hosts: Hosts, deadline: Duration) -> Self {
+        let (cors, voice, admits_hostless) = (Cors::NoPage, Voice::Problem, false);
+        Self { hosts, deadline, cors, voice, admits_hostless }
+    }
+
     /// Answers what is not meant for an endpoint: another host's requests, and questions of browsers.
     pub fn answer_at_once(&self, request: &Request) -> Option<Response> {
         let stopped = self.hosts.judge(request).err();
@@ -67,13 +73,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_servers_own_slowness_is_503_and_says_when_to_come_back() {
-        let admission = Admission {
-            hosts: Hosts::Any,
-            deadline: Duration::ZERO,
-            cors: Cors::NoPage,
-            voice: Voice::Problem,
-            admits_hostless: false,
-        };
+        let admission = Admission::public(Hosts::Any, Duration::ZERO);
         for path in ["/connect/token", "/flows"] {
             let stuck = Router::new()
                 .route(path, get(pending::<()>))

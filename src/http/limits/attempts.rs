@@ -67,7 +67,7 @@ const UNLIMITED_MESSAGES: Pace = Pace { refill: Duration::ZERO, day: None, ..MES
 
 /// How much of that one network of strangers has: at once, and in a day.
 const SHARE: Rate = Rate { burst: 5, refill: Duration::from_mins(2) };
-const SHARE_OF_DAY: Rate = Rate { burst: 12, refill: Duration::from_mins(120) };
+const SHARE_OF_DAY: Rate = Rate { burst: 12, refill: Duration::from_hours(2) };
 
 /// Who wants a person to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

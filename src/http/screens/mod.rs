@@ -52,13 +52,13 @@ pub use submit::post;
 use crate::http::{answer::redirect::see_other, app::App, routes};
 use axum::{
     extract::State,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 
 /// `GET /`: a person who opens the address of the server itself finds their account.
 pub async fn home(State(app): State<App>) -> Response {
     let page = format!("{}{}", app.issuer, routes::ACCOUNT);
-    see_other(&page).unwrap_or_else(|error| error.into_response())
+    see_other(&page).unwrap_or_else(IntoResponse::into_response)
 }
 
 /// A path of a screen, and the kind of flow that begins where it is opened without one.

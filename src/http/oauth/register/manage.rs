@@ -225,9 +225,8 @@ fn check_identity<'a>(
         return Err(invalid("client_id must be there, and be this client's"));
     }
     match body.get("client_secret") {
-        None => Ok(None),
         // RFC 7592 §2.2: null is as if it were left out.
-        Some(Value::Null) => Ok(None),
+        None | Some(Value::Null) => Ok(None),
         Some(Value::String(secret)) => Ok(Some(secret)),
         Some(_) => Err(WRONG_SECRET),
     }

@@ -159,7 +159,9 @@ async fn profile(
     }
     let mut names: Vec<&str> = grant.claims.id_token.iter().map(String::as_str).collect();
     if client.claims_in_id_token {
-        names.extend(requested_claims::of_scopes(&grant.scopes));
+        for name in requested_claims::of_scopes(&grant.scopes) {
+            names.push(name);
+        }
     }
     if !names.is_empty() {
         let seen = app.accounts.look(account).await?;
