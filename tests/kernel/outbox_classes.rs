@@ -295,9 +295,10 @@ async fn deliveries_are_settled_in_the_transaction_of_a_group() {
         [true, true, true, true, true, false].map(Ok)
     );
     assert_eq!(appended, Ok(vec![1]));
-    let writers = if world.is_postgres() { 4 } else { 1 };
     let transactions = node.script.transactions() - before;
-    assert!(transactions <= 1 + writers, "{transactions} transactions for eight callers");
+    // On PostgreSQL three other committers go on while one is held up, as soon as something comes.
+    let most = if world.is_postgres() { 8 } else { 2 };
+    assert!(transactions <= most, "{transactions} transactions for eight callers");
     let mut stranger = world.stranger().await;
     assert_eq!(stranger.count("outbox").await, 5);
     assert_eq!(stranger.count("outbox WHERE waiting = 1").await, 1);
