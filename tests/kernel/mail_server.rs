@@ -206,6 +206,8 @@ async fn a_mail_arrives_with_its_code_alone_on_a_line() {
     let text = text_of(mail);
     assert!(text.lines().any(|line| line == code(1)), "{text}");
     assert!(text.contains("Se não o pediu"), "in the person's language: {text}");
+    // The message is removed before it is counted.
+    eventually("its count", async || post.report().under_way == 0).await;
     let report = post.report();
     assert_eq!((report.topic, report.delivered, report.dropped), ("mail", 1, 0));
     post.node.stop().await;
