@@ -4,7 +4,7 @@ use crate::{
     Outcome,
     process::{Process, free_port, run},
 };
-use std::{fs, net::SocketAddr, process::Command, time::Duration};
+use std::{fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
 use tokio::net::TcpStream;
 
 pub const SECRET: &str = "a-secret-of-more-than-thirty-two-characters";
@@ -26,13 +26,18 @@ redirect_uris = ["https://web.example.com/cb"]
 pub struct Server {
     pub address: SocketAddr,
     process: Process,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
     /// Starts one behind a proxy that ends TLS, with more configuration; its soft limit of open
     /// files is the 1,024 that many systems have.
     pub async fn start(top: &str, more: &str) -> Outcome<Self> {
+        Self::start_with(top, more, SCENE).await
+    }
+
+    /// The same with another provisioning file.
+    pub async fn start_with(top: &str, more: &str, scene: &str) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
         let binary = env!("CARGO_BIN_EXE_porteiro");
         let (port, operator) = (free_port()?, free_port()?);
@@ -42,7 +47,7 @@ impl Server {
              [keys]\ndir = \"keys\"\n[operator]\nlisten = \"127.0.0.1:{operator}\"\n{more}\n"
         );
         fs::write(folder.path().join("porteiro.toml"), text)?;
-        fs::write(folder.path().join("scene.toml"), SCENE)?;
+        fs::write(folder.path().join("scene.toml"), scene)?;
         let porteiro = || {
             let mut command = Command::new(binary);
             command.current_dir(folder.path());
@@ -58,11 +63,16 @@ impl Server {
         for _ in 0..600 {
             process.check()?;
             if TcpStream::connect(address).await.is_ok() {
-                return Ok(Self { address, process, _folder: folder });
+                return Ok(Self { address, process, folder });
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err("the server never listened".into())
+    }
+
+    /// The file of its store.
+    pub fn database(&self) -> PathBuf {
+        self.folder.path().join("porteiro.db")
     }
 
     /// The most memory that was ever resident, in MB.

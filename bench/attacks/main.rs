@@ -14,6 +14,7 @@ mod caller;
 mod connections;
 mod http2;
 mod installation;
+mod lists;
 #[path = "../http/process.rs"]
 #[expect(dead_code, reason = "the benchmark uses more of it")]
 mod process;
@@ -66,11 +67,12 @@ async fn make(attack: &str) -> Outcome<Measured> {
         "trickled-answers" => unread(1, false, false).await,
         "unread-and-paced" => unread(0, true, false).await,
         "unread-heads" => unread(0, false, true).await,
+        "lists-of-one" => lists::of_one_person().await,
         _ => Err(format!("there is no attack {attack}").into()),
     }
 }
 
-const ATTACKS: [&str; 8] = [
+const ATTACKS: [&str; 9] = [
     "connections-of-one",
     "connections-of-many",
     "bodies-behind-a-proxy",
@@ -79,6 +81,7 @@ const ATTACKS: [&str; 8] = [
     "trickled-answers",
     "unread-and-paced",
     "unread-heads",
+    "lists-of-one",
 ];
 
 async fn run(into: Option<PathBuf>, only: Option<String>) -> Outcome<bool> {

@@ -65,4 +65,4 @@ pub use outbox_metrics::TopicReport;
 pub use root::RestartBudget;
 pub use services::Services;
 pub use tree::{Keys, StartError, Tree, TreeOptions};
-pub use view::{Entry, NameView, View};
+pub use view::{Bound, Entry, NameView, View};

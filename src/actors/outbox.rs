@@ -26,7 +26,7 @@ use delivery::Delivery;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rests::Resting;
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Duration};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use turns::{Place, Turns, UnderWay};
 
 /// How long deliveries under way are waited for when the outbox stops.
@@ -111,6 +111,8 @@ pub(super) struct OutboxState {
     deliveries: JoinSet<()>,
     /// Sends `Sweep`; ends with the actor.
     listener: JoinSet<()>,
+    /// Lets the listener send the next.
+    swept: Arc<Semaphore>,
 }
 
 pub(super) enum Message {
@@ -129,15 +131,20 @@ impl Actor for Outbox {
         arguments: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let OutboxArguments { services, couriers, metrics, every } = arguments;
-        let store = services.store.clone();
+        let (store, swept) = (services.store.clone(), Arc::new(Semaphore::new(0)));
+        let ready = swept.clone();
         let listener = send_on_signal(
             myself,
             || Message::Sweep,
             move || {
-                let store = store.clone();
+                let (store, ready) = (store.clone(), ready.clone());
                 async move {
                     // Whichever comes first: a message of our own, or the time to look for others'.
                     let _ = timeout(every, store.message_posted()).await;
+                    // One sweep at a time: it sees whatever was posted meanwhile.
+                    if let Ok(last) = ready.acquire().await {
+                        last.forget();
+                    }
                 }
             },
         );
@@ -150,6 +157,7 @@ impl Actor for Outbox {
             counted_at: Timestamp::NEVER,
             deliveries: JoinSet::new(),
             listener,
+            swept,
         })
     }
 
@@ -163,6 +171,7 @@ impl Actor for Outbox {
             Message::Sweep => {
                 state.sweep(&myself).await;
                 state.count().await;
+                state.swept.add_permits(1);
             }
             Message::Settled(place) => {
                 while state.deliveries.try_join_next().is_some() {}

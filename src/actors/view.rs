@@ -13,9 +13,33 @@ use crate::{domain::Machine, store::Listed};
 use std::sync::{Arc, OnceLock};
 use tokio::task::yield_now;
 
-/// How many entries of a list are read at once. SQLite is read on the thread that serves requests and without waiting, so
-/// that other tasks of that thread run between two pages and not before.
+/// How many entries of a list are read at once. SQLite is read on the thread that serves requests and without waiting:
+/// other tasks of that thread run between two pages.
 const PAGE: u32 = 100;
+
+/// How many entries of a list one caller reads at most: no request costs more because its person owns more (adr/0119).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound(u32);
+
+impl Bound {
+    /// No caller reads more of a list.
+    pub const MOST: u32 = 1_000;
+
+    /// Refuses to be compiled, where it is a constant, if it is no bound.
+    pub const fn new(most: u32) -> Self {
+        assert!(0 < most && most <= Self::MOST, "a list is read up to a bound");
+        Self(most)
+    }
+
+    /// As many as a caller asks for, as far as that is a bound.
+    pub fn asked(most: u32) -> Self {
+        Self(most.clamp(1, Self::MOST))
+    }
+
+    pub const fn most(self) -> u32 {
+        self.0
+    }
+}
 
 /// An entity on a list.
 pub struct Entry<M> {
@@ -84,28 +108,21 @@ impl<M: Machine> View<M> {
         }
     }
 
-    /// Returns the whole list of `owner` as it was less than a second ago.
-    pub async fn list(
-        &self,
-        list: &'static str,
-        owner: &str,
-    ) -> Result<Arc<[Entry<M>]>, HydrateError> {
-        let key = format!("{list} {owner}");
-        self.lists().get(&key, || self.read_list(list, owner)).await
-    }
-
-    /// Returns the list of `owner` as it is now, where `anew`; else as it was less than a second ago.
+    /// Returns the start of the list of `owner` as it is now, where `anew`; else as it was less than a second ago.
     pub async fn list_if(
         &self,
         anew: bool,
-        list: &'static str,
-        owner: &str,
+        (list, owner): (&'static str, &str),
+        bound: Bound,
     ) -> Result<Arc<[Entry<M>]>, HydrateError> {
-        if !anew {
-            return self.list(list, owner).await;
+        let key = format!("{} {list} {owner}", bound.0);
+        // Boxed: most callers find the list in the cache, and should not carry what reading it takes.
+        let read = || Box::pin(self.read_list((list, owner), bound));
+        if anew {
+            self.lists().renew(&key, read()).await
+        } else {
+            self.lists().get(&key, read).await
         }
-        let key = format!("{list} {owner}");
-        self.lists().renew(&key, self.read_list(list, owner)).await
     }
 
     /// Returns the start of a list as it is now, a hundred entries at most, and keeps nothing of it.
@@ -114,7 +131,7 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
     ) -> Result<Vec<Entry<M>>, HydrateError> {
-        let page = self.read_page((list, owner), ("", ""), PAGE).await?;
+        let page = self.read_page((list, owner), (("", ""), None), PAGE).await?;
         Ok(page.into_iter().map(|(_, entry)| entry).collect())
     }
 
@@ -125,7 +142,17 @@ impl<M: Machine> View<M> {
         list: &'static str,
         owner: &str,
         after: (&str, &str),
-        most: u32,
+        bound: Bound,
+    ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
+        self.page_below((list, owner), (after, None), bound).await
+    }
+
+    /// The same with nothing of the rank `below`, or of a higher one.
+    pub async fn page_below(
+        &self,
+        (list, owner): (&'static str, &str),
+        (after, below): ((&str, &str), Option<&str>),
+        Bound(most): Bound,
     ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
         let mut entries: Vec<(String, Entry<M>)> = Vec::new();
         loop {
@@ -135,7 +162,7 @@ impl<M: Machine> View<M> {
             };
             let left = most - u32::try_from(entries.len()).unwrap_or(most);
             let asked = left.min(PAGE);
-            let mut page = self.read_page((list, owner), from, asked).await?;
+            let mut page = self.read_page((list, owner), (from, below), asked).await?;
             let is_last = asked == left || page.len() < asked as usize;
             entries.append(&mut page);
             if is_last {
@@ -152,11 +179,10 @@ impl<M: Machine> View<M> {
 
     async fn read_list(
         &self,
-        list: &'static str,
-        owner: &str,
+        (list, owner): (&'static str, &str),
+        bound: Bound,
     ) -> Result<Arc<[Entry<M>]>, HydrateError> {
-        // Boxed: most callers find the list in the cache, and should not carry what reading it takes.
-        let entries = Box::pin(self.page(list, owner, ("", ""), u32::MAX)).await?;
+        let entries = self.page(list, owner, ("", ""), bound).await?;
         Ok(entries.into_iter().map(|(_, entry)| entry).collect())
     }
 
@@ -164,10 +190,14 @@ impl<M: Machine> View<M> {
     async fn read_page(
         &self,
         (list, owner): (&'static str, &str),
-        after: (&str, &str),
+        (after, below): ((&str, &str), Option<&str>),
         most: u32,
     ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
-        let page = self.services.store.list(list, owner, after, most).await?;
+        let store = &self.services.store;
+        let page = match below {
+            None => store.list(list, owner, after, most).await?,
+            Some(below) => store.list_below((list, owner), (after, below), most).await?,
+        };
         let placed = |listed: Listed| Ok((listed.rank.clone(), entry(listed)?));
         let entries: Vec<_> = page.into_iter().map(placed).collect::<Result<_, HydrateError>>()?;
         if entries.len() >= PAGE as usize {

@@ -12,13 +12,13 @@
 //! ended, and does not come back with another consent (adr/0081).
 
 use super::{
-    Decision, Listing, Machine, Record, Timestamp,
+    ClientRank, Decision, Listing, Machine, Record, Timestamp,
     authority::{Audience, Scopes},
     epoch::is_first,
 };
 use serde::{Deserialize, Serialize};
 
-/// The consents of an account.
+/// The consents of an account, those of one client together ([`ClientRank`]).
 pub const CONSENTS: &str = "consents";
 
 /// Whose consent it is, for whom, and where.
@@ -209,7 +209,8 @@ impl Machine for Consent {
 
     fn listings(&self) -> Vec<Listing> {
         let Self::Given { parties, at, .. } = self else { return Vec::new() };
-        vec![Listing::new(CONSENTS, &*parties.account, format!("{:015}", at.millis()))]
+        let rank = ClientRank::of(&parties.client_id).used_at(*at);
+        vec![Listing::new(CONSENTS, &*parties.account, rank)]
     }
 }
 

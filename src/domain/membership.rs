@@ -26,6 +26,14 @@ pub const MEMBERSHIPS: &str = "memberships";
 /// The list of an organization's memberships by account, ended ones among them.
 pub const MEMBERS: &str = "members";
 
+/// The list of the members who hold a role of an organization, by account; its owner is [`role_of`].
+pub const ROLE_HOLDERS: &str = "role_holders";
+
+/// Names a role of an organization: neither name has a space in it.
+pub fn role_of(slug: &str, role: &str) -> String {
+    format!("{slug} {role}")
+}
+
 /// The space of pairs of an account and an organization: they have one membership, ever.
 pub const MEMBERSHIP_PAIRS: &str = "membership_pairs";
 
@@ -261,11 +269,17 @@ impl Machine for Membership {
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let Some(Known { account, organization, .. }) = self.known() else { return Vec::new() };
-        vec![
+        let Some(Known { account, organization, roles, enabled, .. }) = self.known() else {
+            return Vec::new();
+        };
+        let mut listings = vec![
             Listing::new(MEMBERSHIPS, &**account, &**organization),
             Listing::new(MEMBERS, &**organization, &**account),
-        ]
+        ];
+        let holds =
+            |role: &String| Listing::new(ROLE_HOLDERS, role_of(organization, role), &**account);
+        listings.extend(roles.iter().filter(|_| *enabled).map(holds));
+        listings
     }
 }
 

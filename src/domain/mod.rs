@@ -25,6 +25,7 @@ pub mod backchannel_request;
 pub mod brand;
 pub mod client;
 pub mod client_assertion;
+mod client_rank;
 pub mod consent;
 mod context;
 mod decision;
@@ -66,6 +67,7 @@ pub mod trail;
 mod visible_text;
 pub mod webhook;
 
+pub use client_rank::ClientRank;
 pub use context::{Actor, Context, LONGEST_USER_AGENT};
 pub use decision::{Birth, Decision, Effects, Requirement};
 pub use device::{Browser, Device, DeviceKind, System};

@@ -25,8 +25,11 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The sessions of an account, the newest first.
+/// The sessions of an account, the last used first, as far as use was written down.
 pub const SESSIONS: &str = "sessions";
+
+/// So many live sessions of an account are kept; beyond that the longest unused ends.
+pub const MOST_SESSIONS: u32 = 1_000;
 
 /// The highest rank that has fifteen digits.
 const LAST_RANK: i64 = 999_999_999_999_999;
@@ -107,6 +110,8 @@ pub enum Command {
         client_id: String,
     },
     End,
+    /// The account has more sessions than are kept, and this is the longest unused.
+    MakeRoom,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,9 +248,11 @@ impl Machine for Session {
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         let open = match (self, command) {
             (Self::Unborn, _) => return Decision::refuse(Refusal::Unknown),
-            (Self::Ended { .. }, Command::End) => return Decision::accept(Vec::new(), ()),
+            (Self::Ended { .. }, Command::End | Command::MakeRoom) => {
+                return Decision::accept(Vec::new(), ());
+            }
             (Self::Ended { .. }, _) => return Decision::refuse(Refusal::Over),
-            (Self::Open(open), Command::End) => open,
+            (Self::Open(open), Command::End | Command::MakeRoom) => open,
             (Self::Open(open), _) if now >= open.over_at() => {
                 return Decision::refuse(Refusal::Over);
             }
@@ -273,6 +280,9 @@ impl Machine for Session {
                 Decision::accept(vec![Event::SignedInto { session, client_id }], ())
             }
             Command::End => open.end(now).recording(record("session.ended")),
+            Command::MakeRoom => {
+                open.end(now).recording(record("session.ended").with("because", "too_many"))
+            }
         }
     }
 
@@ -314,7 +324,7 @@ impl Machine for Session {
     fn listings(&self) -> Vec<Listing> {
         let Self::Open(open) = self else { return Vec::new() };
         // Downwards: a list is read from its start, and people look for what is new.
-        let rank = format!("{:015}", LAST_RANK.saturating_sub(open.created_at.millis()).max(0));
+        let rank = format!("{:015}", LAST_RANK.saturating_sub(open.seen_at.millis()).max(0));
         vec![Listing::new(SESSIONS, &*open.person.account, rank)]
     }
 

@@ -112,6 +112,20 @@ pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, 
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
      ORDER BY l.rank, l.id LIMIT $5 + 0";
 
+pub(super) const LIST_BELOW: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
+      FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
+     WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) AND l.rank < $5 \
+     ORDER BY l.rank, l.id LIMIT $6 + 0";
+
+pub(super) const BEYOND: &str = "SELECT l.id FROM listings l \
+     WHERE l.list = $1 AND l.owner = $2 AND l.rank > $3 AND l.rank < $4 \
+     ORDER BY l.rank, l.id LIMIT $5 + 0 OFFSET $6 + 0";
+
+pub(super) const LIVE_BEYOND: &str = "SELECT l.id \
+      FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
+     WHERE l.list = $1 AND l.owner = $2 AND l.rank > $3 AND l.rank < $4 AND e.live_until > $5 \
+     ORDER BY l.rank, l.id LIMIT $6 + 0 OFFSET $7 + 0";
+
 pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
      (SELECT 1 FROM listings WHERE list = $1 AND owner = $2 LIMIT $3 + 0) AS listed";
 

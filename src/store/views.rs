@@ -7,6 +7,7 @@ use super::{
     sql,
     value::{self, Value},
 };
+use crate::domain::Timestamp;
 
 pub use super::{
     log::{LogEntry, LogPlace, trail::Trail},
@@ -44,6 +45,16 @@ impl FreshReads {
     /// See [`Store::count`].
     pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
         self.0.count(list, owner, most).await
+    }
+
+    /// See [`Store::live_beyond`].
+    pub async fn live_beyond(
+        &self,
+        part: &ListPart<'_>,
+        (kept, most): (u32, u32),
+        now: Timestamp,
+    ) -> Result<Vec<String>, ReadError> {
+        self.0.live_beyond(part, (kept, most), now).await
     }
 
     /// See [`Store::trail`].
@@ -204,17 +215,68 @@ impl Store {
             Value::Text(after.1),
             Value::Int(most.into()),
         ];
-        let rows = self.fetch(sql::LIST, &values).await?;
-        let read = |row: &value::Row| {
-            Ok(Listed {
-                rank: row.text(0)?,
-                kind: row.text(1)?,
-                id: row.text(2)?,
-                row: Row { version: row.int(3)?, state: row.text(4)?, revision: row.int(5)? },
-            })
-        };
-        Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
+        Ok(listed(&self.fetch(sql::LIST, &values).await?)?)
     }
+
+    /// Reads a page of a list, as [`Store::list`] does, with nothing of the rank `below` or of a higher one.
+    pub async fn list_below(
+        &self,
+        (list, owner): (&str, &str),
+        (after, below): ((&str, &str), &str),
+        most: u32,
+    ) -> Result<Vec<Listed>, ReadError> {
+        let values = [
+            Value::Text(list),
+            Value::Text(owner),
+            Value::Text(after.0),
+            Value::Text(after.1),
+            Value::Text(below),
+            Value::Int(most.into()),
+        ];
+        Ok(listed(&self.read(sql::LIST_BELOW, &values).await?)?)
+    }
+
+    /// Returns the ids of the live entities of a part of a list that come after the first `kept` of them.
+    pub async fn live_beyond(
+        &self,
+        part: &ListPart<'_>,
+        (kept, most): (u32, u32),
+        now: Timestamp,
+    ) -> Result<Vec<String>, ReadError> {
+        let ListPart { list, owner, above, below } = *part;
+        let [list, owner, above, below] = [list, owner, above, below].map(Value::Text);
+        let (kept, most) = (Value::Int(kept.into()), Value::Int(most.into()));
+        // Nearly always there are fewer entries, and no entity need be looked at.
+        let any = [list, owner, above, below, Value::Int(1), kept];
+        if self.read(sql::BEYOND, &any).await?.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = [list, owner, above, below, Value::Int(now.millis()), most, kept];
+        let rows = self.scan(sql::LIVE_BEYOND, &live).await?;
+        Ok(rows.iter().map(|row| row.text(0)).collect::<engine::Result<_>>()?)
+    }
+}
+
+/// The entries of a list whose rank is above one and below another.
+#[derive(Clone, Copy, Debug)]
+pub struct ListPart<'a> {
+    pub list: &'a str,
+    pub owner: &'a str,
+    pub above: &'a str,
+    pub below: &'a str,
+}
+
+/// Reads the columns of [`sql::LIST`].
+fn listed(rows: &[value::Row]) -> engine::Result<Vec<Listed>> {
+    let read = |row: &value::Row| {
+        Ok(Listed {
+            rank: row.text(0)?,
+            kind: row.text(1)?,
+            id: row.text(2)?,
+            row: Row { version: row.int(3)?, state: row.text(4)?, revision: row.int(5)? },
+        })
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Says here why a read failed: most callers say only that it did.

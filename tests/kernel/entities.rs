@@ -3,6 +3,7 @@
 use crate::{
     ledger::{Command, Ledger, Refusal},
     support::{World, eventually, refused},
+    views::WHOLE,
 };
 use porteiro::{actors::Failure, domain::Context};
 use std::time::Duration;
@@ -378,22 +379,22 @@ async fn a_view_returns_a_whole_list_and_keeps_it_for_less_than_a_second() {
         node.ledgers.ask(&id, Command::Join("ana".to_owned())).await.unwrap();
     }
     let view = node.tree.view::<Ledger>();
-    let listed = view.list_if(false, "ledgers", "ana").await.unwrap();
+    let listed = view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap();
     assert_eq!(listed.len(), 250);
     let first: Vec<u64> = listed.iter().map(|entry| entry.machine.entries[0]).collect();
     assert_eq!(first, (0..250).collect::<Vec<_>>());
-    assert!(view.list_if(false, "ledgers", "bea").await.unwrap().is_empty());
+    assert!(view.list_if(false, ("ledgers", "bea"), WHOLE).await.unwrap().is_empty());
 
     node.append("000", 1_000).await.unwrap();
     let reads = node.store.report().reads;
-    let again = view.list_if(false, "ledgers", "ana").await.unwrap();
+    let again = view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap();
     assert_eq!((&*again[0].id, again[0].version), ("000", listed[0].version));
     assert_eq!(node.store.report().reads, reads, "it was seen a moment ago");
-    let anew = view.list_if(true, "ledgers", "ana").await.unwrap();
+    let anew = view.list_if(true, ("ledgers", "ana"), WHOLE).await.unwrap();
     assert_eq!((anew.len(), &*anew[249].id), (250, "000"), "it has moved to the end");
     node.append("001", 1_000).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let listed = view.list_if(false, "ledgers", "ana").await.unwrap();
+    let listed = view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap();
     assert_eq!(listed[249].machine.entries, [1, 1_000]);
     node.stop().await;
 }

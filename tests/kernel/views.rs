@@ -4,12 +4,16 @@ use crate::{
     ledger::{Command, Ledger},
     support::{Node, World},
 };
-use porteiro::actors::HydrateError;
+use porteiro::actors::{Bound, HydrateError};
+use porteiro::{domain::Clock as _, store::views::ListPart};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::SeqCst},
 };
 use tokio::task::{JoinSet, yield_now};
+
+/// As much of a list as is ever read.
+pub const WHOLE: Bound = Bound::new(Bound::MOST);
 
 /// A node with three ledgers on the list of one owner.
 async fn listed() -> (World, Node) {
@@ -26,11 +30,11 @@ async fn listed() -> (World, Node) {
 async fn a_list_with_a_row_of_a_newer_revision_is_refused_instead_of_misread() {
     let (world, node) = listed().await;
     let view = node.tree.view::<Ledger>();
-    assert_eq!(view.list("ledgers", "ana").await.unwrap().len(), 3);
+    assert_eq!(view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap().len(), 3);
     let mut stranger = world.stranger().await;
     let raise = "UPDATE entities SET revision = 2, version = version + 1 WHERE id = 'b'";
     stranger.run(raise).await.unwrap();
-    let refused = view.list_if(true, "ledgers", "ana").await;
+    let refused = view.list_if(true, ("ledgers", "ana"), WHOLE).await;
     let Err(HydrateError::TooNew { kind, id, revision }) = refused else {
         panic!("the list was read")
     };
@@ -38,7 +42,7 @@ async fn a_list_with_a_row_of_a_newer_revision_is_refused_instead_of_misread() {
     assert!(matches!(view.look("b").await, Err(HydrateError::TooNew { .. })));
     assert_eq!(view.look("a").await.unwrap().machine.entries, [1], "others are read");
     stranger.run("UPDATE entities SET state = '{' , revision = 1 WHERE id = 'b'").await.unwrap();
-    let poisoned = view.list_if(true, "ledgers", "ana").await;
+    let poisoned = view.list_if(true, ("ledgers", "ana"), WHOLE).await;
     assert!(matches!(poisoned, Err(HydrateError::Poisoned { .. })));
     node.stop().await;
 }
@@ -51,7 +55,9 @@ async fn callers_that_ask_for_one_list_at_once_share_one_reading() {
     let mut callers = JoinSet::new();
     for _ in 0..20 {
         let view = view.clone();
-        callers.spawn(async move { view.list("ledgers", "ana").await.unwrap().len() });
+        callers.spawn(async move {
+            view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap().len()
+        });
     }
     assert_eq!(callers.join_all().await, [3; 20]);
     assert_eq!(node.store.report().reads, reads + 1);
@@ -94,10 +100,10 @@ async fn turns_of_another_task<T>(work: impl Future<Output = T>) -> (T, usize) {
 async fn another_task_has_a_turn_after_every_page_of_a_list() {
     let (_world, node) = a_thousand_listed().await;
     let view = node.tree.view::<Ledger>();
-    let (list, turns) = turns_of_another_task(view.list_if(true, "ledgers", "ana")).await;
+    let (list, turns) = turns_of_another_task(view.list_if(true, ("ledgers", "ana"), WHOLE)).await;
     assert_eq!(list.unwrap().len(), 1_000);
     assert!(turns >= 10, "{turns} turns while ten pages were read");
-    let page = view.page("ledgers", "ana", ("0001", "l1"), 250);
+    let page = view.page("ledgers", "ana", ("0001", "l1"), Bound::new(250));
     let (page, turns) = turns_of_another_task(page).await;
     let page = page.unwrap();
     assert_eq!((page.len(), &*page[0].1.id), (250, "l10"), "ranks, then ids");
@@ -116,5 +122,46 @@ async fn another_task_has_a_turn_while_one_reads_a_thousand_entities() {
     };
     let ((), turns) = turns_of_another_task(all).await;
     assert!(turns >= 5, "{turns} turns while a thousand rows were read");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_is_read_up_to_a_bound_and_within_ranks() {
+    let (world, node) = a_thousand_listed().await;
+    let more = "INSERT INTO listings (list, owner, rank, kind, id) \
+                SELECT 'ledgers', 'ana', '0002', kind, id FROM listings WHERE id LIKE 'l1%'";
+    world.stranger().await.run(more).await.unwrap();
+    let view = node.tree.view::<Ledger>();
+    let first = view.list_if(true, ("ledgers", "ana"), Bound::new(120)).await.unwrap();
+    assert_eq!(first.len(), 120);
+    assert_eq!(view.list_if(false, ("ledgers", "ana"), WHOLE).await.unwrap().len(), 1_000);
+    let list = ("ledgers", "ana");
+    let below = async |after, below| {
+        view.page_below(list, (after, Some(below)), WHOLE).await.unwrap().len()
+    };
+    assert_eq!(below(("", ""), "0002").await, 1_000);
+    assert_eq!(below(("", ""), "0001").await, 0);
+    assert_eq!(below(("0002", ""), "0003").await, 112, "1, 10 to 19, 100 to 199, and 1000");
+    assert_eq!(Bound::asked(0).most(), 1);
+    assert_eq!(Bound::asked(u32::MAX).most(), Bound::MOST);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_lives_beyond_the_first_of_a_list_is_found() {
+    let (world, node) = a_thousand_listed().await;
+    let mut stranger = world.stranger().await;
+    stranger.run("UPDATE entities SET live_until = 9000000000000000").await.unwrap();
+    let part = ListPart { list: "ledgers", owner: "ana", above: "", below: "g" };
+    let reads = node.store.fresh_reads();
+    let beyond =
+        async |kept, most| reads.live_beyond(&part, (kept, most), world.clock.now()).await.unwrap();
+    assert_eq!(beyond(1_000, 10).await, [""; 0]);
+    assert_eq!(beyond(998, 10).await, ["l998", "l999"]);
+    assert_eq!(beyond(0, 2).await, ["l1", "l10"]);
+    // What has ended takes no place.
+    stranger.run("UPDATE entities SET live_until = 0 WHERE id IN ('l1', 'l2')").await.unwrap();
+    assert_eq!(beyond(998, 10).await, [""; 0]);
+    assert_eq!(beyond(997, 10).await, ["l999"]);
     node.stop().await;
 }

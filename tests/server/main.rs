@@ -24,6 +24,7 @@ mod authorize_answers;
 mod backchannel;
 mod bad_days;
 mod binary;
+mod bounds;
 mod brand;
 mod browser;
 mod browser_screens;

@@ -16,7 +16,10 @@ use crate::{
     support::{TestOptions, TestServer},
 };
 use hyper::Method;
-use porteiro::domain::{Clock as _, session::SESSIONS};
+use porteiro::{
+    actors::Bound,
+    domain::{Clock as _, session::SESSIONS},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -69,7 +72,7 @@ async fn move_mailbox(server: &TestServer, session: &str, to: &str) {
 async fn sessions(server: &TestServer, email: &str) -> usize {
     let account = crate::passkeys::id_of(server, email).await;
     let view = server.running.system().view::<porteiro::domain::session::Session>();
-    view.list_if(true, SESSIONS, &account).await.unwrap().len()
+    view.list_if(true, (SESSIONS, &account), Bound::new(1_000)).await.unwrap().len()
 }
 
 #[tokio::test]

@@ -70,7 +70,11 @@ fn clerk() -> Membership {
 fn a_membership_is_found_from_both_its_sides() {
     let membership = clerk();
     assert_eq!(membership.names(), [Name::new(MEMBERSHIP_PAIRS, "a:acme")]);
-    let listings = [Listing::new(MEMBERSHIPS, "a", "acme"), Listing::new(MEMBERS, "acme", "a")];
+    let listings = [
+        Listing::new(MEMBERSHIPS, "a", "acme"),
+        Listing::new(MEMBERS, "acme", "a"),
+        Listing::new(ROLE_HOLDERS, "acme clerk", "a"),
+    ];
     assert_eq!(membership.listings(), listings);
     assert_eq!(membership.known().unwrap().roles, ["clerk"], "what is there twice counts once");
     assert!(Membership::default().names().is_empty());

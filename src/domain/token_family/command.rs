@@ -25,6 +25,8 @@ pub enum Command {
     },
     /// Nothing that was granted before is good: the account was recovered, or the person has ended it.
     End,
+    /// The client holds more of the person's grants than are kept, and this is the longest unused.
+    MakeRoom,
 }
 
 /// A grant and the code that stands for it.

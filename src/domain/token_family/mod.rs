@@ -33,7 +33,7 @@ pub use outcome::{Born, Issue, Refusal, Reply, Shown};
 pub use state::{Alive, End, Issued, Pending, RefreshToken};
 
 use super::{
-    Birth, CLOCK_SKEW, Decision, Listing, Machine, SubCommand, Timestamp,
+    Birth, CLOCK_SKEW, ClientRank, Decision, Listing, Machine, SubCommand, Timestamp,
     delegation::Delegation,
     grant::Grant,
     pushed_request::PushedRequest,
@@ -41,8 +41,14 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The families of an account, in the order of their birth.
+/// The families of an account, those of one client together ([`ClientRank`]), the last used first.
 pub const FAMILIES: &str = "families";
+
+/// So many live families of an account and a client are kept; beyond that the longest unused ends.
+pub const MOST_FAMILIES: u32 = 1_000;
+
+/// Why one ended that was beyond them.
+const TOO_MANY: &str = "too_many";
 
 /// The grants of an account that other parties hold for it, in the order of their birth.
 pub const HELD_BY_OTHERS: &str = "held_by_others";
@@ -269,15 +275,31 @@ impl TokenFamily {
     }
 
     /// Ends it, whichever client it belongs to.
-    fn end(&self) -> Decision<Self> {
+    fn end(&self, because: Option<&'static str>) -> Decision<Self> {
         if let Self::Unborn = self {
             return Decision::refuse(Refusal::Unknown);
         }
         let Some(grant) = self.grant() else {
             return Decision::accept(Vec::new(), Reply::Revoked);
         };
-        Decision::accept(vec![Event::Ended { why: End::Over }], Reply::Revoked)
-            .recording(grant.record("token_family.ended"))
+        let record = grant.record("token_family.ended");
+        let record = match because {
+            Some(because) => record.with("because", because),
+            None => record,
+        };
+        Decision::accept(vec![Event::Ended { why: End::Over }], Reply::Revoked).recording(record)
+    }
+
+    /// When it was last used, to the minute: lists need not be written anew with each refresh.
+    fn listed_at(&self) -> Timestamp {
+        const MINUTE: i64 = 60_000;
+        let at = match self {
+            Self::Unborn | Self::Ended { .. } => Timestamp::NEVER,
+            Self::Pending(pending) => pending.born_at,
+            // Tokens of one family live equally long: what was issued last ends last.
+            Self::Alive(alive) => alive.access_until,
+        };
+        Timestamp::from_millis(at.millis() / MINUTE * MINUTE)
     }
 
     /// Until when anything of it could be good.
@@ -309,7 +331,8 @@ impl Machine for TokenFamily {
             Command::Redeem(redeem) => self.redeem(redeem, now),
             Command::Refresh(refresh) => self.refresh(refresh, now),
             Command::Revoke { client_id } => self.revoke(client_id),
-            Command::End => self.end(),
+            Command::End => self.end(None),
+            Command::MakeRoom => self.end(Some(TOO_MANY)),
         }
     }
 
@@ -351,14 +374,17 @@ impl Machine for TokenFamily {
     fn listings(&self) -> Vec<Listing> {
         let Some(born_at) = self.born_at() else { return Vec::new() };
         let Some(grant) = self.grant() else { return Vec::new() };
-        let rank = format!("{:015}", born_at.millis());
         let account = grant.account.as_deref();
-        let listed = |list| account.map(|account| Listing::new(list, account, rank.clone()));
+        let listed = |list, rank: String| account.map(|account| Listing::new(list, account, rank));
         match &grant.delegation {
-            None => listed(FAMILIES).into_iter().collect(),
+            None => {
+                let rank = ClientRank::of(&grant.client_id).used_at(self.listed_at());
+                listed(FAMILIES, rank).into_iter().collect()
+            }
             Some(delegation) => {
+                let rank = format!("{:015}", born_at.millis());
                 let holder = Listing::new(HELD_FOR_OTHERS, &*delegation.act.sub, rank.clone());
-                listed(HELD_BY_OTHERS).into_iter().chain([holder]).collect()
+                listed(HELD_BY_OTHERS, rank).into_iter().chain([holder]).collect()
             }
         }
     }

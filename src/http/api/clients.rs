@@ -165,7 +165,7 @@ impl Client {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, ORGANIZATION_CLIENTS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.limit).await?;
+    let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.held());
     Ok(asked.answer(known.map(|known| Client::of(&call, known, None)).collect(), last))

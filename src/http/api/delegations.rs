@@ -6,7 +6,7 @@ use super::{
     page::Asked,
 };
 use crate::{
-    actors::Entry,
+    actors::{Bound, Entry},
     domain::{
         Machine as _,
         token_family::{Command, HELD_BY_OTHERS, HELD_FOR_OTHERS, TokenFamily},
@@ -68,14 +68,14 @@ pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, HELD_FOR_OTHERS)?;
     let holder = call.param("client_id");
     let families = &call.app.family_views;
-    let page = families.page(HELD_FOR_OTHERS, holder, asked.after_rank(), asked.limit).await?;
+    let page = families.page(HELD_FOR_OTHERS, holder, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let held =
         page.iter().filter_map(|(_, Entry { id, machine, .. })| Delegation::of(&call, id, machine));
     Ok(asked.answer(held.collect(), last))
 }
 
-/// As many grants of one person that others hold are looked at: they live for minutes.
+/// As many grants of the people of a page that others hold are looked at: they live for minutes.
 const MOST_BELOW: u32 = 1_000;
 
 /// Shows what a client holds with everything above it, and with what others hold through it.
@@ -85,7 +85,7 @@ pub async fn trees(call: Call) -> Answer {
     let asked = Asked::of(&call, "trees")?;
     let (app, holder) = (&call.app, call.param("client_id"));
     let after = asked.after_rank();
-    let page = app.family_views.page(HELD_FOR_OTHERS, holder, after, asked.limit).await?;
+    let page = app.family_views.page(HELD_FOR_OTHERS, holder, after, asked.bound()).await?;
     let last = asked.last(&page);
     let mut tree = DelegationTree::default();
     let mut people: BTreeSet<String> = BTreeSet::new();
@@ -102,8 +102,14 @@ pub async fn trees(call: Call) -> Answer {
             }
         }
     }
+    let mut left = MOST_BELOW;
     for account in &people {
-        let below = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), MOST_BELOW).await?;
+        if left == 0 {
+            break;
+        }
+        let bound = Bound::asked(left);
+        let below = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), bound).await?;
+        left = left.saturating_sub(u32::try_from(below.len()).unwrap_or(left));
         for (_, Entry { id, machine, .. }) in &below {
             let Some(grant) = machine.grant() else { continue };
             // Those above come first in the order of birth.

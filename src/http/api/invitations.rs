@@ -65,7 +65,7 @@ pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, INVITATIONS)?;
     let slug = &call.caller.organization;
     let page =
-        call.app.invitations.page(INVITATIONS, slug, asked.after_rank(), asked.limit).await?;
+        call.app.invitations.page(INVITATIONS, slug, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let now = call.app.clock.now();
     let shown = page.iter().filter_map(|(_, one)| Some((&one.id, one.machine.pending(now)?)));

@@ -118,7 +118,7 @@ impl ApiKey {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, API_KEYS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.api_key_views.page(API_KEYS, slug, after, asked.limit).await?;
+    let page = call.app.api_key_views.page(API_KEYS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let keys = page.iter().filter_map(|(_, one)| ApiKey::of(&one.machine, None));
     Ok(asked.answer(keys.collect(), last))

@@ -114,7 +114,7 @@ pub async fn list(call: Call) -> Answer {
         return Ok(asked.answer(items, None));
     }
     let slug = &call.caller.organization;
-    let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.limit).await?;
+    let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let mut items = Vec::new();
     for (_, Entry { machine, .. }) in &page {

@@ -100,7 +100,7 @@ pub async fn list(call: Call) -> Answer {
         return Ok(asked.answer(own.into_iter().collect(), None));
     }
     let after = asked.after_rank();
-    let page = call.app.organizations.page(ORGANIZATIONS, "", after, asked.limit).await?;
+    let page = call.app.organizations.page(ORGANIZATIONS, "", after, asked.bound()).await?;
     let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.known());
     Ok(asked.answer(known.map(Organization::from).collect(), last))

@@ -2,7 +2,7 @@
 
 use super::call::{Call, wrong_parameter};
 use crate::{
-    actors::Entry,
+    actors::{Bound, Entry},
     http::answer::{error::Problem, private_json},
 };
 use axum::response::Response;
@@ -59,6 +59,11 @@ impl Asked {
                 .ok_or_else(|| wrong_parameter("cursor", "is not one of this list"))?,
         };
         Ok(Self { list: list.to_owned(), after, limit })
+    }
+
+    /// How many entries are read.
+    pub fn bound(&self) -> Bound {
+        Bound::asked(self.limit)
     }
 
     /// The entry after which the page begins, for lists that are ordered by rank and id.

@@ -136,7 +136,7 @@ impl Drawn {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, WEBHOOKS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.webhooks.page(WEBHOOKS, slug, after, asked.limit).await?;
+    let page = call.app.webhooks.page(WEBHOOKS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let webhooks = page.iter().filter_map(|(_, one)| Webhook::of(&call, &one.machine, None));
     Ok(asked.answer(webhooks.collect(), last))

@@ -1,9 +1,9 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::{reading::Reading, target};
+use super::{belonging::MEMBERSHIPS_READ, reading::Reading, target};
 use crate::http::{app::App, clients};
 use crate::{
-    actors::{HydrateError, Hydrated},
+    actors::{Entry, HydrateError, Hydrated},
     domain::{
         Requirement,
         account::Account,
@@ -14,7 +14,7 @@ use crate::{
         },
         client::{Client, KnownClient},
         consent::{Consent, Parties},
-        membership::{MEMBERSHIPS, Membership},
+        membership::{MEMBERSHIP_PAIRS, MEMBERSHIPS, Membership, pair},
         organization::Organization,
     },
 };
@@ -92,34 +92,64 @@ impl FactsReader<'_> {
 
     /// The memberships that are enabled, with what they confer.
     async fn memberships(&self) -> Result<Vec<MembershipChoice>, HydrateError> {
+        let list = (MEMBERSHIPS, self.account);
+        let listed = self.app.memberships.list_if(self.anew, list, MEMBERSHIPS_READ).await?;
         let mut memberships = Vec::new();
-        for entry in &*self.app.memberships.list_if(self.anew, MEMBERSHIPS, self.account).await? {
-            let Some(known) = entry.machine.known().filter(|known| known.enabled) else {
-                continue;
-            };
-            let slug = &known.organization;
-            let home = self.app.organizations.look_if(self.anew, slug).await?;
-            let Some(organization) = home.machine.known() else { continue };
-            memberships.push(MembershipChoice {
-                membership: Some(entry.id.clone()),
-                organization: slug.clone(),
-                name: organization.name.clone(),
-                enabled: organization.enabled,
-                epoch: known.epoch_at(organization),
-                roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
-                permissions: organization.confers(&known.roles),
-                required: organization.required_acr,
-                requirements: vec![
-                    Requirement::unchanged::<Membership>(&*entry.id, entry.version),
-                    Requirement::unchanged::<Organization>(&**slug, home.version),
-                ],
-            });
+        for Entry { id, machine, version } in &*listed {
+            memberships.extend(self.membership(id, machine, *version).await?);
+        }
+        if listed.len() >= MEMBERSHIPS_READ.most() as usize {
+            self.add_named(&mut memberships).await?;
         }
         if let Some(administered) = self.administered(&memberships).await? {
             memberships.retain(|one| one.organization != administered.organization);
             memberships.push(administered);
         }
         Ok(memberships)
+    }
+
+    /// Adds the memberships in organizations that are named, which are found among however many there are.
+    async fn add_named(&self, memberships: &mut Vec<MembershipChoice>) -> Result<(), HydrateError> {
+        let (asked, own) = (&self.wanted.organization, &self.client.organization);
+        for slug in [self.chosen, asked.as_deref(), own.as_deref()].into_iter().flatten() {
+            if memberships.iter().any(|one| one.organization == slug) {
+                continue;
+            }
+            let found = self.app.store.find(MEMBERSHIP_PAIRS, &pair(self.account, slug)).await?;
+            let Some((_, id)) = found else { continue };
+            let seen = self.app.memberships.look_if(self.anew, &id).await?;
+            memberships.extend(self.membership(&id, &seen.machine, seen.version).await?);
+        }
+        Ok(())
+    }
+
+    /// What a membership confers, if it is enabled.
+    async fn membership(
+        &self,
+        id: &str,
+        membership: &Membership,
+        version: i64,
+    ) -> Result<Option<MembershipChoice>, HydrateError> {
+        let Some(known) = membership.known().filter(|known| known.enabled) else {
+            return Ok(None);
+        };
+        let slug = &known.organization;
+        let home = self.app.organizations.look_if(self.anew, slug).await?;
+        let Some(organization) = home.machine.known() else { return Ok(None) };
+        Ok(Some(MembershipChoice {
+            membership: Some(id.to_owned()),
+            organization: slug.clone(),
+            name: organization.name.clone(),
+            enabled: organization.enabled,
+            epoch: known.epoch_at(organization),
+            roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
+            permissions: organization.confers(&known.roles),
+            required: organization.required_acr,
+            requirements: vec![
+                Requirement::unchanged::<Membership>(id, version),
+                Requirement::unchanged::<Organization>(&**slug, home.version),
+            ],
+        }))
     }
 
     /// The organization asked for by name, where the person is no member of it, or asks to administer

@@ -1,13 +1,16 @@
 //! The organizations that a person belongs to.
 
 use crate::{
-    actors::HydrateError,
+    actors::{Bound, HydrateError},
     domain::{
         membership::{self, MEMBERSHIP_PAIRS, MEMBERSHIPS, pair},
         organization,
     },
     http::app::App,
 };
+
+/// As many memberships of a person are looked at; one that is named is found however many there are.
+pub const MEMBERSHIPS_READ: Bound = Bound::new(500);
 
 /// An organization that a person belongs to, and their membership, which was not ended.
 pub struct Belonging {
@@ -19,7 +22,8 @@ impl Belonging {
     /// Lists the organizations that an account belongs to now, suspended ones among them.
     pub async fn of_account(app: &App, account: &str) -> Result<Vec<Self>, HydrateError> {
         let mut found = Vec::new();
-        for entry in &*app.memberships.list_if(true, MEMBERSHIPS, account).await? {
+        let listed = app.memberships.list_if(true, (MEMBERSHIPS, account), MEMBERSHIPS_READ);
+        for entry in &*listed.await? {
             let Some(membership) = entry.machine.known().filter(|known| known.enabled) else {
                 continue;
             };

@@ -20,7 +20,7 @@ use crate::{
     http::{
         answer::{authorization_response::AuthorizationResponse, error::Problem},
         app::App,
-        facts::session::HeldSession,
+        facts::{ceilings, session::HeldSession},
     },
 };
 use axum::http::HeaderValue;
@@ -125,6 +125,9 @@ pub(super) async fn answer(
     if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
         if let Some(person) = &over.person {
             forgive(app, context, person).await;
+            if change == Some(SessionChange::Begun) {
+                ceilings::keep_sessions(app, context, &person.account).await;
+            }
         }
         if seed.channel != Channel::Program {
             let id = session_of(over).map_or("", String::as_str);

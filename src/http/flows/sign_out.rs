@@ -12,43 +12,38 @@ use super::{
     problems::UNAVAILABLE,
 };
 use crate::{
-    actors::{Failure, MultiCommit},
+    actors::MultiCommit,
     domain::{
         Context,
         session::{self, SESSIONS, Session},
         token_family::{self, FAMILIES, TokenFamily},
     },
-    http::{answer::error::Problem, app::App},
+    http::{answer::error::Problem, app::App, facts::ending::Ending},
 };
 
-/// How often the lists are read until they are empty.
-const ROUNDS: usize = 8;
-
-/// Ends all of it through the entities, and does not return before the lists are empty.
+/// Ends all of it through the entities, as far as it is listed: of each list some thousand at most. What is left rests on a
+/// former epoch once the commit has happened.
 pub async fn everywhere(app: &App, context: &Context, account: &str) -> Result<(), Problem> {
-    for _ in 0..ROUNDS {
-        let sessions = app.session_views.list_if(true, SESSIONS, account).await?;
-        let families = app.family_views.list_if(true, FAMILIES, account).await?;
-        if sessions.is_empty() && families.is_empty() {
-            return Ok(());
-        }
-        for session in &*sessions {
-            let ended = app.sessions.ask(context, &session.id, session::Command::End).await;
-            let gone = matches!(ended, Err(Failure::Refused(session::Refusal::Unknown)));
-            ended.map(drop).or_else(|failure| if gone { Ok(()) } else { Err(failed(&failure)) })?;
-        }
-        for family in &*families {
-            let ended = app.families.ask(context, &family.id, token_family::Command::End).await;
-            let gone = matches!(ended, Err(Failure::Refused(token_family::Refusal::Unknown)));
-            ended.map(drop).or_else(|failure| if gone { Ok(()) } else { Err(failed(&failure)) })?;
-        }
+    let sessions = Ending {
+        entities: &app.sessions,
+        views: &app.session_views,
+        context,
+        list: (SESSIONS, account),
+        command: || session::Command::End,
+    };
+    let families = Ending {
+        entities: &app.families,
+        views: &app.family_views,
+        context,
+        list: (FAMILIES, account),
+        command: || token_family::Command::End,
+    };
+    let left = sessions.all_but(None).await? + families.all_but(None).await?;
+    if left > 0 {
+        tracing::warn!(left, "sessions or families could not be ended");
+        return Err(UNAVAILABLE);
     }
-    Err(UNAVAILABLE)
-}
-
-fn failed(failure: &dyn std::fmt::Display) -> Problem {
-    tracing::warn!(why = %failure, "a session or a family could not be ended");
-    UNAVAILABLE
+    Ok(())
 }
 
 /// Ends what was born before the commit and was not listed for it. What the commit is for has happened,
@@ -62,16 +57,15 @@ pub async fn after_commit(app: &App, context: &Context, account: &str) {
     }
 }
 
-/// Ends what is listed now in the commit of another entity.
+/// Ends what is listed now in the commit of another entity, a hundred of each list at most: the commit begins another epoch,
+/// which ends all of them.
 pub async fn within(app: &App, commit: &mut MultiCommit, account: &str) -> Result<(), NotTaken> {
-    let sessions = app.session_views.list_if(true, SESSIONS, account).await.map_err(unreadable)?;
-    for session in &*sessions {
+    for session in app.session_views.first_page(SESSIONS, account).await.map_err(unreadable)? {
         let end = session::Command::End;
         // One that is gone meanwhile needs no end.
         let _gone = commit.decide::<Session>(&session.id, &end).await.map_err(unreadable)?;
     }
-    let families = app.family_views.list_if(true, FAMILIES, account).await.map_err(unreadable)?;
-    for family in &*families {
+    for family in app.family_views.first_page(FAMILIES, account).await.map_err(unreadable)? {
         let end = token_family::Command::End;
         let _gone = commit.decide::<TokenFamily>(&family.id, &end).await.map_err(unreadable)?;
     }

@@ -92,7 +92,7 @@ pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Waiting>, Problem> {
-    Ok(Items { items: of_account(&app, caller.account()).await? })
+    Ok(Items::whole(of_account(&app, caller.account()).await?))
 }
 
 /// Lists what waits, what ends first first; what the person could not grant any more is left out.
@@ -286,7 +286,7 @@ pub async fn blocked(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Blocked>, Problem> {
-    Ok(Items { items: blocked_by(&app, caller.account()).await? })
+    Ok(Items::whole(blocked_by(&app, caller.account()).await?))
 }
 
 /// Lists the clients that a person has blocked.

@@ -4,14 +4,15 @@
 //! about every time, or never, with what they hold now. To withdraw begins another epoch of the consent:
 //! every grant of the former one has ended with that commit (adr/0081).
 
-use super::{EntryId, Items, caller::SignedIn};
+use super::{Cursor, EntryId, Items, caller::SignedIn};
 use crate::{
+    actors::{Bound, Entry, View},
     domain::{
-        Machine as _, Timestamp,
+        ClientRank, Machine, Timestamp,
         account::Known,
         authority::Scopes,
         consent::{CONSENTS, Command, Consent, Parties, Terms},
-        token_family::{self, FAMILIES, HELD_BY_OTHERS, TokenFamily},
+        token_family::{self, FAMILIES, HELD_BY_OTHERS, MOST_FAMILIES, TokenFamily},
     },
     http::{
         answer::error::Problem,
@@ -32,8 +33,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// An id holds a slug and the id of a client.
 const LONGEST_ID: usize = 1_024;
 
+/// As many clients are on a page, and as many pages in an export.
+const CLIENTS: usize = 100;
+const PAGES: usize = 3;
+
+/// As many consents, and grants, of one client are looked at: those that were used last say what it holds.
+const OF_ONE: Bound = Bound::new(20);
+
+/// As many are looked at to find the next client.
+const FEW: Bound = Bound::new(2);
+
+/// The same where they are ended: as many as a client can hold.
+const ALL_OF_ONE: Bound = Bound::new(MOST_FAMILIES);
+
 /// As many grants that were passed on are looked at: they live for minutes.
-const MOST_PASSED_ON: u32 = 1_000;
+const PASSED_ON: Bound = Bound::new(500);
 
 #[derive(Serialize)]
 pub struct Connected {
@@ -87,16 +101,31 @@ type All = BTreeMap<(String, Option<String>), Held>;
 
 pub async fn list(
     State(app): State<App>,
+    cursor: Cursor,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Connected>, Problem> {
     let known = caller.known(&app).await?;
-    Ok(Items { items: of_account(&app, &known).await? })
+    let (after, _) = cursor.read(CONSENTS)?;
+    let (all, next) = page(&app, &known, after).await?;
+    let next_cursor = next.map(|after| Cursor::after(CONSENTS, (&after, "")));
+    Ok(Items { items: shown(&app, all).await?, next_cursor })
 }
 
-/// Lists the clients that act for a person.
+/// Lists the clients that act for a person, three pages of them at most.
 pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Problem> {
+    let (mut items, mut after) = (Vec::new(), String::new());
+    for _ in 0..PAGES {
+        let (all, next) = page(app, known, after).await?;
+        items.append(&mut shown(app, all).await?);
+        let Some(next) = next else { break };
+        after = next;
+    }
+    Ok(items)
+}
+
+async fn shown(app: &App, all: All) -> Result<Vec<Connected>, Problem> {
     let mut items = Vec::new();
-    for ((client_id, organization), held) in gather(app, known).await? {
+    for ((client_id, organization), held) in all {
         let seen = app.clients.look(&client_id).await?;
         let metadata = seen.machine.held().map(|client| &client.metadata);
         let client = Party {
@@ -130,8 +159,10 @@ pub async fn delete(
 ) -> Result<Response, Problem> {
     let (client_id, organization) = read_id(&id.read(LONGEST_ID)?).ok_or(Problem::NOT_FOUND)?;
     let known = caller.known(&app).await?;
-    let mut held = gather(&app, &known).await?;
-    let held = held.remove(&(client_id.clone(), organization.clone())).ok_or(Problem::NOT_FOUND)?;
+    let mut reader = Reader::new(&app, &known).await?;
+    reader.add(&client_id, ALL_OF_ONE).await?;
+    let held = reader.all.remove(&(client_id.clone(), organization.clone()));
+    let held = held.ok_or(Problem::NOT_FOUND)?;
     let parties = Parties { account: known.id.clone(), client_id, organization };
     withdraw(&app, &caller.context, &parties).await?;
     // They are good for nothing any more; now they leave the lists as well.
@@ -156,44 +187,130 @@ async fn withdraw(
     }
 }
 
-/// Reads every consent of a person, and every grant that is good.
-async fn gather(app: &App, known: &Known) -> Result<All, Problem> {
-    let (mut all, now) = (All::new(), app.clock.now());
-    for entry in &*app.consent_views.list_if(true, CONSENTS, &known.id).await? {
-        if let Consent::Given { parties, terms, at, .. } = &entry.machine {
-            let held = all.entry((parties.client_id.clone(), parties.organization.clone()));
-            held.or_default().given = Some((terms.clone(), *at));
-        }
+/// Reads a page of clients after a rank, and says after which rank the next one begins.
+async fn page(
+    app: &App,
+    known: &Known,
+    mut after: String,
+) -> Result<(All, Option<String>), Problem> {
+    let mut reader = Reader::new(app, known).await?;
+    for _ in 0..CLIENTS {
+        let Some(client_id) = reader.next_client(&after).await? else {
+            return Ok((reader.all, None));
+        };
+        reader.add(&client_id, OF_ONE).await?;
+        after = ClientRank::of(&client_id).below();
     }
-    let own = app.family_views.list_if(true, FAMILIES, &known.id).await?;
-    let passed_on = app.family_views.page(HELD_BY_OTHERS, &known.id, ("", ""), MOST_PASSED_ON);
-    let passed_on = passed_on.await?;
-    // Of many grants through the same clients each thing is read once.
-    let mut epochs: HashMap<(Vec<&str>, Option<&str>), Option<u64>> = HashMap::new();
-    for entry in own.iter().chain(passed_on.iter().map(|(_, entry)| entry)) {
-        let family: &TokenFamily = &entry.machine;
-        let (Some(grant), Some(born_at)) = (family.grant(), family.born_at()) else { continue };
-        let rests_on = (grant.clients().collect::<Vec<_>>(), grant.organization());
-        let epoch = if let Some(epoch) = epochs.get(&rests_on) {
+    let more = reader.next_client(&after).await?.is_some();
+    Ok((reader.all, more.then_some(after)))
+}
+
+/// Reads what clients hold of a person, one client after another, however much each of them holds.
+struct Reader<'a> {
+    app: &'a App,
+    account: &'a str,
+    all: All,
+    /// What was passed on to each client.
+    passed_on: BTreeMap<ClientRank, Vec<Entry<TokenFamily>>>,
+    /// Of many grants through the same clients each thing is read once.
+    epochs: HashMap<(Vec<String>, Option<String>), Option<u64>>,
+}
+
+impl<'a> Reader<'a> {
+    async fn new(app: &'a App, known: &'a Known) -> Result<Self, Problem> {
+        let account = known.id.as_str();
+        let mut passed_on: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let listed = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), PASSED_ON);
+        for (_, entry) in listed.await? {
+            if let Some(grant) = entry.machine.grant() {
+                passed_on.entry(ClientRank::of(&grant.client_id)).or_default().push(entry);
+            }
+        }
+        Ok(Self { app, account, all: All::new(), passed_on, epochs: HashMap::new() })
+    }
+
+    /// Returns the first client beyond a rank that holds something, or of which the person was asked.
+    async fn next_client(&self, after: &str) -> Result<Option<String>, Problem> {
+        let Self { app, account, passed_on, .. } = self;
+        let holder = |family: &TokenFamily| Some(family.grant()?.client_id.clone());
+        let asked = |consent: &Consent| match consent {
+            Consent::Given { parties, .. } => Some(parties.client_id.clone()),
+            Consent::Unborn | Consent::Withdrawn { .. } => None,
+        };
+        let mut others = passed_on.iter().filter(|(rank, _)| rank.above() > after);
+        let found = [
+            first(&app.family_views, (FAMILIES, account), after, holder).await?,
+            first(&app.consent_views, (CONSENTS, account), after, asked).await?,
+            others.find_map(|(_, entries)| holder(&entries.first()?.machine)),
+        ];
+        Ok(found.into_iter().flatten().min_by_key(|client_id| ClientRank::of(client_id)))
+    }
+
+    /// Adds what the person has consented to of a client, and those of its grants that are good.
+    async fn add(&mut self, client_id: &str, bound: Bound) -> Result<(), Problem> {
+        let rank = ClientRank::of(client_id);
+        let below = rank.below();
+        let within = ((rank.above(), ""), Some(below.as_str()));
+        let list = (CONSENTS, self.account);
+        for (_, entry) in self.app.consent_views.page_below(list, within, bound).await? {
+            if let Consent::Given { parties, terms, at, .. } = &entry.machine {
+                let held =
+                    self.all.entry((parties.client_id.clone(), parties.organization.clone()));
+                held.or_default().given = Some((terms.clone(), *at));
+            }
+        }
+        let list = (FAMILIES, self.account);
+        let own = self.app.family_views.page_below(list, within, bound).await?;
+        let passed_on = self.passed_on.remove(&rank).unwrap_or_default();
+        for entry in own.into_iter().map(|(_, entry)| entry).chain(passed_on) {
+            self.add_family(&entry).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_family(&mut self, entry: &Entry<TokenFamily>) -> Result<(), Problem> {
+        let family = &entry.machine;
+        let (Some(grant), Some(born_at)) = (family.grant(), family.born_at()) else {
+            return Ok(());
+        };
+        let organization = grant.organization().map(str::to_owned);
+        let rests_on = (grant.clients().map(str::to_owned).collect(), organization.clone());
+        let epoch = if let Some(epoch) = self.epochs.get(&rests_on) {
             *epoch
         } else {
-            let epoch = limits::epoch(app, grant, Reading::Anew).await?;
-            epochs.insert(rests_on, epoch);
+            let epoch = limits::epoch(self.app, grant, Reading::Anew).await?;
+            self.epochs.insert(rests_on, epoch);
             epoch
         };
-        if epoch != Some(grant.epoch) || family.live_until() <= now {
-            continue;
+        if epoch != Some(grant.epoch) || family.live_until() <= self.app.clock.now() {
+            return Ok(());
         }
-        let organization = grant.organization().map(str::to_owned);
-        let held = all.entry((grant.client_id.clone(), organization)).or_default();
+        let held = self.all.entry((grant.client_id.clone(), organization)).or_default();
         held.scopes = held.scopes.with(&grant.scopes);
         held.first = Some(held.first.map_or(born_at, |first| first.min(born_at)));
         held.last = held.last.max(Some(born_at));
         held.families.push(entry.id.clone());
         let through = grant.delegation.iter().flat_map(|one| &one.through);
         held.through.extend(through.cloned());
+        Ok(())
     }
-    Ok(all)
+}
+
+/// Returns what the first entries of a list beyond a rank say; one that has ended a moment ago says nothing.
+async fn first<M: Machine>(
+    view: &View<M>,
+    (list, owner): (&'static str, &str),
+    after: &str,
+    says: impl Fn(&M) -> Option<String>,
+) -> Result<Option<String>, Problem> {
+    let mut after = (after.to_owned(), String::new());
+    for bound in [FEW, OF_ONE, ALL_OF_ONE] {
+        let page = view.page(list, owner, (&after.0, &after.1), bound).await?;
+        let said = page.iter().find_map(|(_, entry)| says(&entry.machine));
+        let Some((rank, last)) = page.last().filter(|_| said.is_none()) else { return Ok(said) };
+        after = (rank.clone(), last.id.clone());
+    }
+    Ok(None)
 }
 
 /// The id of an entry says which client and organization it is about; whose it is says the session.

@@ -2,7 +2,7 @@
 
 use super::{EntryId, Items, caller::SignedIn};
 use crate::{
-    actors::Failure,
+    actors::{Bound, Failure},
     domain::token_family::{Command, FAMILIES, HELD_BY_OTHERS},
     http::{
         answer::error::Problem,
@@ -20,7 +20,7 @@ use axum::{
 const LONGEST_ID: usize = 64;
 
 /// As many are looked at of each list.
-const MOST: u32 = 500;
+const MOST: Bound = Bound::new(500);
 
 pub async fn list(
     State(app): State<App>,
@@ -32,7 +32,7 @@ pub async fn list(
             tree.add(&app, &entry.id, &entry.machine).await?;
         }
     }
-    Ok(Items { items: tree.grown() })
+    Ok(Items::whole(tree.grown()))
 }
 
 /// Ends what a client holds of the person, and everything below it.

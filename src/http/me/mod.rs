@@ -32,6 +32,7 @@ mod export;
 mod history;
 mod organizations;
 mod overview;
+mod page;
 mod passkeys;
 mod password;
 mod profile;
@@ -60,18 +61,13 @@ pub use second_factor::{make_recovery_codes, remove_totp};
 pub use sessions::{delete as end_session, delete_all as end_sessions, list as sessions};
 pub use step_up::{begin as begin_step_up, is_fresh};
 
-use super::{
-    answer::{error::Problem, private_json},
-    app::App,
-    routes,
-};
+use super::{answer::error::Problem, app::App, routes};
 use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
-    response::{IntoResponse, Response},
     routing::{MethodRouter, delete, get, post, put},
 };
-use serde::Serialize;
+use page::{Cursor, Items};
 
 /// Returns what serves a path under `/me`, for the router and for pages of ours that call it.
 pub fn methods(path: &str) -> MethodRouter<App> {
@@ -101,18 +97,6 @@ pub fn methods(path: &str) -> MethodRouter<App> {
         routes::MY_EXPORT => get(export),
         routes::MY_PASSKEY => delete(remove_passkey).patch(rename_passkey),
         _ => MethodRouter::new(),
-    }
-}
-
-/// A list, as every list under `/me` is shown.
-#[derive(Serialize)]
-pub struct Items<T> {
-    items: Vec<T>,
-}
-
-impl<T: Serialize> IntoResponse for Items<T> {
-    fn into_response(self) -> Response {
-        private_json(&self)
     }
 }
 

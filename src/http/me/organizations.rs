@@ -6,11 +6,13 @@
 
 use super::{EntryId, Items, caller::SignedIn};
 use crate::{
-    actors::{CommitError, MultiCommit},
+    actors::{Bound, CommitError, MultiCommit},
     domain::{
         Context,
         account::Known,
-        membership::{self, MEMBERS, MEMBERSHIPS, Membership, Refusal},
+        membership::{
+            self, MEMBERS, MEMBERSHIP_PAIRS, Membership, ROLE_HOLDERS, Refusal, pair, role_of,
+        },
         organization::{self, Organization},
     },
     http::{
@@ -67,7 +69,7 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Member>, Problem> {
     let known = caller.known(&app).await?;
-    Ok(Items { items: of_account(&app, &known).await? })
+    Ok(Items::whole(of_account(&app, &known).await?))
 }
 
 /// Lists the organizations of a person.
@@ -92,10 +94,10 @@ pub async fn delete(
 ) -> Result<Response, Problem> {
     let slug = slug.read(LONGEST_SLUG)?;
     for _ in 0..TRIES {
-        let listed = app.memberships.list_if(true, MEMBERSHIPS, caller.account()).await?;
-        let mine = listed.iter().filter_map(|entry| entry.machine.known());
-        let mine = mine.filter(|one| one.enabled).find(|one| one.organization == slug);
-        let mine = mine.ok_or(Problem::NOT_FOUND)?;
+        let found = app.store.find(MEMBERSHIP_PAIRS, &pair(caller.account(), &slug)).await?;
+        let (_, id) = found.ok_or(Problem::NOT_FOUND)?;
+        let seen = app.memberships.look_anew(&id).await?;
+        let mine = seen.machine.known().filter(|one| one.enabled).ok_or(Problem::NOT_FOUND)?;
         match leave(&app, &caller.context, mine).await? {
             Ok(()) => return Ok(StatusCode::NO_CONTENT.into_response()),
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
@@ -143,27 +145,41 @@ fn manages(home: &organization::Known, member: &membership::Known) -> bool {
     home.confers(&member.roles).covers(MANAGES)
 }
 
-/// How many members are read at once.
-const AT_ONCE: u32 = 100;
+/// As many holders of a role are looked at: one is the person who leaves, and others may have changed a moment ago.
+const HOLDERS: Bound = Bound::new(10);
 
-/// Looks for another member who can manage the members; most organizations name one soon.
+/// As many members are looked at who were stored before roles listed their holders.
+const MEMBERS_READ: Bound = Bound::new(Bound::MOST);
+
+/// Looks for another member who can manage the members, among those who hold a role that lets them.
 async fn insist_on_another(
     app: &App,
     commit: &mut MultiCommit,
     home: &organization::Known,
     mine: &membership::Known,
 ) -> Result<(), Problem> {
-    let mut after = (String::new(), String::new());
-    loop {
-        let page = app.memberships.page(MEMBERS, &home.slug, (&after.0, &after.1), AT_ONCE).await?;
-        let (rank, last) = page.last().ok_or(LAST_ADMINISTRATOR)?;
-        let others = page.iter().filter_map(|(_, entry)| entry.machine.known());
-        let mut others = others.filter(|other| other.id != mine.id && other.enabled);
-        if let Some(another) = others.find(|other| manages(home, other)) {
-            // They must still be so in the commit.
-            commit.look::<Membership>(&another.id).await?;
-            return Ok(());
+    let another = |member: &Membership| {
+        let known = member.known().filter(|one| one.enabled && one.id != mine.id)?;
+        manages(home, known).then(|| known.id.clone())
+    };
+    let mut found = None;
+    for role in home
+        .roles
+        .iter()
+        .filter(|role| home.confers(std::slice::from_ref(&role.name)).covers(MANAGES))
+    {
+        let owner = role_of(&home.slug, &role.name);
+        let holders = app.memberships.page(ROLE_HOLDERS, &owner, ("", ""), HOLDERS).await?;
+        found = holders.iter().find_map(|(_, entry)| another(&entry.machine));
+        if found.is_some() {
+            break;
         }
-        after = (rank.clone(), last.id.clone());
     }
+    if found.is_none() {
+        let members = app.memberships.page(MEMBERS, &home.slug, ("", ""), MEMBERS_READ).await?;
+        found = members.iter().find_map(|(_, entry)| another(&entry.machine));
+    }
+    // They must still be so in the commit.
+    commit.look::<Membership>(&found.ok_or(LAST_ADMINISTRATOR)?).await?;
+    Ok(())
 }

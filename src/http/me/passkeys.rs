@@ -62,7 +62,7 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Passkey>, Problem> {
     let known = caller.known(&app).await?;
-    Ok(Items { items: of_account(&known) })
+    Ok(Items::whole(of_account(&known)))
 }
 
 /// Lists the passkeys of an account.

@@ -20,7 +20,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::{context::RequestContext, json::Json, origin::Origin},
-        facts::{new_password::About, notice::telling},
+        facts::{ending::Ending, new_password::About, notice::telling},
         limits::purpose::Purpose,
     },
 };
@@ -86,15 +86,15 @@ pub async fn delete(
 ///
 /// The password is set and the caller has a new token: they are told so, whatever becomes of the others.
 async fn end_others(app: &App, caller: &Caller) {
-    let Ok(listed) = app.session_views.list_if(true, SESSIONS, caller.account()).await else {
-        tracing::warn!("no session was ended after a password was changed");
-        return;
+    let others = Ending {
+        entities: &app.sessions,
+        views: &app.session_views,
+        context: &caller.context,
+        list: (SESSIONS, caller.account()),
+        command: || session::Command::End,
     };
-    for other in listed.iter().filter(|other| other.id != caller.present.id) {
-        let end = session::Command::End;
-        if app.sessions.ask_detached(&caller.context, &other.id, end).await.is_err() {
-            tracing::warn!("a session was not ended after a password was changed");
-        }
-        app.session_views.forget(&other.id);
+    let left = others.all_but(Some(&caller.present.id)).await;
+    if !matches!(left, Ok(0)) {
+        tracing::warn!(left = left.ok(), "sessions were not ended after a password was changed");
     }
 }

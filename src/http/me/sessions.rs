@@ -4,12 +4,12 @@
 //! keep a fingerprint.
 
 use super::{
-    EntryId, Items,
+    Cursor, EntryId, Items,
     caller::{Caller, SignedIn},
     change::change,
 };
 use crate::{
-    actors::Failure,
+    actors::{Bound, Failure},
     domain::{
         account,
         assurance::amr,
@@ -58,23 +58,37 @@ impl Session {
     }
 }
 
-/// Lists the newest hundred that are not over.
+/// Lists those that are not over, the last used first.
 pub async fn list(
     State(app): State<App>,
+    cursor: Cursor,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Session>, Problem> {
-    Ok(Items { items: of_account(&app, &caller).await? })
+    page(&app, &caller, cursor.read(SESSIONS)?).await
 }
 
-/// Lists the sessions of the caller, the newest first.
+/// As many are on a page.
+const PAGE: Bound = Bound::new(100);
+
+/// Lists the sessions of the caller that were used last.
 pub async fn of_account(app: &App, caller: &Caller) -> Result<Vec<Session>, Problem> {
+    Ok(page(app, caller, Default::default()).await?.items)
+}
+
+async fn page(
+    app: &App,
+    caller: &Caller,
+    (rank, id): (String, String),
+) -> Result<Items<Session>, Problem> {
     let (account, now) = (caller.account(), app.clock.now());
-    let listed = app.session_views.first_page(SESSIONS, account).await?;
+    let listed = app.session_views.page(SESSIONS, account, (&rank, &id), PAGE).await?;
     let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
     let live = listed
         .iter()
-        .filter_map(|entry| Some(shown(&entry.id, entry.machine.owned_by(account, now)?)));
-    Ok(live.collect())
+        .filter_map(|(_, entry)| Some(shown(&entry.id, entry.machine.owned_by(account, now)?)));
+    let last = listed.last().filter(|_| listed.len() == PAGE.most() as usize);
+    let next_cursor = last.map(|(rank, entry)| Cursor::after(SESSIONS, (rank, &entry.id)));
+    Ok(Items { items: live.collect(), next_cursor })
 }
 
 /// Ends all sessions of the person, the one that asks among them, and every grant, offline or not.

@@ -5,6 +5,7 @@
 
 use super::token;
 use crate::{
+    actors::Bound,
     crypto::passkeys::Passkeys,
     domain::{
         assurance::Acr,
@@ -167,10 +168,13 @@ pub async fn get(State(app): State<App>) -> Response {
     (headers, [whole, member.as_bytes()].concat()).into_response()
 }
 
+/// As many APIs are looked at.
+const APIS: Bound = Bound::new(Bound::MOST);
+
 /// Lists the types of `authorization_details` that some API has (RFC 9396 §10). Where they cannot be read
 /// just now, clients still find the rest.
 async fn types(app: &App) -> Vec<String> {
-    let resources = match app.resources.list(RESOURCES, "").await {
+    let resources = match app.resources.list_if(false, (RESOURCES, ""), APIS).await {
         Ok(resources) => resources,
         Err(error) => {
             tracing::warn!(%error, "the types of authorization_details could not be read");

@@ -8,7 +8,6 @@ use crate::{
         approval_block::{ApprovalBlock, Sides},
         authorization::{AuthorizationFacts, RequestedGrant},
         client::KnownClient,
-        token_family::FAMILIES,
     },
     http::{
         answer::{
@@ -18,8 +17,8 @@ use crate::{
         app::App,
         facts::{
             authorization::FactsReader,
+            live_grant,
             reading::{Reading, Standing},
-            token_validity,
         },
     },
 };
@@ -99,29 +98,13 @@ async fn reaches(
     facts: &AuthorizationFacts,
 ) -> Result<bool, OAuthError> {
     if client.is_self_registered() {
-        return has_live_grant(app, client, account).await;
+        return live_grant::exists(app, (account, &client.client_id), |_| true).await;
     }
     let Some(home) = &client.organization else { return Ok(true) };
     let is_member = |one: &crate::domain::authorization::MembershipChoice| {
         one.membership.is_some() && one.organization == *home
     };
     Ok(facts.memberships.iter().any(is_member))
-}
-
-async fn has_live_grant(
-    app: &App,
-    client: &KnownClient,
-    account: &str,
-) -> Result<bool, OAuthError> {
-    for entry in &*app.family_views.list_if(true, FAMILIES, account).await? {
-        let Some(grant) = entry.machine.grant() else { continue };
-        if grant.client_id == client.client_id
-            && token_validity::of_grant(app, grant, &entry.id, None).await?.is_some()
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Says which organization is spoken for where the request names none: the only one, else the client's

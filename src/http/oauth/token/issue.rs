@@ -28,6 +28,7 @@ use crate::{
         extract::{client_auth::Caller, form::Form},
         facts::{
             added_claims::{self, About, Place},
+            ceilings,
             limits::{self, Limited},
             reading::Reading,
             tries::{Stopped, Tries},
@@ -133,6 +134,10 @@ pub async fn issue(
         }
     };
     issued.refresh_token = refreshable.then_some(next.text);
+    // A code was redeemed: the client holds one more.
+    if let (None, Some(account)) = (&shown.refresh, &shown.grant.account) {
+        ceilings::keep_families(app, context, account, &client.client_id).await;
+    }
     Ok(issued)
 }
 

@@ -16,13 +16,14 @@ use crate::{
         client::{GrantType, KnownClient},
         consent::Parties,
         delegation::{self, Agent, Presented, Subject},
-        token_family::{FAMILIES, Narrowing, Refusal},
+        grant,
+        token_family::{Narrowing, Refusal},
     },
     http::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{token_validity, tries::Stopped},
+        facts::{live_grant, token_validity, tries::Stopped},
         issuing::{self, NotStarted, Starting},
     },
 };
@@ -169,16 +170,9 @@ async fn check_known(
 ) -> Result<(), OAuthError> {
     let Subject::Person(person) = &presented.subject else { return Err(NOT_GRANTED) };
     let organization = presented.membership.as_ref().map(|one| one.organization.as_str());
-    for entry in &*app.family_views.list_if(true, FAMILIES, &person.account).await? {
-        let Some(grant) = entry.machine.grant() else { continue };
-        if grant.client_id == client.client_id
-            && grant.organization() == organization
-            && token_validity::of_grant(app, grant, &entry.id, None).await?.is_some()
-        {
-            return Ok(());
-        }
-    }
-    Err(NOT_GRANTED)
+    let parties = (person.account.as_str(), client.client_id.as_str());
+    let meant = |grant: &grant::Grant| grant.organization() == organization;
+    if live_grant::exists(app, parties, meant).await? { Ok(()) } else { Err(NOT_GRANTED) }
 }
 
 /// Of the client, and of the consent between it and the person.

@@ -19,6 +19,17 @@ use tokio::{sync::Semaphore, task::coop::consume_budget, time::timeout};
 /// How many reads at once are carried out on threads that may block.
 const SCANS: usize = 2;
 
+/// What a read takes of the budget that a task has for a turn (128), beside one for each of its rows. A read does not wait:
+/// a task that makes many would keep its thread from all other tasks.
+const COST: usize = 8;
+
+/// Takes what reads cost from the budget of this task; where there is none left, other tasks of the thread run first.
+async fn pay(cost: usize) {
+    for _ in 0..cost {
+        consume_budget().await;
+    }
+}
+
 /// The connections that everything is read from, opened when first needed.
 #[derive(Clone)]
 pub(in crate::store) struct Readers(Arc<Shared>);
@@ -52,11 +63,13 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
-        // A read does not wait: a task that makes many would keep its thread from all others.
-        consume_budget().await;
+        pay(COST).await;
         match self.0.with(Duration::ZERO, |reader| fetch(&reader.connection, sql, values)) {
             Err(error) if is_busy(&error) => self.scan(sql, values).await,
-            fetched => fetched,
+            fetched => {
+                pay(fetched.as_ref().map_or(0, Vec::len)).await;
+                fetched
+            }
         }
     }
 
@@ -65,7 +78,7 @@ impl Readers {
         &self,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Liveness>>> {
-        consume_budget().await;
+        pay(COST + asked.len()).await;
         match self.0.with(Duration::ZERO, |reader| reader.liveness(asked)) {
             Err(error) if is_busy(&error) => {
                 let owned = |(kind, id): &(&str, &str)| ((*kind).to_owned(), (*id).to_owned());
