@@ -1,7 +1,7 @@
 //! Remembers what was read for less than a second.
 
 use super::hydrate::HydrateError;
-use crate::{clock::Stopwatch, generations::Generations};
+use crate::{domain::Clock, generations::Generations};
 use std::{
     collections::HashMap,
     future::Future,
@@ -33,14 +33,15 @@ impl<V> Clone for Recent<V> {
 
 struct Shared<V> {
     parts: [Mutex<Part<V>>; PARTS],
+    clock: Arc<dyn Clock>,
     hasher: RandomState,
     weight: fn(&V) -> usize,
 }
 
 struct Part<V> {
     kept: Generations<Box<str>, Aged<V>>,
-    /// Since when the young generation is the young one.
-    begun: Stopwatch,
+    /// When the young generation began, by the monotonic clock.
+    begun: Duration,
     /// What is being read now. Callers that ask for one key at once share one reading, and its failure.
     readings: HashMap<Box<str>, Reading<V>>,
 }
@@ -50,15 +51,17 @@ type Reading<V> = Arc<OnceCell<Result<Aged<V>, HydrateError>>>;
 #[derive(Clone)]
 struct Aged<V> {
     value: V,
-    /// Since its reading began.
-    since: Stopwatch,
+    /// When its reading began, by the monotonic clock.
+    since: Duration,
 }
 
 impl<V: Clone + Send + Sync + 'static> Recent<V> {
     /// Keeps values that weigh as `weight` says.
-    pub(super) fn new(weight: fn(&V) -> usize) -> Self {
-        let parts = std::array::from_fn(|_| Mutex::new(Part::new()));
-        Self { shared: Arc::new(Shared { parts, hasher: RandomState::new(), weight }) }
+    pub(super) fn new(clock: Arc<dyn Clock>, weight: fn(&V) -> usize) -> Self {
+        let begun = clock.monotonic();
+        let parts = std::array::from_fn(|_| Mutex::new(Part::new(begun)));
+        let hasher = RandomState::new();
+        Self { shared: Arc::new(Shared { parts, clock, hasher, weight }) }
     }
 
     /// Returns the value of `key` as it was less than a second ago; `read` reads it if none is kept.
@@ -68,8 +71,9 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        if let Some(aged) = self.part(key).find(key)
-            && aged.since.elapsed() < FRESH
+        let now = self.shared.clock.monotonic();
+        if let Some(aged) = self.part(key).find(key, now)
+            && now.saturating_sub(aged.since) < FRESH
         {
             return Ok(aged.value);
         }
@@ -81,13 +85,13 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        let asked = Stopwatch::start();
+        let clock = &*self.shared.clock;
+        let asked = clock.monotonic();
         let taking_part = TakingPart { recent: self, key, reading: self.part(key).reading(key) };
-        let reading = taking_part.reading.get_or_init(|| Aged::read(read()));
+        let reading = taking_part.reading.get_or_init(|| Aged::read(clock, read()));
         let Aged { value, since } = reading.await.clone()?;
         // The shared reading may have begun long before this caller asked.
-        let age_when_asked = since.elapsed().saturating_sub(asked.elapsed());
-        if age_when_asked < FRESH { Ok(value) } else { self.renew(key, read()).await }
+        if asked.saturating_sub(since) < FRESH { Ok(value) } else { self.renew(key, read()).await }
     }
 
     /// Reads the value of `key` now and keeps it.
@@ -95,7 +99,7 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        let aged = Aged::read(read).await?;
+        let aged = Aged::read(&*self.shared.clock, read).await?;
         self.keep(key, aged.clone());
         Ok(aged.value)
     }
@@ -107,12 +111,13 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
 
     /// Returns the value that is kept for `key`, however old.
     pub(super) fn kept(&self, key: &str) -> Option<V> {
-        self.part(key).find(key).map(|aged| aged.value)
+        let now = self.shared.clock.monotonic();
+        self.part(key).find(key, now).map(|aged| aged.value)
     }
 
     fn keep(&self, key: &str, aged: Aged<V>) {
-        let weight = (self.shared.weight)(&aged.value);
-        self.part(key).keep(key, aged, weight);
+        let (weight, now) = ((self.shared.weight)(&aged.value), self.shared.clock.monotonic());
+        self.part(key).keep(key, (aged, weight), now);
     }
 }
 
@@ -125,15 +130,15 @@ impl<V> Recent<V> {
 }
 
 impl<V> Part<V> {
-    fn new() -> Self {
+    fn new(begun: Duration) -> Self {
         let (kept, readings) = (Generations::default(), HashMap::new());
-        Self { kept, begun: Stopwatch::start(), readings }
+        Self { kept, begun, readings }
     }
 
-    fn keep(&mut self, key: &str, aged: Aged<V>, weight: usize) {
+    fn keep(&mut self, key: &str, (aged, weight): (Aged<V>, usize), now: Duration) {
         let young = self.kept.weight();
         if young > 0 && young.saturating_add(weight) > GENERATION {
-            self.turn();
+            self.turn(now);
         }
         self.kept.insert(key.into(), aged, weight);
     }
@@ -145,17 +150,17 @@ impl<V> Part<V> {
         self.readings.entry(key.into()).or_default().clone()
     }
 
-    fn turn(&mut self) {
+    fn turn(&mut self, now: Duration) {
         self.kept.turn();
-        self.begun = Stopwatch::start();
+        self.begun = now;
     }
 }
 
 impl<V: Clone> Part<V> {
-    fn find(&mut self, key: &str) -> Option<Aged<V>> {
+    fn find(&mut self, key: &str, now: Duration) -> Option<Aged<V>> {
         // What is not asked for is given up after a while, however little there is; what is asked for weighs as well.
-        if self.begun.elapsed() > FRESH || self.kept.weight() >= GENERATION {
-            self.turn();
+        if now.saturating_sub(self.begun) > FRESH || self.kept.weight() >= GENERATION {
+            self.turn(now);
         }
         self.kept.find(key).cloned()
     }
@@ -184,18 +189,18 @@ impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
         }
         part.readings.remove(self.key);
         if let Some(Ok(aged)) = reading.get() {
-            let weight = (self.recent.shared.weight)(&aged.value);
-            part.keep(self.key, aged.clone(), weight);
+            let Shared { weight, clock, .. } = &*self.recent.shared;
+            part.keep(self.key, (aged.clone(), weight(&aged.value)), clock.monotonic());
         }
     }
 }
 
 impl<V> Aged<V> {
-    async fn read<R>(reading: R) -> Result<Self, HydrateError>
+    async fn read<R>(clock: &dyn Clock, reading: R) -> Result<Self, HydrateError>
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        let since = Stopwatch::start();
+        let since = clock.monotonic();
         Ok(Self { value: reading.await?, since })
     }
 }
@@ -209,6 +214,10 @@ mod tests {
         task::{Context, Waker},
     };
     use tokio::task::yield_now;
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(crate::clock::SystemClock)
+    }
 
     fn waits<F: Future>(future: &mut std::pin::Pin<Box<F>>) -> bool {
         future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
@@ -224,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn callers_at_once_share_one_reading_and_the_next_finds_it() {
-        let (recent, read) = (Recent::new(|_| 1), AtomicUsize::new(0));
+        let (recent, read) = (Recent::new(clock(), |_| 1), AtomicUsize::new(0));
         let ask = || {
             recent.get("a", || async {
                 read.fetch_add(1, SeqCst);
@@ -241,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_caller_that_is_given_up_on_leaves_the_reading_to_the_next_and_nothing_behind() {
-        let recent = Recent::new(|_| 1);
+        let recent = Recent::new(clock(), |_| 1);
         let mut first = Box::pin(recent.get("a", pending));
         let mut second = Box::pin(recent.get("a", || ready(Ok(8))));
         assert!(waits(&mut first));
@@ -257,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_shared_and_not_kept() {
-        let recent = Recent::<u32>::new(|_| 1);
+        let recent = Recent::<u32>::new(clock(), |_| 1);
         let fail = || {
             recent.get("a", || async {
                 yield_now().await;
@@ -271,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_asked_for_all_the_time_is_bounded_as_well() {
-        let recent = Recent::new(|_: &u32| 1);
+        let recent = Recent::new(clock(), |_: &u32| 1);
         for number in 0..12_000_u32 {
             recent.renew(&number.to_string(), ready(Ok(number))).await.unwrap();
             // Many that were read before are asked for again.
@@ -287,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_kept_is_bounded_by_its_weight() {
-        let recent = Recent::new(|weight: &u32| *weight as usize);
+        let recent = Recent::new(clock(), |weight: &u32| *weight as usize);
         for number in 0..20_000 {
             let key = number.to_string();
             recent.renew(&key, ready(Ok(1))).await.unwrap();

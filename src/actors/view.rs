@@ -67,7 +67,8 @@ impl<M: Machine> Clone for View<M> {
 
 impl<M: Machine> View<M> {
     pub(super) fn new(services: Arc<Services>) -> Self {
-        Self { services, entities: Recent::new(|_| 1), lists: Arc::default() }
+        let entities = Recent::new(services.clock.clone(), |_| 1);
+        Self { services, entities, lists: Arc::default() }
     }
 
     /// Returns an entity as it was less than a second ago.
@@ -173,7 +174,8 @@ impl<M: Machine> View<M> {
 
     fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
-        let new = || Recent::new(|list: &Arc<[_]>| 1 + list.len());
+        let weight = |list: &Arc<[_]>| 1 + list.len();
+        let new = || Recent::new(self.services.clock.clone(), weight);
         self.lists.get_or_init(new)
     }
 
@@ -223,7 +225,8 @@ pub struct NameView {
 
 impl NameView {
     pub(super) fn new(services: Arc<Services>, space: &'static str) -> Self {
-        Self { services, space, holders: Recent::new(|_| 1) }
+        let holders = Recent::new(services.clock.clone(), |_| 1);
+        Self { services, space, holders }
     }
 
     /// Returns the id of the entity that held `name` less than a second ago.

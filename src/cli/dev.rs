@@ -225,8 +225,9 @@ impl Demo {
         let draw = |bytes| draw_text(&SystemDice, bytes);
         let demo = include_str!("demo.toml").replace("{secret}", &draw(32));
         let demo = demo.replace("{port}", &self.port.to_string());
-        // A byte becomes more than one character.
-        demo.replace("{password}", &draw(self.policy.min_length()))
+        // A byte becomes more than one character. People paste it into commands, where what begins with a hyphen
+        // is an option.
+        demo.replace("{password}", &draw(self.policy.min_length()).replace('-', "_"))
     }
 }
 
@@ -296,4 +297,20 @@ fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
     let file = folder.join(DEMO_FILE);
     say(&format!("Change ./{0} and run: porteiro apply {0}\n", file.display()))?;
     say("Ctrl-C ends it.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_of_the_demo_is_never_taken_for_an_option() {
+        let demo = Demo { policy: Policy::default(), port: 8080 };
+        for _ in 0..500 {
+            let text = demo.text();
+            let password =
+                text.lines().find_map(|line| line.strip_prefix("password = \"")).unwrap();
+            assert!(!password.starts_with('-'), "{password}");
+        }
+    }
 }

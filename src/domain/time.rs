@@ -79,6 +79,9 @@ impl std::ops::Sub<Duration> for Timestamp {
 /// Tells the time.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
+
+    /// Returns the time since some moment in the past, which never goes back: for how old a value in memory is.
+    fn monotonic(&self) -> Duration;
 }
 
 #[cfg(test)]

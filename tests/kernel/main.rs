@@ -33,6 +33,7 @@ mod mail_server;
 mod model;
 mod model_commands;
 mod multi_commit;
+mod one_engine;
 mod outbox;
 mod outbox_classes;
 mod processes;

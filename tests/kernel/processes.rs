@@ -124,7 +124,7 @@ async fn audit(node: &Node, books: u64, acknowledged: &[u64]) {
 
 #[tokio::test]
 async fn kill_9_in_mid_commit_loses_nothing_acknowledged() {
-    let world = World::new().await;
+    let world = World::on_disk().await;
     world.node().await.stop().await;
     let mut acknowledged = Vec::new();
     for round in 0..3 {
@@ -150,7 +150,7 @@ async fn kill_9_in_mid_commit_loses_nothing_acknowledged() {
 
 #[tokio::test]
 async fn a_process_told_to_end_answers_what_it_has_begun_and_ends_well() {
-    let world = World::new().await;
+    let world = World::on_disk().await;
     world.node().await.stop().await;
     let url = world.url.clone();
     let heard = tokio::task::spawn_blocking(move || {
@@ -176,7 +176,7 @@ async fn a_process_told_to_end_answers_what_it_has_begun_and_ends_well() {
 
 #[tokio::test]
 async fn two_processes_that_race_for_one_entity_lose_nothing_and_double_nothing() {
-    let world = World::new().await;
+    let world = World::on_disk().await;
     world.node().await.stop().await;
     let racing: Vec<_> = [0, 1_000_000]
         .map(|first| {
@@ -203,7 +203,7 @@ async fn two_processes_that_race_for_one_entity_lose_nothing_and_double_nothing(
 
 #[tokio::test]
 async fn processes_that_open_a_new_database_at_once_migrate_it_once() {
-    let world = World::new().await;
+    let world = World::on_disk().await;
     let mut openers = JoinSet::new();
     for _ in 0..4 {
         let world = World::joining(world.url.clone());

@@ -7,7 +7,7 @@ pub use crate::{
 
 use crate::{
     ledger::{Command, Ledger, Refusal},
-    shared::new_database,
+    shared::{new_database, test_folder},
 };
 use porteiro::{
     actors::{
@@ -100,13 +100,19 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
+        let folder = test_folder();
+        Self::at(new_database(folder.path()).await, folder)
+    }
+
+    /// A world whose database is on a disk: processes are killed in it.
+    pub async fn on_disk() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self::at(new_database(folder.path()).await, folder)
     }
 
     /// A world on a database that exists already.
     pub fn joining(url: String) -> Self {
-        Self::at(url, tempfile::tempdir().unwrap())
+        Self::at(url, test_folder())
     }
 
     fn at(url: String, folder: tempfile::TempDir) -> Self {

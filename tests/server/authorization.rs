@@ -137,7 +137,7 @@ async fn every_refusal_is_told_to_the_client_by_its_name() {
     // A client that may not ask for codes.
     let never = "[[client]]\nclient_id = \"web\"\ngrant_types = [\"client_credentials\"]\n";
     server.apply(never).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     let to = redirect(&server.authorize("web", &[]).await);
     assert_eq!(parameter(&to, "error").as_deref(), Some("unauthorized_client"));
     server.stop().await;

@@ -1,6 +1,7 @@
 //! The binary as an operator runs it.
 
-use crate::shared::new_database;
+use crate::shared::{make_keys, new_database};
+use porteiro::{clock::SystemClock, domain::Clock as _};
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::{SocketAddr, TcpListener},
@@ -54,7 +55,7 @@ impl Installation {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
-        succeed(folder.path(), &["keys", "generate", "--keys", "keys"]);
+        make_keys(&folder.path().join("keys"), SystemClock.now());
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let made = Self { folder, url, address: at(free_port()), operator: at(free_port()) };
         made.configure("");

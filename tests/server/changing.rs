@@ -14,10 +14,6 @@ use porteiro::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-async fn a_second() {
-    tokio::time::sleep(Duration::from_secs(1)).await;
-}
-
 #[tokio::test]
 async fn consent_for_one_organization_grants_nothing_in_another() {
     let server = TestServer::open().await;
@@ -64,7 +60,7 @@ async fn a_code_goes_only_where_the_client_is_at_home_now() {
     let flow = server.authorize("web", &[]).await.json();
     let moved = "[[client]]\nclient_id = \"web\"\nredirect_uris = [\"https://new.example/cb\"]\n";
     server.apply(moved).await;
-    a_second().await;
+    server.clock.expire_views();
     let refused = server.prove(&flow, "ana@acme.test").await;
     refused.problem(409, "client_changed");
     server.stop().await;
@@ -202,10 +198,10 @@ async fn a_code_is_not_spent_where_nothing_could_be_signed() {
     };
     generator.generate(Purpose::Signing(SigningAlgorithm::Ps256)).unwrap();
     apply(&server.url, other.path(), &client("PS256")).await.unwrap();
-    a_second().await;
+    server.clock.expire_views();
     server.redeem("web", &code).await.refused(503, "temporarily_unavailable");
     server.apply(&client("RS256")).await;
-    a_second().await;
+    server.clock.expire_views();
     assert_eq!(server.redeem("web", &code).await.status, 200);
     server.stop().await;
 }

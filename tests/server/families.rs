@@ -65,7 +65,7 @@ async fn an_id_token_is_signed_as_the_client_registered() {
                 "[[client]]\nclient_id = \"web\"\nid_token_signed_response_alg = \"{algorithm}\"\n"
             ))
             .await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        server.clock.expire_views();
         let tokens = server.tokens("ana@acme.test", "web", "openid").await;
         let header = jsonwebtoken::decode_header(text(&tokens["id_token"])).unwrap();
         assert_eq!(format!("{:?}", header.alg), algorithm);
@@ -407,7 +407,7 @@ async fn a_client_gives_back_what_it_holds() {
 async fn a_client_without_the_grant_gets_no_refresh_token() {
     let server = TestServer::open().await;
     server.apply("[[client]]\nclient_id = \"web\"\ngrant_types = [\"authorization_code\"]\n").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     let tokens = server.tokens("ana@acme.test", "web", "openid offline_access").await;
     assert!(tokens.get("refresh_token").is_none(), "{tokens}");
     assert_eq!(server.userinfo(text(&tokens["access_token"])).await.status, 200);

@@ -169,6 +169,7 @@ mod superseded;
 mod support;
 mod suspension_races;
 mod tab;
+mod template;
 mod tokens;
 mod totp_enrolment;
 mod toy_flow;

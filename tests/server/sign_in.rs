@@ -121,7 +121,7 @@ async fn nobody_gets_a_code_for_an_organization_that_is_not_theirs() {
         assert!(parameter(&to, "code").is_none());
     }
     server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     let answer = server.authorize_in(&session, "web", &[]).await;
     assert_eq!(parameter(&redirect(&answer), "error").as_deref(), Some("access_denied"));
     server.stop().await;

@@ -229,7 +229,7 @@ async fn a_client_that_wants_more_by_request_or_by_registration_steps_the_sessio
              default_acr_values = [\"aal2\"]\n",
         )
         .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     for otherwise in [&[][..], &[("acr_values", "aal2")], &[("acr_values", "phrh aal2")]] {
         let asked = server.authorize_in(&session, "web", otherwise).await.json();
         assert_eq!(
@@ -294,7 +294,7 @@ async fn a_wish_for_a_passkey_is_put_to_accounts_that_have_one_alone() {
         assert_eq!(answer.json()["state"], "done", "it is a wish: {answer:?}");
     }
     add_passkey(&server, "ana@acme.test", "AAAA").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     for wish in ["phr", "phrh", "phr aal1"] {
         let asked = server.authorize_in(&session, "web", &[("acr_values", wish)]).await.json();
         assert_eq!((text(&asked["kind"]), text(&asked["state"])), ("step_up", "credential"));

@@ -2,7 +2,8 @@
 
 use crate::{
     outside::Outside,
-    shared::{TestClock, make_keys, new_database},
+    shared::{TestClock, make_keys, test_folder},
+    template,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -213,7 +214,7 @@ impl Default for TestOptions {
         let drain =
             DrainLimits { lame_duck: moment, idle_grace: moment, timeout: Duration::from_secs(5) };
         let (limits, links) = (Limits::default(), Links::default());
-        let keys_every = Duration::from_millis(20);
+        let keys_every = Duration::from_millis(200);
         Self {
             limits,
             hosts: Hosts::Any,
@@ -266,13 +267,9 @@ impl TestServer {
     }
 
     pub async fn open_in(options: TestOptions) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let url = new_database(folder.path()).await;
-        let clock = Arc::new(TestClock::new());
-        let keys = folder.path().join("keys");
-        make_keys(&keys, clock.now());
-        apply(&url, &keys, ACME).await.unwrap();
-        Self::start(Arc::new(folder), url, clock, options).await
+        let folder = test_folder();
+        let url = Box::pin(template::install(folder.path(), know_acme)).await;
+        Self::start(Arc::new(folder), url, Arc::new(TestClock::new()), options).await
     }
 
     /// Starts another node of this installation.
@@ -349,6 +346,13 @@ impl TestServer {
     pub async fn stop(self) {
         assert!(self.running.stop().await, "it came down in order");
     }
+}
+
+/// Makes keys in a folder and applies the file.
+async fn know_acme(folder: &Path, url: &str) {
+    let keys = folder.join("keys");
+    make_keys(&keys, TestClock::new().now());
+    apply(url, &keys, ACME).await.unwrap();
 }
 
 /// What a node is started with.

@@ -92,7 +92,7 @@ async fn userinfo_is_signed_for_those_who_registered_so() {
     server
         .apply("[[client]]\nclient_id = \"web\"\nuserinfo_signed_response_alg = \"ES256\"\n")
         .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.clock.expire_views();
     let tokens = server.tokens("ana@acme.test", "web", "openid email").await;
     let answer = server.userinfo(text(&tokens["access_token"])).await;
     assert_eq!(answer.header("content-type"), Some("application/jwt"));

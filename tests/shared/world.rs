@@ -1,6 +1,7 @@
 //! What every test world is made of: a clock that moves when told to, a database of its own, time limits.
 
 use porteiro::{
+    clock::Stopwatch,
     crypto::{
         SystemDice, draw_text,
         keys::{Generator, Origin, Purpose},
@@ -14,16 +15,30 @@ use std::{
     time::Duration,
 };
 
-/// A clock that moves when told to; and that can be made to panic whoever looks at it next.
+/// A clock whose time of day moves when told to; it can be made to panic its next reader. What is kept in memory
+/// grows older by itself, as on any other clock, and at once when told to.
 pub struct TestClock {
     now: AtomicI64,
+    since: Stopwatch,
+    skipped: AtomicU64,
     readings: AtomicU64,
     broken: AtomicBool,
 }
 
 impl TestClock {
     pub fn new() -> Self {
-        Self { now: 1_800_000_000_000.into(), readings: 0.into(), broken: false.into() }
+        Self {
+            now: 1_800_000_000_000.into(),
+            since: Stopwatch::start(),
+            skipped: 0.into(),
+            readings: 0.into(),
+            broken: false.into(),
+        }
+    }
+
+    /// Makes everything that views keep in memory too old to be used again.
+    pub fn expire_views(&self) {
+        self.skipped.fetch_add(1_000, SeqCst);
     }
 
     pub fn advance(&self, by: Duration) {
@@ -49,6 +64,10 @@ impl Clock for TestClock {
         self.readings.fetch_add(1, SeqCst);
         assert!(!self.broken.swap(false, SeqCst), "the clock was told to panic");
         Timestamp::from_millis(self.now.load(SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.since.elapsed() + Duration::from_millis(self.skipped.load(SeqCst))
     }
 }
 
@@ -83,6 +102,22 @@ fn shared_rsa_key() -> PathBuf {
         let _ = std::fs::rename(&keys, &folder);
     }
     folder
+}
+
+/// Where files are kept in memory, on systems that have it.
+const MEMORY: &str = "/dev/shm";
+
+/// A folder in memory must have so much room: containers often have little.
+const ROOM: u64 = 512 << 20;
+
+/// Makes the folder of a test: in memory where there is room, since nothing in it outlives the test. What a test
+/// proves about the disk needs a folder on one: `tempfile::tempdir`.
+pub fn test_folder() -> tempfile::TempDir {
+    let room = rustix::fs::statvfs(MEMORY).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
+    let mut folders = tempfile::Builder::new();
+    folders.prefix("porteiro-test-");
+    let in_memory = (room >= ROOM).then(|| folders.tempdir_in(MEMORY).ok()).flatten();
+    in_memory.unwrap_or_else(|| folders.tempdir().unwrap())
 }
 
 /// Returns the address of a database of its own: a schema on PostgreSQL, else a file in `folder`.

@@ -103,13 +103,13 @@ impl Visitor {
     pub async fn until(&self, what: &str, wanted: &str) {
         let script = format!("return document.readyState === 'complete' ? {what} : null;");
         let mut last = String::new();
-        for _ in 0..500 {
+        for _ in 0..250 {
             // A page that is about to be left cannot be asked.
             last = self.browser.try_evaluate(&script).await.as_ref().map(plain).unwrap_or_default();
             if last == wanted {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let shown = "return [location.href, document.body.innerText]";
         let shown = self.browser.evaluate(shown).await;
