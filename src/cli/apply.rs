@@ -50,6 +50,10 @@ pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
         let text = if json { serde_json::to_string(removal)? } else { removal.to_string() };
         say(&text)?;
     }
+    for warning in &plan.warnings {
+        let text = if json { serde_json::to_string(warning)? } else { warning.to_string() };
+        say(&text)?;
+    }
     if dry_run && !json {
         say("nothing was changed: this was a dry run")?;
     }

@@ -3,6 +3,7 @@
 use crate::{
     actors::{HydrateError, Placed, hydrate_page},
     domain::Machine,
+    store::Store,
     system::Workbench,
 };
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ const PAGE: u32 = 100;
 
 /// The entries of one list, in its order; no more than a page of them is held.
 pub struct Entries<'a, M> {
-    workbench: &'a Workbench,
+    store: &'a Store,
     list: &'static str,
     owner: String,
     /// Rank and id of the last entry that was read.
@@ -23,15 +24,19 @@ pub struct Entries<'a, M> {
 
 impl<'a, M: Machine> Entries<'a, M> {
     pub fn of(workbench: &'a Workbench, list: &'static str, owner: &str) -> Self {
+        Self::in_store(workbench.store(), list, owner)
+    }
+
+    pub fn in_store(store: &'a Store, list: &'static str, owner: &str) -> Self {
         let (owner, page) = (owner.to_owned(), VecDeque::new());
-        Self { workbench, list, owner, after: Default::default(), page, is_last: false }
+        Self { store, list, owner, after: Default::default(), page, is_last: false }
     }
 
     /// Returns the next entry, if there is one.
     pub async fn next(&mut self) -> Result<Option<(String, M)>, HydrateError> {
         if self.page.is_empty() && !self.is_last {
             let (of, after) = ((self.list, &*self.owner), (&*self.after.0, &*self.after.1));
-            let page = hydrate_page(self.workbench.store(), of, after, PAGE).await?;
+            let page = hydrate_page(self.store, of, after, PAGE).await?;
             self.is_last = page.len() < PAGE as usize;
             self.page = page.into();
         }

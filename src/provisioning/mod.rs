@@ -40,6 +40,7 @@ mod resources;
 mod suspend;
 mod table;
 mod unlock;
+mod warnings;
 
 pub use account_change::AccountChangeError;
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
@@ -67,6 +68,7 @@ pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
 pub use suspend::{Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
+pub use warnings::Warning;
 
 #[cfg(test)]
 mod tests;

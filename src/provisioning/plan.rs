@@ -1,5 +1,6 @@
 //! What applying a file does, or would do, to each entity it names.
 
+use super::warnings::Warning;
 use crate::domain::Provisioned;
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use std::fmt;
@@ -11,6 +12,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What lists of the file no longer name.
     pub removals: Vec<Removal>,
+    /// What the file names and will not work as it reads.
+    pub warnings: Vec<Warning>,
 }
 
 /// A role that an organization loses, and how many hold it until then.
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(said, expected);
         let said = serde_json::to_value(&created).unwrap();
         assert_eq!((&said["change"], &said["fields"]), (&json!("created"), &json!([])));
-        let plan = |steps| Plan { steps, removals: Vec::new() };
+        let plan = |steps| Plan { steps, ..Plan::default() };
         assert!(plan(vec![unchanged.clone()]).changes_nothing());
         assert!(!plan(vec![unchanged, changed]).changes_nothing());
     }

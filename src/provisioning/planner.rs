@@ -1,6 +1,7 @@
 //! Has every machine decide on its draft, and gathers what they answer.
 
 mod accounts;
+mod warnings;
 
 use super::{
     accounts::Person,
@@ -119,7 +120,8 @@ impl<'a, 'b> Planner<'a, 'b> {
             progress.advance();
         }
         if self.complaints.is_empty() {
-            let plan = Plan { steps: self.steps, removals: self.removals };
+            let warnings = self.warnings().await?;
+            let plan = Plan { steps: self.steps, removals: self.removals, warnings };
             return Ok(Planned { plan, multi_commit: self.multi_commit, newborn: self.newborn });
         }
         self.complaints.sort_by_key(|complaint| complaint.line);

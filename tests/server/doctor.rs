@@ -151,3 +151,83 @@ async fn a_list_of_leaked_passwords_is_looked_at_before_it_is_relied_on() {
         looked.lines().any(|line| line.starts_with("mend  passwords") && line.contains(forbidden));
     assert!(found, "{looked}");
 }
+
+/// A file that can be applied; the clients `keyless`, `certified` and `shop` cannot authenticate, and
+/// three permissions open nothing.
+const WITH_WARNINGS: &str = r#"
+[[resource]]
+identifier = "https://api.example.com/stock"
+scopes = ["stock:read"]
+[[resource.authorization_details]]
+type = "order"
+schema = { type = "object" }
+permission = "stock:order"
+
+[[organization]]
+slug = "shops"
+  [[organization.role]]
+  name = "keeper"
+  permissions = ["stock:*", "stock:order", "accounts:read", "roles:*"]
+  [[organization.role]]
+  name = "dreamer"
+  permissions = ["stok:read", "stok:*", "accounts:conjure"]
+
+[[client]]
+client_id = "shop"
+redirect_uris = ["https://shop.example.com/cb"]
+
+[[client]]
+client_id = "keyless"
+redirect_uris = ["https://shop.example.com/cb"]
+token_endpoint_auth_method = "private_key_jwt"
+jwks = { keys = [] }
+
+[[client]]
+client_id = "certified"
+redirect_uris = ["https://shop.example.com/cb"]
+token_endpoint_auth_method = "tls_client_auth"
+tls_client_auth_san_dns = "shop.example.com"
+
+[[client]]
+client_id = "page"
+redirect_uris = ["https://shop.example.com/cb"]
+token_endpoint_auth_method = "none"
+"#;
+
+#[tokio::test]
+async fn clients_that_cannot_authenticate_and_permissions_of_no_api_are_said() {
+    let installation = Installation::new().await;
+    let quiet = installation.apply(ACME);
+    assert!(!quiet.contains('!'), "{quiet}");
+    std::fs::write(installation.path().join("warned.toml"), WITH_WARNINGS).unwrap();
+    let begins = [
+        "! organization shops: the role `dreamer` has the permission `stok:read`",
+        "! organization shops: the role `dreamer` has the permission `stok:*`",
+        "! organization shops: the role `dreamer` has the permission `accounts:conjure`",
+        "! client shop: it has no `client_secret` and names no `token_endpoint_auth_method`",
+        "! client keyless: it has neither a `jwks_uri` nor a key",
+        "! client certified: it authenticates by a certificate",
+    ];
+    let dry = installation.run(&["apply", "warned.toml", "--dry-run"]);
+    let dry = String::from_utf8(dry.stdout).unwrap();
+    for printed in [dry, installation.apply(WITH_WARNINGS)] {
+        let warnings: Vec<&str> = printed.lines().filter(|line| line.starts_with('!')).collect();
+        assert_eq!(warnings.len(), begins.len(), "{printed}");
+        let mut pairs = warnings.iter().zip(begins);
+        assert!(pairs.all(|(line, begin)| line.starts_with(begin)), "{printed}");
+    }
+    let json = installation.run(&["apply", "warned.toml", "--json"]);
+    let json = String::from_utf8(json.stdout).unwrap();
+    let objects = json.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let warned: Vec<serde_json::Value> =
+        objects.filter(|object| object["warning"].is_string()).collect();
+    assert_eq!(warned.len(), begins.len(), "{json}");
+    assert_eq!((&warned[3]["kind"], &warned[3]["id"]), (&"client".into(), &"shop".into()));
+    let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+    let named =
+        |text: &str| looked.lines().any(|line| line.starts_with("look") && line.contains(text));
+    for text in ["shop: it has no", "keyless: it has", "certified: it auth", "`stok:read`"] {
+        assert!(named(text), "{text}: {looked}");
+    }
+    assert!(!named("page") && !named("keeper"), "{looked}");
+}

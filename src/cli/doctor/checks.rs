@@ -16,6 +16,7 @@ use crate::{
         keys::{DevKeys, Folder},
     },
     domain::Clock as _,
+    provisioning::Warning,
     store::{self, Store},
     system::{KeyWithoutFile, log_chain},
     transport::TlsIdentity,
@@ -24,6 +25,9 @@ use std::os::unix::fs::MetadataExt as _;
 
 /// 2026-01-01: no clock of a machine that runs this binary is right before.
 const BUILT_AFTER: i64 = 1_767_225_600;
+
+/// How many warnings about entities are printed.
+const MOST_WARNINGS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -136,7 +140,7 @@ async fn database(config: &Config) -> Vec<Finding> {
         return vec![doubtful("store", text)];
     }
     let mut findings = vec![good("store", "can be reached, its schema is up to date")];
-    findings.extend(security_log(config, url.expose()).await);
+    findings.extend(logs_and_warnings(config, url.expose()).await);
     findings.extend(published_keys(config, url.expose()).await);
     findings
 }
@@ -154,21 +158,45 @@ async fn published_keys(config: &Config, url: &str) -> Vec<Finding> {
     missing.iter().map(|key| bad("published keys", key.to_string())).collect()
 }
 
-/// Tells whether the log can be proved with these keys: with others, no server starts.
-async fn security_log(config: &Config, url: &str) -> Option<Finding> {
-    let folder = read_folder(config.keys.dir.as_deref()?).ok()?;
+/// Opens the database to read it, and looks at its log and its entities.
+async fn logs_and_warnings(config: &Config, url: &str) -> Vec<Finding> {
+    let folder = config.keys.dir.as_deref().and_then(|dir| read_folder(dir).ok());
+    let Some(folder) = folder else { return Vec::new() };
     let chain_of_log = log_chain(SharedVault::new(folder.vault()));
     let store = match Store::open_to_read(url, chain_of_log).await {
         Ok(store) => store,
-        Err(error) => return Some(bad("security log", chain(&error))),
+        Err(error) => return vec![bad("security log", chain(&error))],
     };
-    let ours = store.log_is_ours().await;
+    let mut findings = vec![security_log(&store).await];
+    findings.extend(entities(&store).await);
     store.close().await;
-    Some(match ours {
+    findings
+}
+
+/// Tells whether the log can be proved with these keys: with others, no server starts.
+async fn security_log(store: &Store) -> Finding {
+    match store.log_is_ours().await {
         Ok(true) => good("security log", "belongs to these keys"),
         Ok(false) => bad("security log", "cannot be proved: this database has other keys"),
         Err(error) => bad("security log", chain(&error)),
-    })
+    }
+}
+
+/// Names clients that cannot authenticate, and permissions of roles that open nothing.
+async fn entities(store: &Store) -> Vec<Finding> {
+    // One more is asked for, to see whether there are more.
+    let warnings = match Warning::of_installation(store, MOST_WARNINGS + 1).await {
+        Ok(warnings) => warnings,
+        Err(error) => return vec![bad("store", chain(&error))],
+    };
+    let shown = warnings.iter().take(MOST_WARNINGS);
+    let mut findings: Vec<Finding> =
+        shown.map(|Warning { kind, id, text }| doubtful(kind, format!("{id}: {text}"))).collect();
+    if warnings.len() > MOST_WARNINGS {
+        let text = "there are more clients and roles like these: mend some and look again";
+        findings.push(doubtful("store", text));
+    }
+    findings
 }
 
 fn certificate(config: &Config) -> Vec<Finding> {
