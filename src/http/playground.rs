@@ -32,7 +32,7 @@ static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
 });
 
 #[derive(Template)]
-#[template(path = "playground.html")]
+#[template(path = "dev/playground.html")]
 struct PlaygroundPage<'a> {
     page: &'a Shell<'a>,
     script: &'static str,

@@ -24,7 +24,7 @@ const STYLES: &str = "'self' 'unsafe-inline'";
 const LINKS_BESIDE: &str = "<base target=\"_blank\">";
 
 #[derive(Template)]
-#[template(path = "mailbox.html")]
+#[template(path = "dev/mailbox.html")]
 struct MailboxPage<'a> {
     page: &'a Shell<'a>,
     script: &'static str,
@@ -35,7 +35,7 @@ struct MailboxPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "mailbox_message.html")]
+#[template(path = "dev/mailbox_message.html")]
 struct MessagePage<'a> {
     page: &'a Shell<'a>,
     script: &'static str,

@@ -32,7 +32,7 @@ pub struct Browser {
 }
 
 #[derive(Template)]
-#[template(path = "leave.html")]
+#[template(path = "end/leave.html")]
 struct LeavePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a str,
@@ -40,7 +40,7 @@ struct LeavePage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "left.html")]
+#[template(path = "end/left.html")]
 struct LeftPage<'a> {
     page: &'a Shell<'a>,
     to: Option<&'a str>,
@@ -49,7 +49,7 @@ struct LeftPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "post_on.html")]
+#[template(path = "end/post_on.html")]
 struct PostOnPage<'a> {
     page: &'a Shell<'a>,
     host: String,

@@ -16,7 +16,7 @@ use std::net::IpAddr;
 const LONGEST: usize = 32_000;
 
 #[derive(Template)]
-#[template(path = "stop.html")]
+#[template(path = "end/stop.html")]
 struct StopPage<'a> {
     page: &'a Shell<'a>,
     token: &'a str,

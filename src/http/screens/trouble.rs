@@ -9,7 +9,7 @@ use axum::{
 };
 
 #[derive(Template)]
-#[template(path = "trouble.html")]
+#[template(path = "end/trouble.html")]
 struct TroublePage<'a> {
     page: &'a Shell<'a>,
     title: String,

@@ -20,7 +20,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "account_act.html")]
+#[template(path = "account/act.html")]
 struct ActPage<'a> {
     page: &'a Shell<'a>,
     act: &'static Act,

@@ -74,7 +74,7 @@ struct Tab {
 }
 
 #[derive(Template)]
-#[template(path = "account_page.html")]
+#[template(path = "account/page.html")]
 struct AccountPage<'a> {
     page: &'a Shell<'a>,
     title: String,

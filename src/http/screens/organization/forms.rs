@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 
 /// A key that is shown once.
 #[derive(Template)]
-#[template(path = "organization_key.html")]
+#[template(path = "organization/key.html")]
 struct KeyPage<'a> {
     page: &'a Shell<'a>,
     name: String,

@@ -135,7 +135,7 @@ impl Named {
 
 /// Which organization: several, none, or one that is suspended.
 #[derive(Template)]
-#[template(path = "organization_choice.html")]
+#[template(path = "organization/choice.html")]
 struct ChoicePage<'a> {
     page: &'a Shell<'a>,
     title: String,
@@ -152,7 +152,7 @@ struct Tab {
 }
 
 #[derive(Template)]
-#[template(path = "organization_page.html")]
+#[template(path = "organization/page.html")]
 struct OrganizationPage<'a> {
     page: &'a Shell<'a>,
     name: String,

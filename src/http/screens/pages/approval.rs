@@ -17,7 +17,7 @@ use axum::{http::StatusCode, response::Response};
 const DAY: u64 = 24 * 60 * 60;
 
 #[derive(Template)]
-#[template(path = "approve.html")]
+#[template(path = "flow/approve.html")]
 struct ApprovePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

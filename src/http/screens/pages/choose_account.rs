@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "choose_account.html")]
+#[template(path = "flow/choose_account.html")]
 struct ChooseAccountPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "code.html")]
+#[template(path = "flow/code.html")]
 struct CodePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
@@ -20,7 +20,7 @@ struct CodePage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "link_sent.html")]
+#[template(path = "flow/link_sent.html")]
 struct LinkSentPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

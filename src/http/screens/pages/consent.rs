@@ -10,7 +10,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "consent.html")]
+#[template(path = "flow/consent.html")]
 struct ConsentPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

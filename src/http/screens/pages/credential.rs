@@ -21,7 +21,7 @@ pub struct OtherWay {
 }
 
 #[derive(Template)]
-#[template(path = "password.html")]
+#[template(path = "flow/password.html")]
 struct PasswordPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
@@ -29,7 +29,7 @@ struct PasswordPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "choose.html")]
+#[template(path = "flow/choose.html")]
 struct ChoosePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

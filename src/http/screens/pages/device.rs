@@ -11,7 +11,7 @@ use axum::{http::StatusCode, response::Response};
 use zeroize::Zeroizing;
 
 #[derive(Template)]
-#[template(path = "device_code.html")]
+#[template(path = "flow/device_code.html")]
 struct DeviceCodePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
@@ -20,7 +20,7 @@ struct DeviceCodePage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "device.html")]
+#[template(path = "flow/device.html")]
 struct DevicePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

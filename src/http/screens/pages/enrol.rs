@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "enrol.html")]
+#[template(path = "flow/enrol.html")]
 struct EnrolPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

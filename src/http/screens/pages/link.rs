@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "link.html")]
+#[template(path = "flow/link.html")]
 struct LinkPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "organization.html")]
+#[template(path = "flow/organization.html")]
 struct OrganizationPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

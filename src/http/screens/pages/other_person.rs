@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "other_person.html")]
+#[template(path = "flow/other_person.html")]
 struct OtherPersonPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

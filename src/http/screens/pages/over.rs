@@ -10,7 +10,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "over.html")]
+#[template(path = "end/over.html")]
 struct OverPage<'a> {
     page: &'a Shell<'a>,
     title: String,
@@ -20,7 +20,7 @@ struct OverPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "move_on.html")]
+#[template(path = "end/move_on.html")]
 struct MoveOnPage<'a> {
     page: &'a Shell<'a>,
     host: String,
@@ -29,7 +29,7 @@ struct MoveOnPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "recovery_codes.html")]
+#[template(path = "flow/recovery_codes.html")]
 struct CodesPage<'a> {
     page: &'a Shell<'a>,
     codes: Vec<&'a str>,

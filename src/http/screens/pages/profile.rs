@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "profile.html")]
+#[template(path = "flow/profile.html")]
 struct ProfilePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

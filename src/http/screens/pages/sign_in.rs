@@ -7,14 +7,14 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "sign_in.html")]
+#[template(path = "flow/sign_in.html")]
 struct SignInPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
 }
 
 #[derive(Template)]
-#[template(path = "welcome_back.html")]
+#[template(path = "flow/welcome_back.html")]
 struct WelcomeBackPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "sign_out.html")]
+#[template(path = "flow/sign_out.html")]
 struct SignOutPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

@@ -10,7 +10,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "totp_enrolment.html")]
+#[template(path = "flow/totp_enrolment.html")]
 struct TotpPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "upgrade.html")]
+#[template(path = "flow/upgrade.html")]
 struct UpgradePage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,

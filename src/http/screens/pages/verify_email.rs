@@ -9,7 +9,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 #[derive(Template)]
-#[template(path = "verify_email.html")]
+#[template(path = "flow/verify_email.html")]
 struct VerifyPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
