@@ -40,6 +40,12 @@ async fn a_client_that_registered_itself_is_allowed_or_denied() {
     visitor.sign_in(ANA, PASSWORD).await;
     visitor.sees("Let Ledger Notes use your account?").await;
     visitor.look("consent", &[Light, Dark, Narrow]).await;
+    let widths = "const form = document.querySelector('form.pair').getBoundingClientRect();
+        return [...document.querySelectorAll('.pair > .button')]
+            .map((one) => Math.round(100 * one.getBoundingClientRect().width / form.width))";
+    let widths = browser.evaluate(widths).await;
+    let both = widths.as_array().unwrap();
+    assert!(both.len() == 2 && both.iter().all(|one| one.as_u64() >= Some(45)), "{widths}");
     browser.press("button[value=deny]").await;
     visitor.sees("Your notes").await;
     assert_eq!(ledger.last().unwrap()["error"], "access_denied");
