@@ -32,6 +32,12 @@ async fn dev_is_up_with_one_command_and_its_curl_works() {
     // The commands find the development server's files by themselves.
     let plan = succeed(folder.path(), &["apply", ".porteiro/demo.toml"]);
     assert!(plan.contains("= unchanged client demo-service"), "{plan}");
+    assert!(!plan.contains('!'), "everything of the demo works: {plan}");
+    // Its person sees the pages of the organization.
+    let ana = succeed(folder.path(), &["account", "show", "ana@demo.test", "--json"]);
+    assert!(ana.contains("\"administrator\""), "{ana}");
+    let demo = succeed(folder.path(), &["organization", "show", "demo", "--json"]);
+    assert!(demo.contains("memberships:*") && demo.contains("audit:*"), "{demo}");
     assert_eq!(speaking.terminate(), Some(0));
     let mut again = Speaking::start(porteiro(folder.path(), &["dev", "--listen", "127.0.0.1:0"]));
     assert!(again.until("Ctrl-C").contains("client_secret"), "a second start is as good");
