@@ -325,6 +325,7 @@ added-on = Added on { $date }
 last-used-on = last used on { $date }
 back-to-account = Back to your account
 nav-sessions = Sessions
+manage-organization = Manage organization
 my-sessions = Where you are signed in
 this-session = This session
 seen-at = seen { $at }

@@ -325,6 +325,7 @@ added-on = Desde { $date }
 last-used-on = última utilização em { $date }
 back-to-account = Voltar à sua conta
 nav-sessions = Sessões
+manage-organization = Gerir organização
 my-sessions = Sessões abertas
 this-session = Esta sessão
 seen-at = última atividade em { $at }

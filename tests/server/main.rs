@@ -141,6 +141,7 @@ mod screens_account;
 mod screens_account_pages;
 mod screens_approval;
 mod screens_consent;
+mod screens_invited;
 mod screens_kept;
 mod screens_off;
 mod screens_organization;

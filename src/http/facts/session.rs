@@ -5,7 +5,7 @@ use crate::{
     actors::{Failure, HydrateError},
     crypto::OpaqueKind,
     domain::{
-        Context, Requirement,
+        Context, Requirement, Timestamp,
         account::{Account, Known},
         assurance::Authenticators,
         grant::Person,
@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 pub struct Present {
     pub id: String,
     pub person: Person,
+    pub created_at: Timestamp,
     version: i64,
     /// The clients that are told when it ends.
     told: Vec<String>,
@@ -88,7 +89,8 @@ async fn opened_by(
     }
     let Some(authenticators) = rests_on(&account.machine) else { return Ok(None) };
     let person = Person { evidence: person.evidence.weighed(&authenticators), ..person };
-    Ok(Some(Present { id: token.id, person, version, told: open.told().to_vec() }))
+    let (created_at, told) = (open.created_at(), open.told().to_vec());
+    Ok(Some(Present { id: token.id, person, created_at, version, told }))
 }
 
 /// A session that a caller holds, and the token by which it does.

@@ -5,13 +5,14 @@ use super::caller::Caller;
 use crate::{
     domain::{
         account::Known,
-        assurance::{Acr, FRESH_FOR},
+        assurance::{Acr, FRESH_FOR, Method},
         flow::{InSession, Wanted},
     },
     http::{
         answer::error::Problem,
         app::App,
         extract::cookies::with_cookie,
+        facts::session::Present,
         flows::{self, Document, StepUp},
     },
 };
@@ -41,9 +42,20 @@ pub async fn demand(
 }
 
 /// Tells whether the person has proved enough a moment ago.
+///
+/// Who has made the account in this very session has made its authenticators as well: the proof of the
+/// address is enough while it is fresh (adr/0120).
 pub fn is_fresh(app: &App, caller: &Caller, account: &Known) -> bool {
-    let (methods, now) = (account.methods(), app.clock.now());
+    let methods = if made_account(caller, account) { Vec::new() } else { account.methods() };
+    let now = app.clock.now();
     InSession { person: &caller.present.person, methods: &methods, now }.is_fresh()
+}
+
+/// Tells whether the session began in the commit that made its account, with a proof of the address and no other.
+fn made_account(caller: &Caller, account: &Known) -> bool {
+    let Present { person, created_at, .. } = &caller.present;
+    let by_mail = |method: &Method| matches!(method, Method::EmailCode | Method::MagicLink);
+    *created_at == account.created_at && person.evidence.methods().iter().all(by_mail)
 }
 
 /// Begins a flow in which the person proves it, and after which they come back to a page of ours, where one

@@ -116,6 +116,8 @@ async fn an_administrator_looks_after_an_organization() {
     visitor.sees("Sign in").await;
     visitor.sign_in(RITA, PASSWORD).await;
     visitor.is_at("/account").await;
+    visitor.look("account-administrator", &[Light, Narrow]).await;
+    visitor.presses("nav a[href='/organization']", "/organization").await;
 
     visitor.open(&section("invitations")).await;
     browser.fill("#email", "dinis@acme.test").await;

@@ -32,12 +32,13 @@ pub use beginning::Beginning;
 pub use forms::take;
 pub use section::Section;
 
-use super::{proving::prove, shell::Shell};
+use super::{organization, proving::prove, shell::Shell};
 use crate::{
     domain::Context,
     http::{
         answer::error::Problem,
         extract::{cookies::with_cookies, form::Form},
+        facts::belonging::Belonging,
         flows::{FlowAnswer, Wish, begin_one},
         me::Caller,
         routes,
@@ -135,6 +136,12 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         return doing::draw(&asking, act, (caller, &known)).await;
     }
     let shown = asking.load(section).await?;
+    let belongings = Belonging::of_account(app, caller.account()).await?;
+    let mut tabs: Vec<Tab> = Section::ALL.into_iter().map(|one| tab(page, one, section)).collect();
+    if organization::has_section(app, &caller, &belongings) {
+        let (label, href) = (page.t("manage-organization"), routes::ORGANIZATION);
+        tabs.push(Tab { label, icon: "pen", href, is_current: false });
+    }
     let name = Some(quotable(&known.profile.full_name())).filter(|name| !name.is_empty());
     let (sign_out, cookies) = match section {
         Section::Profile => leaving(page, caller, visit.address).await,
@@ -149,7 +156,7 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         }),
         name: name.unwrap_or_else(|| known.email.clone()),
         person: &person,
-        tabs: Section::ALL.into_iter().map(|one| tab(page, one, section)).collect(),
+        tabs,
         done: query.get("done").is_some() && said.is_none(),
         alert: said.filter(|said| said.field.is_none()).map(|said| &*said.text),
         shown,

@@ -16,6 +16,7 @@ use crate::{
     http::{
         answer::error::Problem,
         api::MemberInSession,
+        app::App,
         extract::form::Form,
         facts::belonging::Belonging,
         me::{Caller, is_fresh},
@@ -259,6 +260,16 @@ pub async fn draw(
         }
     };
     Ok(page.respond(status, &drawn))
+}
+
+/// Tells whether a person finds anything to look after in one of these organizations.
+pub fn has_section(app: &App, caller: &Caller, belongings: &[Belonging]) -> bool {
+    let held = |belonging: &Belonging| {
+        let context = caller.context.clone();
+        let member = MemberInSession::of(app, context, &caller.present, belonging);
+        member.is_ok_and(|member| Section::ALL.iter().any(|one| member.may(one.lists())))
+    };
+    belongings.iter().any(held)
 }
 
 fn tabs(page: &Shell<'_>, slug: &str, held: &[Section], current: Option<Section>) -> Vec<Tab> {
