@@ -6,7 +6,8 @@
 //! | folder or file | holds |
 //! |---|---|
 //! | [`app`] | what handlers share |
-//! | [`router`] | the one table of routes, and the layers around them |
+//! | [`routes`] | the one table of endpoints: a path is said once |
+//! | [`router`] | the endpoints with their handlers, and the layers around them |
 //! | `extract` | what is read from a request: forms, JSON, the client, the caller's address |
 //! | `limits` | permits, rates by address, attempts against an identifier |
 //! | `facts` | what is looked up before a decision: target, session, memberships, token validity, a new password |

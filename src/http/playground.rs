@@ -4,7 +4,7 @@
 //! checks it (`assets/playground.js`). It is served under `dev` alone, and only with screens.
 
 use super::{
-    answer::{error::Problem, redirect::see_other},
+    answer::error::Problem,
     app::App,
     extract::{form::Form, origin::Origin, request_source::RequestSource},
     routes,
@@ -49,12 +49,6 @@ struct ClientFound {
     /// Whether people come back to the page when they have signed out: exactly this address is
     /// registered, its port included.
     comes_back: bool,
-}
-
-/// The address of the server itself leads to the page, under the name that passkeys belong to.
-pub async fn lead(State(app): State<App>) -> Response {
-    let page = format!("{}{}", app.issuer, routes::PLAYGROUND);
-    see_other(&page).unwrap_or_else(IntoResponse::into_response)
 }
 
 pub async fn get(

@@ -1,123 +1,251 @@
-//! The paths of the public listener, one constant each: what is listed is what is served.
+//! The one table of endpoints of the public listener. What is listed is what is served, and a path is said once.
+//!
+//! A row is a name, a path, and what its section says of it:
+//!
+//! | section | a row says | read by |
+//! |---|---|---|
+//! | `standards`, `pages`, `playground`, `mailbox` | who may call it, how its refusals are worded, its methods and handlers | `router` |
+//! | `flows`, `me` | each operation: method, handler, name, status, body and summary | `router`, `me`, the OpenAPI document |
+//! | `api` | nothing: the operations of a path are rows of `api::OPERATIONS` | `router`, the OpenAPI document |
+//! | `screens` | the kind of flow that begins where it is opened without one | `router`, `screens` |
+//!
+//! Metrics, and `docs/endpoints.md`, are read from what the router makes of it. The table is a macro that hands its
+//! rows to another one, so that this file knows no handler: `endpoints!(constants)` makes the constants below.
 
-pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
-pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
-pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
-pub const PROTECTED_API: &str = "/.well-known/oauth-protected-resource/api";
-pub const PROTECTED_OTHER: &str = "/.well-known/oauth-protected-resource/resources/{*address}";
-pub const RELATED_ORIGINS: &str = "/.well-known/webauthn";
-pub const JWKS: &str = "/connect/jwks";
-pub const AUTHORIZE: &str = "/connect/authorize";
-pub const PAR: &str = "/connect/par";
-pub const DEVICE: &str = "/connect/device";
-pub const CIBA: &str = "/connect/ciba";
-/// The page that posts an authorization response to a client.
-pub const FORM_POST: &str = "/connect/form_post";
-pub const USERINFO: &str = "/connect/userinfo";
-pub const TOKEN: &str = "/connect/token";
-pub const INTROSPECT: &str = "/connect/introspect";
-pub const LOGOUT: &str = "/connect/logout";
-pub const REVOKE: &str = "/connect/revoke";
-pub const REGISTER: &str = "/connect/register";
-pub const REGISTERED: &str = "/connect/register/{client_id}";
+macro_rules! endpoints {
+    ($read:ident) => { $read! {
+        standards {
+            /// Metadata of the issuer (OIDC Discovery §4).
+            OPENID_CONFIGURATION "/.well-known/openid-configuration" (AnySite Problem, GET metadata::get)
+            /// The same (RFC 8414 §3).
+            AUTHORIZATION_SERVER "/.well-known/oauth-authorization-server" (AnySite Problem, GET metadata::get)
+            /// The issuer as a resource (RFC 9728 §3).
+            PROTECTED_RESOURCE "/.well-known/oauth-protected-resource" (AnySite Problem, GET protected_resource::of_issuer)
+            /// The management API as a resource.
+            PROTECTED_API "/.well-known/oauth-protected-resource/api" (AnySite Problem, GET protected_resource::of_api)
+            /// An API that tokens are for, as a resource.
+            PROTECTED_OTHER "/.well-known/oauth-protected-resource/resources/{*address}" (AnySite Problem, GET protected_resource::of_resource)
+            /// Origins that share the passkeys (WebAuthn §5.11).
+            RELATED_ORIGINS "/.well-known/webauthn" (AnySite Problem, GET related_origins::get)
+            /// The public keys (RFC 7517 §5).
+            JWKS "/connect/jwks" (AnySite OAuth, GET jwks::get)
+            /// Authorization requests (OAuth 2.1 §4.1.1).
+            AUTHORIZE "/connect/authorize" (NoPage OAuth, by authorize::methods, GET, HEAD, POST)
+            /// Pushed authorization requests (RFC 9126).
+            PAR "/connect/par" (NoPage OAuth, POST par::post)
+            /// Device authorization (RFC 8628 §3.1).
+            DEVICE "/connect/device" (AnySite OAuth, POST device::post)
+            /// Backchannel authentication (CIBA Core §7).
+            CIBA "/connect/ciba" (NoPage OAuth, POST ciba::post)
+            /// The page that posts an authorization response to a client.
+            FORM_POST "/connect/form_post" (NoPage OAuth, GET form_post::get)
+            /// Tokens for grants (OAuth 2.1 §3.2).
+            TOKEN "/connect/token" (AnySite OAuth, POST token::post)
+            /// What a token is worth (RFC 7662).
+            INTROSPECT "/connect/introspect" (NoPage OAuth, POST introspect::post)
+            /// The end of a token (RFC 7009).
+            REVOKE "/connect/revoke" (AnySite OAuth, POST revoke::post)
+            /// Claims of the person (OIDC Core §5.3).
+            USERINFO "/connect/userinfo" (AnySite OAuth, GET userinfo::get, POST userinfo::post)
+            /// The end of a session (OIDC RP-Initiated Logout §2).
+            LOGOUT "/connect/logout" (NoPage OAuth, by logout::methods, GET, HEAD, POST)
+            /// Clients register themselves (RFC 7591).
+            REGISTER "/connect/register" (AnySite OAuth, POST register::post)
+            /// A registered client looks after itself (RFC 7592).
+            REGISTERED "/connect/register/{client_id}" (
+                AnySite OAuth, GET register::read, PUT register::replace, DELETE register::delete
+            )
+            /// The OpenAPI document of `/flows`, `/me` and `/api`.
+            API_OPENAPI "/api/openapi.json" (AnySite Problem, GET api::openapi)
+        }
+        flows {
+            FLOWS "/flows" {
+                POST flows::begin: "beginFlow", 201, [takes], "Begins a flow of a kind.";
+            }
+            FLOW_STOP "/flows/stop" {
+                POST flows::stop: "stopRecovery", 200, [takes], "Stops a recovery by the link of a mail.";
+            }
+            FLOW "/flows/{id}" {
+                GET flows::show: "getFlow", 200, [], "Shows the document of a flow.";
+            }
+            FLOW_STEP "/flows/{id}/{*step}" {
+                POST flows::step: "takeStep", 200, [takes], "Takes a step that the document offers.";
+            }
+        }
+        me {
+            ME "/me" {
+                GET overview: "getMe", 200, [], "Shows the account of the person.";
+                PATCH describe: "changeMe", 200, [takes], "Changes standard claims of the person.";
+                DELETE delete_account: "deleteMe", 202, [], "Asks for the account to be deleted in 30 days.";
+            }
+            MY_SESSIONS "/me/sessions" {
+                GET sessions: "listMySessions", 200, [], "Lists where the person is signed in.";
+                DELETE end_sessions: "endMySessions", 204, [], "Ends all sessions and grants.";
+            }
+            MY_SESSION "/me/sessions/{id}" {
+                DELETE end_session: "endMySession", 204, [], "Ends a session.";
+            }
+            MY_PASSKEYS "/me/passkeys" {
+                GET passkeys: "listMyPasskeys", 200, [], "Lists the passkeys of the person.";
+            }
+            MY_PASSKEY "/me/passkeys/{id}" {
+                PATCH rename_passkey: "renameMyPasskey", 200, [takes], "Names a passkey.";
+                DELETE remove_passkey: "removeMyPasskey", 204, [], "Removes a passkey.";
+            }
+            MY_RECOVERY_CODES "/me/recovery-codes" {
+                POST make_recovery_codes: "makeMyRecoveryCodes", 200, [],
+                    "Makes a new set of recovery codes, shown in this answer alone.";
+            }
+            MY_TOTP "/me/totp" {
+                DELETE remove_totp: "removeMyTotp", 204, [], "Removes the authenticator application.";
+            }
+            MY_PASSWORD "/me/password" {
+                PUT set_password: "setMyPassword", 204, [takes renews], "Sets or changes the password.";
+                DELETE remove_password: "removeMyPassword", 204, [], "Removes the password.";
+            }
+            MY_EMAIL "/me/email" {
+                POST propose_email: "proposeMyEmail", 202, [takes], "Sends a code to another address.";
+            }
+            MY_EMAIL_CONFIRMED "/me/email/confirm" {
+                POST confirm_email: "confirmMyEmail", 204, [takes], "Proves that address by the code, and uses it.";
+            }
+            MY_PHONE "/me/phone" {
+                POST propose_phone: "proposeMyPhone", 202, [takes], "Sends a code to a phone number.";
+                DELETE remove_phone: "removeMyPhone", 204, [], "Removes the phone number.";
+            }
+            MY_PHONE_CONFIRMED "/me/phone/confirm" {
+                POST confirm_phone: "confirmMyPhone", 204, [takes], "Proves that number by the code, and uses it.";
+            }
+            MY_CONSENTS "/me/consents" {
+                GET consents: "listMyConsents", 200, [], "Lists the connected applications.";
+            }
+            MY_CONSENT "/me/consents/{id}" {
+                DELETE withdraw_consent: "withdrawMyConsent", 204, [], "Disconnects an application.";
+            }
+            MY_DELEGATIONS "/me/delegations" {
+                GET delegations: "listMyDelegations", 200, [], "Shows what clients hold of the person now, as a tree.";
+            }
+            MY_DELEGATION "/me/delegations/{id}" {
+                DELETE end_delegation: "endMyDelegation", 204, [], "Ends what a client holds, and everything below it.";
+            }
+            MY_APPROVALS "/me/approvals" {
+                GET approvals: "listMyApprovals", 200, [], "Lists what clients ask for.";
+            }
+            MY_APPROVAL "/me/approvals/{id}" {
+                POST decide_approval: "decideMyApproval", 204, [takes], "Approves or denies it.";
+            }
+            MY_BLOCKED_CLIENTS "/me/blocked-clients" {
+                GET blocked_clients: "listMyBlockedClients", 200, [], "Lists blocked clients.";
+            }
+            MY_BLOCKED_CLIENT "/me/blocked-clients/{id}" {
+                DELETE unblock_client: "unblockMyClient", 204, [], "Lets a client ask again.";
+            }
+            MY_ORGANIZATIONS "/me/organizations" {
+                GET organizations: "listMyOrganizations", 200, [], "Lists the memberships.";
+            }
+            MY_ORGANIZATION "/me/organizations/{id}" {
+                DELETE leave_organization: "leaveOrganization", 204, [], "Leaves an organization.";
+            }
+            MY_HISTORY "/me/history" {
+                GET history: "listMyHistory", 200, [], "Lists what happened, the newest first.";
+            }
+            MY_EXPORT "/me/export" {
+                GET export: "exportMe", 200, [], "Everything that is held of the person.";
+            }
+        }
+        api {
+            API_ORGANIZATIONS "/api/organizations" ()
+            API_ORGANIZATION "/api/organizations/{organization}" ()
+            API_ROLES "/api/organizations/{organization}/roles" ()
+            API_ROLE "/api/organizations/{organization}/roles/{role}" ()
+            API_MEMBERS "/api/organizations/{organization}/members" ()
+            API_MEMBER "/api/organizations/{organization}/members/{membership}" ()
+            API_IMPERSONATION "/api/organizations/{organization}/members/{membership}/impersonation" ()
+            API_INVITATIONS "/api/organizations/{organization}/invitations" ()
+            API_INVITATION "/api/organizations/{organization}/invitations/{invitation}" ()
+            API_CLIENTS "/api/organizations/{organization}/clients" ()
+            API_CLIENT "/api/organizations/{organization}/clients/{client_id}" ()
+            API_CLIENT_SECRET "/api/organizations/{organization}/clients/{client_id}/secret" ()
+            API_DELEGATIONS "/api/organizations/{organization}/clients/{client_id}/delegations" ()
+            API_DELEGATION "/api/organizations/{organization}/clients/{client_id}/delegations/{delegation}" ()
+            API_DELEGATION_TREE "/api/organizations/{organization}/clients/{client_id}/tree" ()
+            API_CLIENT_ACTIVITY "/api/organizations/{organization}/clients/{client_id}/activity" ()
+            API_ACCOUNTS "/api/organizations/{organization}/accounts" ()
+            API_ACCOUNT "/api/organizations/{organization}/accounts/{account}" ()
+            API_KEYS "/api/organizations/{organization}/apikeys" ()
+            API_KEY "/api/organizations/{organization}/apikeys/{key}" ()
+            API_KEY_ROTATE "/api/organizations/{organization}/apikeys/{key}/rotate" ()
+            API_AUDIT "/api/organizations/{organization}/audit" ()
+            API_AUDIT_EXPORT "/api/organizations/{organization}/audit/export" ()
+            API_WEBHOOKS "/api/organizations/{organization}/webhooks" ()
+            API_WEBHOOK "/api/organizations/{organization}/webhooks/{webhook}" ()
+            API_WEBHOOK_ROTATE "/api/organizations/{organization}/webhooks/{webhook}/rotate" ()
+            API_WEBHOOK_TEST "/api/organizations/{organization}/webhooks/{webhook}/test" ()
+        }
+        screens {
+            /// People sign in.
+            SIGN_IN "/sign-in" ("sign_in")
+            /// People make an account, or accept an invitation.
+            SIGN_UP "/sign-up" ("sign_up")
+            /// People prove that an address is theirs.
+            VERIFY_EMAIL "/verify-email" ("verify_email")
+            /// An account is recovered.
+            RESET_PASSWORD "/reset-password" ("recovery")
+            /// People let a client act for them.
+            CONSENT "/consent" ("sign_in")
+            /// People enter the code of a device.
+            DEVICE_SCREEN "/device" ("device")
+            /// People sign out.
+            SIGN_OUT "/sign-out" ("sign_out")
+            /// People approve what a client asks of them.
+            APPROVE "/approve" ("approval")
+            /// The person, and their addresses.
+            ACCOUNT "/account" ("sign_in")
+            /// Passkeys, password and other ways in.
+            ACCOUNT_SECURITY "/account/security" ("sign_in")
+            /// Where the person is signed in.
+            ACCOUNT_SESSIONS "/account/sessions" ("sign_in")
+            /// Applications, and what they hold.
+            ACCOUNT_APPLICATIONS "/account/applications" ("sign_in")
+            /// Organizations of the person.
+            ACCOUNT_ORGANIZATIONS "/account/organizations" ("sign_in")
+            /// What happened to the account.
+            ACCOUNT_HISTORY "/account/history" ("sign_in")
+            /// Everything that is held, and the end of the account.
+            ACCOUNT_DATA "/account/data" ("sign_in")
+            /// Members look after their organization.
+            ORGANIZATION "/organization" ("sign_in")
+        }
+        pages {
+            /// Leads to the account, under `dev` to the playground.
+            ROOT "/" (NoPage Problem, GET screens::home)
+            /// Style sheet, script and pictures.
+            ASSETS "/assets/{file}" (NoPage Problem, GET screens::assets::get)
+            /// The style sheet and the logo of an organization.
+            BRAND_ASSETS "/assets/brand/{file}" (NoPage Problem, GET screens::brand::get)
+            /// The logos of clients.
+            CLIENT_ASSETS "/assets/client/{file}" (NoPage Problem, GET screens::brand::get_of_client)
+        }
+        playground {
+            /// An application inside a page.
+            PLAYGROUND "/playground" (NoPage Problem, GET playground::get)
+            /// Its script.
+            PLAYGROUND_FILE "/playground/{file}" (NoPage Problem, GET playground::file)
+        }
+        mailbox {
+            /// Every message that was sent.
+            MAILBOX "/mailbox" (NoPage Problem, GET mailbox::get)
+        }
+    } };
+}
 
-/// Under `dev` only.
-pub const MAILBOX: &str = "/mailbox";
-/// Under `dev` only, like its script and the address of the server itself.
-pub const PLAYGROUND: &str = "/playground";
-pub const PLAYGROUND_FILE: &str = "/playground/{file}";
-pub const ROOT: &str = "/";
+/// Makes a constant of each path.
+macro_rules! constants {
+    ($($section:ident { $($(#[doc = $about:literal])* $name:ident $path:literal $row:tt)* })*) => {
+        $($($(#[doc = $about])* pub const $name: &str = $path;)*)*
+    };
+}
 
-/// The screen on which people sign in.
-pub const SIGN_IN: &str = "/sign-in";
-/// The screen on which people make an account, or accept an invitation.
-pub const SIGN_UP: &str = "/sign-up";
-/// The page on which an account is recovered.
-pub const RESET_PASSWORD: &str = "/reset-password";
+endpoints!(constants);
 
-/// The screen on which people prove that an address is theirs.
-pub const VERIFY_EMAIL: &str = "/verify-email";
-pub const CONSENT: &str = "/consent";
-/// The screen on which people approve what a client asks of them.
-pub const APPROVE: &str = "/approve";
-/// The screen on which people enter the code of a device.
-pub const DEVICE_SCREEN: &str = "/device";
-pub const SIGN_OUT: &str = "/sign-out";
-/// The screens of a person's own account.
-pub const ACCOUNT: &str = "/account";
-pub const ACCOUNT_SECURITY: &str = "/account/security";
-pub const ACCOUNT_SESSIONS: &str = "/account/sessions";
-pub const ACCOUNT_APPLICATIONS: &str = "/account/applications";
-pub const ACCOUNT_ORGANIZATIONS: &str = "/account/organizations";
-pub const ACCOUNT_HISTORY: &str = "/account/history";
-pub const ACCOUNT_DATA: &str = "/account/data";
-pub const ORGANIZATION: &str = "/organization";
-pub const ASSETS: &str = "/assets/{file}";
-/// The style sheet and the logo of an organization.
-pub const BRAND_ASSETS: &str = "/assets/brand/{file}";
-/// The logos of clients.
-pub const CLIENT_ASSETS: &str = "/assets/client/{file}";
-
-pub const FLOWS: &str = "/flows";
-pub const FLOW_STOP: &str = "/flows/stop";
-pub const FLOW: &str = "/flows/{id}";
-pub const FLOW_STEP: &str = "/flows/{id}/{*step}";
-
-pub const ME: &str = "/me";
-pub const MY_SESSIONS: &str = "/me/sessions";
-pub const MY_SESSION: &str = "/me/sessions/{id}";
-pub const MY_PASSKEYS: &str = "/me/passkeys";
-pub const MY_PASSKEY: &str = "/me/passkeys/{id}";
-pub const MY_RECOVERY_CODES: &str = "/me/recovery-codes";
-pub const MY_TOTP: &str = "/me/totp";
-
-/// The management API; `{organization}` is a slug.
-pub const API_OPENAPI: &str = "/api/openapi.json";
-pub const API_ORGANIZATIONS: &str = "/api/organizations";
-pub const API_ORGANIZATION: &str = "/api/organizations/{organization}";
-pub const API_ROLES: &str = "/api/organizations/{organization}/roles";
-pub const API_ROLE: &str = "/api/organizations/{organization}/roles/{role}";
-pub const API_MEMBERS: &str = "/api/organizations/{organization}/members";
-pub const API_MEMBER: &str = "/api/organizations/{organization}/members/{membership}";
-pub const API_IMPERSONATION: &str =
-    "/api/organizations/{organization}/members/{membership}/impersonation";
-pub const API_INVITATIONS: &str = "/api/organizations/{organization}/invitations";
-pub const API_INVITATION: &str = "/api/organizations/{organization}/invitations/{invitation}";
-pub const API_CLIENTS: &str = "/api/organizations/{organization}/clients";
-pub const API_CLIENT: &str = "/api/organizations/{organization}/clients/{client_id}";
-pub const API_CLIENT_SECRET: &str = "/api/organizations/{organization}/clients/{client_id}/secret";
-pub const API_DELEGATIONS: &str =
-    "/api/organizations/{organization}/clients/{client_id}/delegations";
-pub const API_DELEGATION: &str =
-    "/api/organizations/{organization}/clients/{client_id}/delegations/{delegation}";
-pub const API_DELEGATION_TREE: &str = "/api/organizations/{organization}/clients/{client_id}/tree";
-pub const API_CLIENT_ACTIVITY: &str =
-    "/api/organizations/{organization}/clients/{client_id}/activity";
-pub const API_ACCOUNTS: &str = "/api/organizations/{organization}/accounts";
-pub const API_ACCOUNT: &str = "/api/organizations/{organization}/accounts/{account}";
-pub const API_KEYS: &str = "/api/organizations/{organization}/apikeys";
-pub const API_KEY: &str = "/api/organizations/{organization}/apikeys/{key}";
-pub const API_KEY_ROTATE: &str = "/api/organizations/{organization}/apikeys/{key}/rotate";
-pub const API_AUDIT: &str = "/api/organizations/{organization}/audit";
-pub const API_AUDIT_EXPORT: &str = "/api/organizations/{organization}/audit/export";
-pub const API_WEBHOOKS: &str = "/api/organizations/{organization}/webhooks";
-pub const API_WEBHOOK: &str = "/api/organizations/{organization}/webhooks/{webhook}";
-pub const API_WEBHOOK_ROTATE: &str = "/api/organizations/{organization}/webhooks/{webhook}/rotate";
-pub const API_WEBHOOK_TEST: &str = "/api/organizations/{organization}/webhooks/{webhook}/test";
-pub const MY_PASSWORD: &str = "/me/password";
-pub const MY_EMAIL: &str = "/me/email";
-pub const MY_EMAIL_CONFIRMED: &str = "/me/email/confirm";
-pub const MY_PHONE: &str = "/me/phone";
-pub const MY_PHONE_CONFIRMED: &str = "/me/phone/confirm";
-pub const MY_CONSENTS: &str = "/me/consents";
-pub const MY_CONSENT: &str = "/me/consents/{id}";
-pub const MY_DELEGATIONS: &str = "/me/delegations";
-pub const MY_DELEGATION: &str = "/me/delegations/{id}";
-pub const MY_ORGANIZATIONS: &str = "/me/organizations";
-pub const MY_ORGANIZATION: &str = "/me/organizations/{id}";
-pub const MY_HISTORY: &str = "/me/history";
-pub const MY_EXPORT: &str = "/me/export";
-pub const MY_APPROVALS: &str = "/me/approvals";
-pub const MY_APPROVAL: &str = "/me/approvals/{id}";
-pub const MY_BLOCKED_CLIENTS: &str = "/me/blocked-clients";
-pub const MY_BLOCKED_CLIENT: &str = "/me/blocked-clients/{id}";
+pub(in crate::http) use endpoints;

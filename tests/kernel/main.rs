@@ -23,6 +23,7 @@ mod database;
 #[path = "../shared/dns_server.rs"]
 mod dns_server;
 mod doorbell;
+mod endpoints;
 mod entities;
 mod history;
 mod import_cycles;

@@ -66,8 +66,8 @@ pub fn methods(path: &'static str) -> MethodRouter<App> {
     })
 }
 
-/// Lists the paths in the OpenAPI document.
-#[cfg(test)]
-pub(in crate::http) fn described_paths() -> Vec<String> {
-    openapi::paths()
+/// Lists method, path and summary of everything in the OpenAPI document.
+pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let others = described::operations().map(|one| (one.method, one.path, one.summary));
+    others.chain(OPERATIONS.iter().map(|one| (one.verb.name(), one.path, one.summary)))
 }

@@ -60,14 +60,6 @@ fn document(issuer: &str) -> Value {
     })
 }
 
-/// Lists the paths of the document.
-#[cfg(test)]
-pub(super) fn paths() -> Vec<String> {
-    let document = document("https://id.example.com");
-    let paths = document["paths"].as_object().map(|paths| paths.keys().cloned().collect());
-    paths.unwrap_or_default()
-}
-
 fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
     let mut parameters: Vec<Value> = path_parameters(operation.path).collect();
     parameters.extend(operation.query_parameters().map(|(name, text)| {

@@ -1,21 +1,6 @@
 //! What a person who is signed in sees and changes of their own: contract §4 and §6.
 //!
-//! | method and path | what |
-//! |---|---|
-//! | `GET /me` | the account: claims, level of the session, which credentials there are |
-//! | `PATCH /me` | what the person says of themselves |
-//! | `DELETE /me` | the account is deleted after a grace period |
-//! | `POST /me/email`, `/me/phone` · `POST …/confirm` · `DELETE /me/phone` | another address, once it is proved |
-//! | `PUT`, `DELETE /me/password` | sets, changes or removes it |
-//! | `GET`, `DELETE /me/sessions` · `DELETE /me/sessions/{id}` | where the person is signed in; ends all or one |
-//! | `GET /me/passkeys` · `PATCH`, `DELETE /me/passkeys/{id}` | passkeys; names or removes one |
-//! | `POST /me/recovery-codes` · `DELETE /me/totp` | a new set of codes; no authenticator application any more |
-//! | `GET /me/consents` · `DELETE /me/consents/{id}` | clients that act for the person; ends one |
-//! | `GET /me/delegations` · `DELETE /me/delegations/{id}` | what clients hold now, as a tree; ends a link and all below it |
-//! | `GET /me/approvals` · `POST /me/approvals/{id}` | what clients ask of the person by a back channel; approves or denies it |
-//! | `GET /me/blocked-clients` · `DELETE /me/blocked-clients/{id}` | clients that may ask no more; lifts it |
-//! | `GET /me/organizations` · `DELETE /me/organizations/{slug}` | where the person is a member; leaves one |
-//! | `GET /me/history` · `GET /me/export` | what happened to the account; everything that is held of the person |
+//! The section `me` of the table of endpoints (`routes`) says which operations there are, and what each does.
 //!
 //! The caller is known by its session alone ([`caller`]); what belongs to another account is answered as
 //! what does not exist. A change of credentials or addresses, an export and a deletion need a fresh proof ([`step_up`]).
@@ -65,40 +50,26 @@ use super::{answer::error::Problem, app::App, routes};
 use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
-    routing::{MethodRouter, delete, get, post, put},
+    routing::{MethodFilter, MethodRouter},
 };
 use page::{Cursor, Items};
 
-/// Returns what serves a path under `/me`, for the router and for pages of ours that call it.
-pub fn methods(path: &str) -> MethodRouter<App> {
-    match path {
-        routes::ME => get(overview).patch(describe).delete(delete_account),
-        routes::MY_SESSIONS => get(sessions).delete(end_sessions),
-        routes::MY_SESSION => delete(end_session),
-        routes::MY_PASSKEYS => get(passkeys),
-        routes::MY_RECOVERY_CODES => post(make_recovery_codes),
-        routes::MY_TOTP => delete(remove_totp),
-        routes::MY_PASSWORD => put(set_password).delete(remove_password),
-        routes::MY_EMAIL => post(propose_email),
-        routes::MY_EMAIL_CONFIRMED => post(confirm_email),
-        routes::MY_PHONE => post(propose_phone).delete(remove_phone),
-        routes::MY_PHONE_CONFIRMED => post(confirm_phone),
-        routes::MY_APPROVALS => get(approvals),
-        routes::MY_APPROVAL => post(decide_approval),
-        routes::MY_BLOCKED_CLIENTS => get(blocked_clients),
-        routes::MY_BLOCKED_CLIENT => delete(unblock_client),
-        routes::MY_CONSENTS => get(consents),
-        routes::MY_CONSENT => delete(withdraw_consent),
-        routes::MY_DELEGATIONS => get(delegations),
-        routes::MY_DELEGATION => delete(end_delegation),
-        routes::MY_ORGANIZATIONS => get(organizations),
-        routes::MY_ORGANIZATION => delete(leave_organization),
-        routes::MY_HISTORY => get(history),
-        routes::MY_EXPORT => get(export),
-        routes::MY_PASSKEY => delete(remove_passkey).patch(rename_passkey),
-        _ => MethodRouter::new(),
-    }
+/// Serves the section `me` of the table of endpoints.
+macro_rules! served {
+    (standards $standards:tt flows $flows:tt me { $($name:ident $path:literal { $(
+        $method:ident $handler:path: $operation:literal, $status:literal, $flags:tt, $summary:literal;
+    )+ })* } $($rest:tt)*) => {
+        /// Returns what serves a path under `/me`, for the router and for pages of ours that call it.
+        pub fn methods(path: &str) -> MethodRouter<App> {
+            match path {
+                $($path => MethodRouter::new()$(.on(MethodFilter::$method, $handler))+,)*
+                _ => MethodRouter::new(),
+            }
+        }
+    };
 }
+
+routes::endpoints!(served);
 
 /// The id of an entry in an address; what is not text is the id of none.
 pub struct EntryId(String);

@@ -55,9 +55,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// `GET /`: a person who opens the address of the server itself finds their account.
+/// `GET /`: a person who opens the address of the server itself finds their account; on a development server the
+/// playground, under the name that passkeys belong to.
 pub async fn home(State(app): State<App>) -> Response {
-    let page = format!("{}{}", app.issuer, routes::ACCOUNT);
+    let path = if app.mailbox.is_some() { routes::PLAYGROUND } else { routes::ACCOUNT };
+    let page = format!("{}{path}", app.issuer);
     see_other(&page).unwrap_or_else(IntoResponse::into_response)
 }
 
@@ -66,34 +68,4 @@ pub async fn home(State(app): State<App>) -> Response {
 pub struct Screen {
     pub path: &'static str,
     pub begins: &'static str,
-}
-
-/// Every path on which a flow is drawn.
-pub const SCREENS: [Screen; 8] = [
-    screen(routes::SIGN_IN, "sign_in"),
-    screen(routes::SIGN_UP, "sign_up"),
-    screen(routes::VERIFY_EMAIL, "verify_email"),
-    screen(routes::RESET_PASSWORD, "recovery"),
-    screen(routes::CONSENT, "sign_in"),
-    screen(routes::DEVICE_SCREEN, "device"),
-    screen(routes::SIGN_OUT, "sign_out"),
-    screen(routes::APPROVE, "approval"),
-];
-
-/// The screens of a person's own account, on which credentials are added as well.
-pub const ACCOUNT: [Screen; 7] = [
-    screen(routes::ACCOUNT, "sign_in"),
-    screen(routes::ACCOUNT_SECURITY, "sign_in"),
-    screen(routes::ACCOUNT_SESSIONS, "sign_in"),
-    screen(routes::ACCOUNT_APPLICATIONS, "sign_in"),
-    screen(routes::ACCOUNT_ORGANIZATIONS, "sign_in"),
-    screen(routes::ACCOUNT_HISTORY, "sign_in"),
-    screen(routes::ACCOUNT_DATA, "sign_in"),
-];
-
-/// The screen on which members look after their organization.
-pub const ORGANIZATION: Screen = screen(routes::ORGANIZATION, "sign_in");
-
-const fn screen(path: &'static str, begins: &'static str) -> Screen {
-    Screen { path, begins }
 }

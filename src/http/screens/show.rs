@@ -1,7 +1,7 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    ORGANIZATION, Screen, account, brand, organization,
+    Screen, account, brand, organization,
     pages::{self, Beside, Returning},
     preferences::Preferences,
     shell::Shell,
@@ -18,6 +18,7 @@ use crate::http::{
     },
     facts::session,
     flows::{Document, FlowAnswer, Wish, begin_one, look},
+    routes,
 };
 use axum::{
     extract::{RawQuery, State},
@@ -67,7 +68,7 @@ pub async fn get(
     let opened = match permit {
         Err(full) => Err(full),
         Ok(_permit) => {
-            if screen == ORGANIZATION && query.get("flow").is_none() {
+            if screen.path == routes::ORGANIZATION && query.get("flow").is_none() {
                 let parameters = organization::parameters(&query);
                 let shell = Shell::new(&app, preferences, None).at(parameters);
                 let drawn = organization::draw(&shell, context.clone(), headers, &query);

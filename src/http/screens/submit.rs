@@ -7,7 +7,7 @@
 //! 4. what is shown once is the answer itself: recovery codes, and the way back to the client.
 
 use super::{
-    ORGANIZATION, Screen, account, brand, fields,
+    Screen, account, brand, fields,
     leading::{path_of, to},
     offer, organization, pages,
     preferences::Preferences,
@@ -90,7 +90,7 @@ pub async fn post(
             return taken.unwrap_or_else(|problem| in_trouble(&problem));
         }
     }
-    if screen == ORGANIZATION && form.get("flow").is_none() {
+    if screen.path == routes::ORGANIZATION && form.get("flow").is_none() {
         let shell = Shell::new(&app, preferences, None);
         let taken = organization::take(&shell, context, &form, headers).await;
         return taken.unwrap_or_else(|problem| in_trouble(&problem));
