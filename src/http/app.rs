@@ -2,22 +2,6 @@
 
 mod tokens;
 
-use super::{
-    brand_files::BrandFiles,
-    extract::cookies::CookieNames,
-    facts::{
-        new_password::{Means, NewPasswords},
-        read_token::ReadToken,
-    },
-    layers::admission::Admission,
-    limits::{
-        attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
-        refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
-        user_code_guesses::UserCodeGuesses,
-    },
-    options::{AppOptions, Channels, Lifetimes, Links, SignUp},
-    vitals::Vitals,
-};
 use crate::{
     actors::{
         Entities, Hydrated, KeySnapshot, MultiCommit, MultiCommits, NameView, StartError, View,
@@ -52,6 +36,20 @@ use crate::{
         token_family::TokenFamily,
         trail::Trail,
         webhook::Webhook,
+    },
+    http::{
+        brand_files::BrandFiles,
+        cookies::CookieNames,
+        hosts::Hosts,
+        limits::{
+            attempts::Attempts, client_failures::ClientFailures, pace::Pace, polls::Polls,
+            refusals::Refusals, registrations::Registrations, request_permits::RequestPermits,
+            user_code_guesses::UserCodeGuesses,
+        },
+        new_password::{Means, NewPasswords},
+        options::{AppOptions, Channels, Lifetimes, Links, SignUp},
+        reading::read_token::ReadToken,
+        vitals::Vitals,
     },
     messages::Mailbox,
     store::views::FreshReads,
@@ -160,8 +158,10 @@ pub struct Inner {
     pub(super) refusals: Refusals,
     pub(super) polls: Polls,
     pub(super) user_code_guesses: UserCodeGuesses,
-    /// Of endpoints that are not for browsers.
-    pub(super) admission: Admission,
+    /// Whose requests are answered.
+    pub(super) hosts: Hosts,
+    /// How long a request may take once its head is here.
+    pub(super) deadline: Duration,
 }
 
 /// What is the same in every answer.
@@ -316,7 +316,8 @@ impl App {
             user_code_guesses: UserCodeGuesses::new(options.rates.is_some()),
             vitals,
             fixed,
-            admission: Admission::public(options.hosts, options.limits.deadline),
+            hosts: options.hosts,
+            deadline: options.limits.deadline,
         })))
     }
 

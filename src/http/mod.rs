@@ -3,38 +3,49 @@
 //! A handler has four parts: read the request, build a command, ask, write the answer. It decides
 //! nothing that a machine decides, holds no actor and writes no SQL.
 //!
+//! No room imports one above it (`tests/kernel/import_cycles.rs`). From below:
+//!
 //! | folder or file | holds |
 //! |---|---|
-//! | [`app`] | what handlers share |
 //! | [`routes`] | the one table of endpoints: a path is said once |
-//! | [`router`] | the endpoints with their handlers, and the layers around them |
-//! | `extract` | what is read from a request: forms, JSON, the client, the caller's address |
-//! | `limits` | permits, rates by address, attempts against an identifier |
-//! | `facts` | what is looked up before a decision: target, session, memberships, token validity, a new password |
 //! | [`answer`] | errors, redirects and JSON |
+//! | [`limits`] | permits, rate limits by address, attempts against an identifier |
+//! | `reading` | how fresh what is looked at must be, what was read for a token, and asking again |
+//! | [`app`] | what handlers share |
+//! | `clients`, `extract` | the client that asks, and what is read from a request: forms, JSON, the caller's address |
+//! | `people` | sessions, memberships, invitations, what people are told |
+//! | `grants` | what a token, an API key or a grant is worth now, and for which API |
+//! | `authorization` | what decides about an authorization request, and how it is answered |
+//! | `issuing` | tokens for grants |
+//! | [`flows`], `oauth`, [`api`], `me`, `related_origins` | the endpoints, one file each; [`api`] is a table of operations and one guard |
+//! | `screens`, `playground`, `mailbox` | pages: hosted ones, drawn from the documents of flows, and those of a development server |
 //! | `layers` | what stands around every endpoint |
-//! | `screens` | hosted pages, drawn from the documents of flows |
-//! | `mailbox`, `playground` | pages of a development server |
-//! | [`api`] | the management API: a table of operations and one guard |
-//! | `oauth`, `flows`, `me`, [`operator`], `related_origins` | the endpoints, one file each |
+//! | [`operator`], [`router`] | the two listeners: endpoints with their handlers and layers |
 
 pub mod answer;
 pub mod api;
 pub mod app;
+mod authorization;
 mod brand_files;
 mod clients;
+mod cookies;
 mod extract;
-mod facts;
 pub mod flows;
+mod grants;
+mod hosts;
 mod issuing;
 mod layers;
 pub mod limits;
 mod mailbox;
 mod me;
+mod new_password;
 mod oauth;
 pub mod operator;
 mod options;
+mod people;
 mod playground;
+pub mod purpose;
+mod reading;
 mod related_origins;
 pub mod router;
 pub mod routes;
@@ -43,6 +54,7 @@ pub mod time;
 pub mod vitals;
 
 pub use app::App;
-pub use facts::new_password::{About, Means, NewPasswords};
-pub use layers::host::Hosts;
-pub use options::{AppOptions, Channels, Lifetimes, Limits, Links, PasswordOptions, SignUp};
+pub use hosts::Hosts;
+pub use limits::request_permits::Limits;
+pub use new_password::{About, Means, NewPasswords};
+pub use options::{AppOptions, Channels, Lifetimes, Links, PasswordOptions, SignUp};

@@ -1,12 +1,15 @@
 //! What the public endpoints are built from.
 
-use super::{layers::host::Hosts, limits::pace::Rates};
 use crate::{
     breach::BreachCheck,
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     crypto::{StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, QuietHours, flow::Rules, password::Policy},
+    http::{
+        hosts::Hosts,
+        limits::{pace::Rates, request_permits::Limits},
+    },
     messages::Mailbox,
     transport::AddressRules,
 };
@@ -133,37 +136,4 @@ pub struct Channels {
     pub sms: bool,
     /// The issuer has a domain.
     pub passkeys: bool,
-}
-
-/// How much is taken at once, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Requests that are worked on.
-    pub requests: usize,
-    /// How many of those one address may have.
-    pub work_permits_per_address: usize,
-    /// Requests whose body is on its way.
-    pub request_permits: usize,
-    /// How many of those one address may have.
-    pub body_permits_per_address: usize,
-    /// Clients that registered themselves and that no person has used.
-    pub unused_clients: usize,
-    /// How long a body may take.
-    pub body: Duration,
-    /// How long all of a request may take once its head is here.
-    pub deadline: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            requests: 2_048,
-            work_permits_per_address: 256,
-            request_permits: 2_048,
-            body_permits_per_address: 128,
-            unused_clients: 10_000,
-            body: Duration::from_secs(10),
-            deadline: Duration::from_secs(30),
-        }
-    }
 }

@@ -259,7 +259,7 @@ pub fn public(app: &App, steps: &Steps) -> Router {
                 Callers::OurPages => Cors::OurPages(app.origins.clone()),
                 Callers::NoPage => Cors::NoPage,
             };
-            let admission = Admission { cors, voice, ..app.admission.clone() };
+            let admission = Admission { cors, voice, ..Admission::public(app.hosts, app.deadline) };
             // A browser navigates to these: what it gets is a page.
             let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
             let envelope = envelope.with_voice(voice).with_pages(pages);

@@ -1,10 +1,10 @@
 //! What an operator may want to know of requests; every label comes from a list of ours, so that no
 //! traffic can grow them.
 
-use super::{answer::error::Code, limits::purpose::Purpose};
 use crate::{
     domain::client::GrantType,
     histogram::{Histogram, HistogramReport},
+    http::{answer::error::Code, purpose::Purpose},
 };
 use axum::http::StatusCode;
 use std::{

@@ -1,5 +1,5 @@
 //! No circles of imports between files of different folders. A module and the folder below it may
-//! know each other.
+//! know each other. The rooms of `http` lie one above the other, and none imports one above it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,6 +8,44 @@ use std::{
 };
 
 type Imports = BTreeMap<String, BTreeSet<String>>;
+
+/// The rooms of `src/http`, the lowest first.
+const ROOMS_OF_HTTP: &[&str] = &[
+    // What everything else may use.
+    "time",
+    "routes",
+    "purpose",
+    "answer",
+    "hosts",
+    "vitals",
+    "limits",
+    "options",
+    "new_password",
+    "cookies",
+    "brand_files",
+    "reading",
+    // What handlers share, and what they look up.
+    "app",
+    "clients",
+    "extract",
+    "people",
+    "grants",
+    "authorization",
+    "issuing",
+    // Endpoints.
+    "flows",
+    "oauth",
+    "api",
+    "me",
+    "related_origins",
+    "screens",
+    "playground",
+    "mailbox",
+    // What is around them, and the listeners.
+    "layers",
+    "operator",
+    "router",
+];
 
 /// Lists the code files below `folder` by their module paths.
 fn modules(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
@@ -132,17 +170,68 @@ fn circles(imports: &Imports, folders: &BTreeMap<String, PathBuf>) -> Vec<String
     found
 }
 
-#[test]
-fn files_of_different_folders_do_not_import_each_other() {
+/// Reads the code files, and what each imports.
+fn read() -> (BTreeMap<String, PathBuf>, Imports) {
     let mut files = BTreeMap::new();
     modules(Path::new("src"), &mut files);
-    assert!(files.len() > 200, "the files were found: {}", files.len());
-    let imports: Imports = files
-        .iter()
-        .map(|(module, path)| {
-            (module.clone(), imports(module, &fs::read_to_string(path).unwrap(), &files))
-        })
+    let read = |(module, path): (&String, &PathBuf)| {
+        (module.clone(), imports(module, &fs::read_to_string(path).unwrap(), &files))
+    };
+    let imports = files.iter().map(read).collect();
+    (files, imports)
+}
+
+/// Lists imports of a room of `http` from one that is not above it; a room that is not in the order is above none.
+fn upward(imports: &Imports, order: &[&str]) -> Vec<String> {
+    let room = |module: &str| {
+        let mut parts = module.strip_prefix("crate::http::")?.split("::");
+        parts.next().map(str::to_owned)
+    };
+    let place = |room: &str| order.iter().position(|one| *one == room);
+    let mut found = Vec::new();
+    for (module, imported) in imports {
+        let Some(here) = room(module) else { continue };
+        for other in imported {
+            let Some(there) = room(other).filter(|there| *there != here) else { continue };
+            if place(&here) <= place(&there) || place(&there).is_none() {
+                found.push(format!("{module} imports {other}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_room_of_http_imports_one_above_it() {
+    let (files, imports) = read();
+    let rooms: BTreeSet<&str> = files
+        .keys()
+        .filter_map(|module| module.strip_prefix("crate::http::")?.split("::").next())
         .collect();
+    assert_eq!(rooms, ROOMS_OF_HTTP.iter().copied().collect(), "each room has its place");
+    let found = upward(&imports, ROOMS_OF_HTTP);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn an_import_from_above_is_seen() {
+    let edge = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    let graph = Imports::from([
+        edge("crate::http::app", "crate::http::screens::shell"),
+        edge("crate::http::screens::show", "crate::http::app::tokens"),
+        edge("crate::http::screens::shell", "crate::http::elsewhere"),
+    ]);
+    let expected = [
+        "crate::http::app imports crate::http::screens::shell",
+        "crate::http::screens::shell imports crate::http::elsewhere",
+    ];
+    assert_eq!(upward(&graph, &["app", "screens"]), expected);
+}
+
+#[test]
+fn files_of_different_folders_do_not_import_each_other() {
+    let (files, imports) = read();
+    assert!(files.len() > 200, "the files were found: {}", files.len());
     let edges: usize = imports.values().map(BTreeSet::len).sum();
     assert!(edges > 800, "the imports were seen: {edges}");
     let folders =

@@ -1,11 +1,9 @@
 //! Answers: JSON that is not stored, errors, redirects.
 
 pub mod authorization_error;
-pub mod authorization_response;
 mod code;
 pub mod demand;
 pub mod error;
-pub mod form_post;
 pub mod html;
 pub mod redirect;
 pub mod retry_after;

@@ -20,11 +20,12 @@ use crate::{
         answer::error::{Code, OAuthError, Problem},
         app::App,
         extract::bearer::{Missing, bearer},
-        facts::{
+        grants::{
             api_key::{self, Found},
-            session::Present,
             token_validity,
         },
+        people::session::Present,
+        reading::read_token::Good,
     },
 };
 use axum::http::{HeaderMap, StatusCode};
@@ -185,12 +186,7 @@ impl Caller {
         }
     }
 
-    fn by_token(
-        app: &App,
-        context: Context,
-        claims: &Claims<'_>,
-        good: &token_validity::Good,
-    ) -> Option<Self> {
+    fn by_token(app: &App, context: Context, claims: &Claims<'_>, good: &Good) -> Option<Self> {
         let account = good.account().map(|account| account.id.clone());
         let judged_by = good.dependencies()?;
         // Nothing of this API is outside of organizations.

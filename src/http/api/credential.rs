@@ -9,10 +9,7 @@ use crate::{
         account::Account,
         session::Session,
     },
-    http::{
-        answer::error::Problem,
-        facts::{api_key::LiveKey, reading::Dependencies},
-    },
+    http::{answer::error::Problem, grants::api_key::LiveKey, reading::Dependencies},
 };
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use crate::{
         Machine as _,
         token_family::{Command, HELD_BY_OTHERS, HELD_FOR_OTHERS, TokenFamily},
     },
-    http::{answer::error::Problem, facts::delegation_tree::DelegationTree, time::rfc3339},
+    http::{answer::error::Problem, grants::delegation_tree::DelegationTree, time::rfc3339},
 };
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -29,11 +29,9 @@ use crate::{
     },
     http::{
         answer::{error::Problem, private_json},
-        facts::{
-            target::{self, Sought},
-            tries::Stopped,
-        },
+        grants::target::{self, Sought},
         issuing::{self, Issued, NotStarted, Starting},
+        reading::tries::Stopped,
     },
 };
 use axum::http::StatusCode;

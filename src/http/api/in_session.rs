@@ -14,7 +14,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        facts::{belonging::Belonging, session::Present},
+        people::{belonging::Belonging, session::Present},
     },
 };
 use axum::{body::to_bytes, http::header, response::Response};

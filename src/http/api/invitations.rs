@@ -13,7 +13,7 @@ use crate::{
         message::{Mail, MailContent},
     },
     http::{
-        answer::error::Problem, facts::inviter, limits::attempts::Attempt, routes, time::rfc3339,
+        answer::error::Problem, limits::attempts::Attempt, people::inviter, routes, time::rfc3339,
     },
 };
 use axum::http::StatusCode;

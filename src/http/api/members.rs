@@ -15,7 +15,7 @@ use crate::{
             pair,
         },
     },
-    http::{answer::error::Problem, facts::inviter, time::rfc3339},
+    http::{answer::error::Problem, people::inviter, time::rfc3339},
 };
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::trail::Entry,
-    http::{facts::delegation_tree::Branch, routes},
+    http::{grants::delegation_tree::Branch, routes},
 };
 
 macro_rules! handled {

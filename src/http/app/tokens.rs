@@ -6,7 +6,7 @@ use crate::{
     domain::{
         access_token, client::KnownClient, id_token::IdToken, signing_keys::SigningAlgorithm,
     },
-    http::{answer::error::OAuthError, facts::read_token::ReadToken},
+    http::{answer::error::OAuthError, reading::read_token::ReadToken},
 };
 use serde::Serialize;
 use std::sync::Arc;

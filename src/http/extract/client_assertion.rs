@@ -12,7 +12,7 @@ use crate::{
         client::KnownClient,
         client_assertion::{Claims, Command, Rules, may_sign},
     },
-    http::{answer::error::OAuthError, app::App, facts::client_keys, routes},
+    http::{answer::error::OAuthError, app::App, clients::client_keys, routes},
 };
 
 /// What an assertion may call itself: nothing that says it is something else (RFC 8725 §3.11).

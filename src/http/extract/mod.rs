@@ -6,10 +6,11 @@ pub mod body;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod context;
-pub mod cookies;
 pub mod form;
 pub mod json;
 pub mod link;
 pub mod origin;
 pub mod request_source;
 pub mod signed_claims;
+
+pub(in crate::http) use super::cookies;

@@ -18,9 +18,10 @@ use crate::{
         session, throttle,
     },
     http::{
-        answer::{authorization_response::AuthorizationResponse, error::Problem},
+        answer::error::Problem,
         app::App,
-        facts::{ceilings, session::HeldSession},
+        authorization::response::AuthorizationResponse,
+        people::{ceilings, session::HeldSession},
     },
 };
 use axum::http::HeaderValue;

@@ -22,11 +22,9 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
+        authorization::approval::{self, ALREADY_DECIDED, NOT_WAITING},
         extract::request_source::RequestSource,
-        facts::{
-            approval::{self, ALREADY_DECIDED, NOT_WAITING},
-            session::Present,
-        },
+        people::session::Present,
     },
 };
 use axum::http::HeaderValue;

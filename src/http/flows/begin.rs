@@ -25,17 +25,15 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
+        authorization::user_codes,
         extract::{
             context::RequestContext,
             json::Json,
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::{
-            session::{self, Present},
-            user_codes,
-        },
         limits::purpose::Purpose,
+        people::session::{self, Present},
     },
 };
 use axum::{

@@ -13,12 +13,12 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::request_source::{MOST_OTHERS, RequestSource},
-        facts::session::{self, HeldSession},
         flows::{
             Document,
             opened::Opened,
             problems::{SESSION_OVER, UNAVAILABLE},
         },
+        people::session::{self, HeldSession},
     },
     wording::quotable,
 };

@@ -10,11 +10,11 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        clients,
-        facts::{
+        authorization::{
             approval,
-            authorization::{FactsReader, client_of},
+            request_facts::{FactsReader, client_of},
         },
+        clients,
     },
 };
 

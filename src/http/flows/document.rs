@@ -17,11 +17,9 @@ use crate::{
         flow::{Applicant, Channel, Flow, Open, Seed, Stage},
     },
     http::{
-        answer::{
-            authorization_error::refusal_of, authorization_response::AuthorizationResponse,
-            private_json,
-        },
+        answer::{authorization_error::refusal_of, private_json},
         app::App,
+        authorization::response::AuthorizationResponse,
         time::rfc3339,
     },
 };

@@ -33,7 +33,7 @@ use crate::{
         },
         session::{self, Session},
     },
-    http::{answer::error::Problem, app::App, clients, facts::session as sessions},
+    http::{answer::error::Problem, app::App, clients, people::session as sessions},
 };
 use zeroize::Zeroizing;
 

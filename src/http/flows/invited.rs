@@ -16,7 +16,7 @@ use crate::{
         membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
     },
-    http::{answer::error::Problem, app::App, facts::inviter},
+    http::{answer::error::Problem, app::App, people::inviter},
     wording::quotable,
 };
 

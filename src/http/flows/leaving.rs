@@ -18,7 +18,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::request_source::RequestSource,
-        facts::session::{self as sessions, Present},
+        people::{session as sessions, session::Present},
     },
 };
 use axum::http::{HeaderMap, HeaderValue};

@@ -18,7 +18,7 @@ use crate::{
         session::{self, SESSIONS, Session},
         token_family::{self, FAMILIES, TokenFamily},
     },
-    http::{answer::error::Problem, app::App, facts::ending::Ending},
+    http::{answer::error::Problem, app::App, people::ending::Ending},
 };
 
 /// Ends all of it through the entities, as far as it is listed: of each list some thousand at most. What is left rests on a

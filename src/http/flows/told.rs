@@ -9,8 +9,8 @@ use crate::{
     },
     http::{
         app::App,
+        authorization::{request_facts::FactsReader, user_codes},
         clients,
-        facts::{authorization::FactsReader, user_codes},
         time::rfc3339,
     },
 };

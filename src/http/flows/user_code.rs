@@ -15,7 +15,7 @@ use crate::{
         device_grant::{Command, DeviceGrant, Reply, USER_CODES},
         flow::{DEVICE, DeviceChange, EnteredDevice, Flow, Stage},
     },
-    http::{answer::error::Problem, app::App, facts::user_codes},
+    http::{answer::error::Problem, app::App, authorization::user_codes},
 };
 
 /// Returns the device that the step is about, if the flow knows one.

@@ -18,11 +18,13 @@ use crate::{
     http::{
         answer::error::OAuthError,
         app::App,
-        facts::{
+        grants::{
             limits::{self, Limited},
-            read_token::ReadToken,
-            reading::Reading,
             token_validity,
+        },
+        reading::{
+            Reading,
+            read_token::ReadToken,
             tries::{Stopped, Tries},
         },
     },

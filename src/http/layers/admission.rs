@@ -1,7 +1,10 @@
 //! A request that is meant for us is answered in time, or the caller is told that it was not.
 
-use super::{cors::Cors, host::Hosts};
-use crate::http::answer::error::{Stopped, Voice};
+use crate::http::{
+    answer::error::{Stopped, Voice},
+    hosts::Hosts,
+    layers::cors::Cors,
+};
 use axum::{
     extract::{Request, State},
     http::{Version, header},

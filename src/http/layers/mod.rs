@@ -4,4 +4,3 @@ pub mod admission;
 pub mod around;
 pub mod cors;
 pub mod envelope;
-pub mod host;

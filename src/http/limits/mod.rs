@@ -4,8 +4,9 @@ pub mod attempts;
 pub mod client_failures;
 pub mod pace;
 pub mod polls;
-pub mod purpose;
 pub mod refusals;
 pub mod registrations;
 pub mod request_permits;
 pub mod user_code_guesses;
+
+pub use super::purpose;

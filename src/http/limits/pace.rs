@@ -3,10 +3,9 @@
 //! This keeps one client from costing the others anything. What protects an identifier is its
 //! throttle, which is kept in the store and knows no addresses.
 
-use super::purpose::Purpose;
 use crate::{
     domain::{Rate, Timestamp},
-    http::{answer::retry_after::RetryAfter, vitals::Vitals},
+    http::{answer::retry_after::RetryAfter, purpose::Purpose, vitals::Vitals},
     transport::{AddressRules, machine, networks},
 };
 use ipnet::IpNet;

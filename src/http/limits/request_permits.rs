@@ -7,7 +7,7 @@
 //! and the last of them go to addresses that hold none.
 
 use crate::{
-    http::{answer::error::Stopped, options::Limits},
+    http::answer::error::Stopped,
     transport::{AddressCounts, AddressRules, machine},
 };
 use std::{
@@ -16,6 +16,39 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How much is taken at once, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that are worked on.
+    pub requests: usize,
+    /// How many of those one address may have.
+    pub work_permits_per_address: usize,
+    /// Requests whose body is on its way.
+    pub request_permits: usize,
+    /// How many of those one address may have.
+    pub body_permits_per_address: usize,
+    /// Clients that registered themselves and that no person has used.
+    pub unused_clients: usize,
+    /// How long a body may take.
+    pub body: Duration,
+    /// How long all of a request may take once its head is here.
+    pub deadline: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            requests: 2_048,
+            work_permits_per_address: 256,
+            request_permits: 2_048,
+            body_permits_per_address: 128,
+            unused_clients: 10_000,
+            body: Duration::from_secs(10),
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
 
 /// One permit in so many is kept for addresses that hold none.
 const RESERVED_SHARE: usize = 4;

@@ -26,11 +26,11 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::{context::RequestContext, json::Json, origin::Origin},
-        facts::{
+        limits::{attempts::MessageSender, purpose::Purpose},
+        people::{
             notice::telling,
             one_time_code::{draw_code, typed},
         },
-        limits::{attempts::MessageSender, purpose::Purpose},
         time::rfc3339,
     },
 };

@@ -21,8 +21,8 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
+        authorization::approval::{self, ALREADY_DECIDED, NOT_WAITING},
         extract::{context::RequestContext, cookies::with_cookie, json::Json},
-        facts::approval::{self, ALREADY_DECIDED, NOT_WAITING},
         flows::{self, ClientTold, DetailInWords, client_told},
         time::rfc3339,
     },

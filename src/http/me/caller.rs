@@ -10,8 +10,8 @@ use crate::{
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::session::{self, Present},
         limits::request_permits::WorkPermit,
+        people::session::{self, Present},
     },
 };
 use axum::{

@@ -14,12 +14,7 @@ use crate::{
         consent::{CONSENTS, Command, Consent, Parties, Terms},
         token_family::{self, FAMILIES, HELD_BY_OTHERS, MOST_FAMILIES, TokenFamily},
     },
-    http::{
-        answer::error::Problem,
-        app::App,
-        facts::{limits, reading::Reading},
-        time::rfc3339,
-    },
+    http::{answer::error::Problem, app::App, grants::limits, reading::Reading, time::rfc3339},
 };
 use axum::{
     extract::State,

@@ -7,7 +7,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        facts::delegation_tree::{Branch, DelegationTree},
+        grants::delegation_tree::{Branch, DelegationTree},
     },
 };
 use axum::{

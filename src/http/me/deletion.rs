@@ -10,8 +10,8 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::cookies::with_cookie,
-        facts::notice::telling,
         flows,
+        people::notice::telling,
         time::rfc3339,
     },
 };

@@ -18,7 +18,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        facts::{belonging::Belonging, inviter},
+        people::{belonging::Belonging, inviter},
         time::rfc3339,
     },
 };

@@ -17,7 +17,7 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::{context::RequestContext, json::Json},
-        facts::notice::telling,
+        people::notice::telling,
         time::rfc3339,
     },
 };

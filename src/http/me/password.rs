@@ -20,8 +20,9 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::{context::RequestContext, json::Json, origin::Origin},
-        facts::{ending::Ending, new_password::About, notice::telling},
         limits::purpose::Purpose,
+        new_password::About,
+        people::{ending::Ending, notice::telling},
     },
 };
 use axum::{

@@ -10,8 +10,8 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::origin::Origin,
-        facts::{new_recovery_codes::NewRecoveryCodes, notice::telling},
         limits::purpose::Purpose,
+        people::{new_recovery_codes::NewRecoveryCodes, notice::telling},
     },
 };
 use axum::{

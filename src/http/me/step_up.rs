@@ -12,8 +12,8 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::cookies::with_cookie,
-        facts::session::Present,
         flows::{self, Document, StepUp},
+        people::session::Present,
     },
 };
 use axum::{

@@ -27,9 +27,9 @@ use crate::{
             private_json,
         },
         app::App,
+        authorization::approval_notice,
         clients,
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
-        facts::approval_notice,
         limits::{polls, purpose::Purpose},
     },
 };

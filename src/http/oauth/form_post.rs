@@ -2,11 +2,9 @@
 //! leads there.
 
 use crate::http::{
-    answer::{
-        error::{Code, OAuthError},
-        form_post,
-    },
+    answer::error::{Code, OAuthError},
     app::App,
+    authorization::form_post,
     extract::origin::Origin,
 };
 use axum::{

@@ -2,7 +2,7 @@
 //!
 //! A confidential client sees its own tokens, those of the resources in its `introspects`, and API keys
 //! that may do something there; of others it learns nothing but `{"active": false}`. What is answered is
-//! fresh (`facts::token_validity`, `facts::api_key`).
+//! fresh (`grants::token_validity`, `grants::api_key`).
 
 mod api_key;
 
@@ -25,7 +25,8 @@ use crate::{
             context::RequestContext,
             form::Posted,
         },
-        facts::{read_token::ReadToken, token_validity},
+        grants::token_validity,
+        reading::read_token::ReadToken,
     },
 };
 use axum::{

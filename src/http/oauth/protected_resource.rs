@@ -14,10 +14,8 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        facts::{
-            reading::Reading,
-            target::{self, scopes_of},
-        },
+        grants::target::{self, scopes_of},
+        reading::Reading,
         routes,
     },
 };

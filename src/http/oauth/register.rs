@@ -29,7 +29,7 @@ use crate::{
         },
         app::App,
         extract::{context::RequestContext, json::JsonPosted, origin::Origin},
-        facts::target,
+        grants::target,
         limits::{purpose::Purpose, registrations::NotNow},
         routes,
     },

@@ -11,7 +11,7 @@ use crate::{
         },
         app::App,
         extract::{client_auth, context::RequestContext, form::Posted},
-        facts::tries::{Stopped, Tries},
+        reading::tries::{Stopped, Tries},
     },
 };
 use axum::{

@@ -19,11 +19,12 @@ use crate::{
             form::{self, Form},
             origin::Origin,
         },
-        facts::{
+        grants::{
             added_claims::{self, About, Place},
-            belonging, token_validity,
+            token_validity,
         },
         limits::request_permits::WorkPermit,
+        people::belonging,
     },
 };
 use axum::{

@@ -4,8 +4,8 @@ mod exposition;
 mod metrics;
 
 use super::{
-    Hosts,
     answer::error::{Problem, Voice},
+    hosts::Hosts,
     layers::{
         admission::{self, Admission},
         cors::Cors,

@@ -8,17 +8,19 @@ use super::{
     stopping,
     trouble::{self, Caller},
 };
-use crate::domain::Context;
-use crate::http::{
-    answer::error::Problem,
-    app::App,
-    extract::{
-        context::RequestContext, cookies::with_cookies, form::Form, origin::Origin,
-        request_source::RequestSource,
+use crate::{
+    domain::Context,
+    http::{
+        answer::error::Problem,
+        app::App,
+        extract::{
+            context::RequestContext, cookies::with_cookies, form::Form, origin::Origin,
+            request_source::RequestSource,
+        },
+        flows::{Document, FlowAnswer, Wish, begin_one, look},
+        people::session,
+        routes,
     },
-    facts::session,
-    flows::{Document, FlowAnswer, Wish, begin_one, look},
-    routes,
 };
 use axum::{
     extract::{RawQuery, State},

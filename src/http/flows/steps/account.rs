@@ -5,12 +5,12 @@ use super::{Step, StepRequest, Taking};
 use crate::{
     domain::flow::Selected,
     http::{
-        facts::session,
         flows::{
             ending::{Asking, Said},
             problems::ACCOUNT_NOT_HELD,
         },
         limits::purpose::Purpose,
+        people::session,
     },
 };
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use crate::{
         flow::{ProofStep, Role},
         throttle,
     },
-    http::facts::one_time_code::{draw_code, typed},
+    http::people::one_time_code::{draw_code, typed},
 };
 use serde::Deserialize;
 

@@ -12,12 +12,12 @@ use crate::{
         message::MailContent,
     },
     http::{
-        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
         },
         limits::purpose::Purpose,
+        people::{new_recovery_codes::NewRecoveryCodes, notice::notice},
     },
 };
 use serde::Deserialize;

@@ -8,12 +8,12 @@ use crate::{
     },
     http::{
         answer::error::Problem,
-        facts::new_password::About,
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::NOT_NOW,
         },
         limits::purpose::Purpose,
+        new_password::About,
     },
 };
 use serde::Deserialize;

@@ -14,9 +14,9 @@ use crate::{
     },
     http::{
         answer::error::Problem,
-        facts::notice::telling,
         flows::problems::{NOT_NOW, UNAVAILABLE},
         limits::purpose::Purpose,
+        people::notice::telling,
     },
 };
 use serde::Deserialize;

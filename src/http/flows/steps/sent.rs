@@ -18,7 +18,6 @@ use crate::{
     http::{
         answer::error::Problem,
         clients,
-        facts::one_time_code::draw_code,
         flows::{
             Opened,
             ending::{self, Asking, Said},
@@ -29,6 +28,7 @@ use crate::{
             attempts::{Attempt, MessageSender},
             purpose::Purpose,
         },
+        people::one_time_code::draw_code,
     },
     wording::quotable,
 };

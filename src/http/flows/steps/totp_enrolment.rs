@@ -20,13 +20,13 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        facts::{new_recovery_codes::NewRecoveryCodes, notice::notice},
         flows::{
             ending::{Asking, Enrolled, Said},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
             ticket::Ticket,
         },
         limits::{attempts::Attempt, purpose::Purpose},
+        people::{new_recovery_codes::NewRecoveryCodes, notice::notice},
     },
 };
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! `user_code`: the code that a device shows.
 
 use super::{Step, StepRequest, Taking};
-use crate::http::{facts::user_codes, flows::user_code, limits::purpose::Purpose};
+use crate::http::{authorization::user_codes, flows::user_code, limits::purpose::Purpose};
 use serde::Deserialize;
 
 pub struct UserCode;

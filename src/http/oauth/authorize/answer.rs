@@ -13,19 +13,19 @@ use crate::{
     http::{
         answer::{
             authorization_error::AuthorizationError,
-            authorization_response::AuthorizationResponse,
             error::{OAuthError, Refused, Subject},
             never_stored, private_json,
             redirect::see_other,
             told::Told,
         },
         app::App,
+        authorization::response::AuthorizationResponse,
         extract::{cookies::with_cookie, request_source::RequestSource},
-        facts::session,
         flows::{
             Document, Shown, expiry,
             ticket::{OverAtOnce, Ticket},
         },
+        people::session,
         routes,
     },
 };

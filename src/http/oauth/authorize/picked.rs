@@ -5,7 +5,7 @@ use crate::{
     domain::{account::normalise_email, authorization::Request},
     http::{
         app::App,
-        facts::session::{HeldSession, Present},
+        people::session::{HeldSession, Present},
     },
 };
 

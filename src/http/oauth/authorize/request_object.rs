@@ -14,11 +14,11 @@ use crate::{
     http::{
         answer::error::{Code, OAuthError},
         app::App,
+        clients::client_keys,
         extract::{
             form::Form,
             signed_claims::{Disbelieved, SignedClaims},
         },
-        facts::client_keys,
     },
 };
 use serde_json::{Map, Value};

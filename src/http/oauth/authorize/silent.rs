@@ -20,18 +20,18 @@ use crate::{
     http::{
         answer::{
             authorization_error::{AuthorizationError, refusal_of},
-            authorization_response::AuthorizationResponse,
             error::Code,
         },
         app::App,
+        authorization::{
+            request_facts::{FactsReader, client_of},
+            response::AuthorizationResponse,
+        },
         clients,
         extract::request_source::RequestSource,
-        facts::{
-            authorization::{FactsReader, client_of},
-            family::{self, Beginning},
-            session::{self, Present},
-            tries::{Stopped, Tries},
-        },
+        grants::family::{self, Beginning},
+        people::session::{self, Present},
+        reading::tries::{Stopped, Tries},
     },
 };
 

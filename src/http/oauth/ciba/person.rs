@@ -15,11 +15,9 @@ use crate::{
             error::{Code, OAuthError},
         },
         app::App,
-        facts::{
-            authorization::FactsReader,
-            live_grant,
-            reading::{Reading, Standing},
-        },
+        authorization::request_facts::FactsReader,
+        grants::live_grant,
+        reading::{Reading, Standing},
     },
 };
 

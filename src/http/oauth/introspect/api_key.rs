@@ -9,7 +9,7 @@ use crate::{
         answer::error::OAuthError,
         app::App,
         extract::client_auth::Caller,
-        facts::{
+        grants::{
             api_key::{self, Found},
             target::scopes_of,
         },

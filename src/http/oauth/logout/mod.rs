@@ -31,14 +31,14 @@ use crate::{
             origin::Origin,
             request_source::{RequestSource, refuse_foreign_pages},
         },
-        facts::session::{self, HeldSession, Present},
         flows::{
-            Document, browser_sessions, expiry, leaving,
-            leaving::SIGN_OUT,
+            Document, browser_sessions, expiry,
+            leaving::{self, SIGN_OUT},
             ticket::{Leaving, OverAtOnce, Ticket},
         },
         limits::purpose::Purpose,
         oauth::authorize::admit,
+        people::session::{self, HeldSession, Present},
         routes,
     },
 };

@@ -6,8 +6,8 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::form::Form,
-        facts::session::Present,
         flows::ticket::Leaving,
+        people::session::Present,
     },
 };
 

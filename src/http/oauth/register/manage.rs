@@ -24,8 +24,8 @@ use crate::{
         },
         app::App,
         extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
-        facts::tries::{Stopped, Tries},
         limits::{client_failures::Proof, purpose::Purpose},
+        reading::tries::{Stopped, Tries},
     },
 };
 use axum::{

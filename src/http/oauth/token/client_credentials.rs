@@ -18,7 +18,7 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::target::{self, Sought},
+        grants::target::{self, Sought},
         issuing::{self, Issued, Signing},
     },
 };

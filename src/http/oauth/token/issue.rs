@@ -26,14 +26,16 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{
+        grants::{
             added_claims::{self, About, Place},
-            ceilings,
             limits::{self, Limited},
-            reading::Reading,
-            tries::{Stopped, Tries},
         },
         issuing::{FamilySigner, audience, check_client, lifetimes},
+        people::ceilings,
+        reading::{
+            Reading,
+            tries::{Stopped, Tries},
+        },
     },
 };
 use serde_json::{Map, Value};

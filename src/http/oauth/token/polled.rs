@@ -23,7 +23,8 @@ use crate::{
         },
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{limits, reading::Reading},
+        grants::limits,
+        reading::Reading,
     },
 };
 

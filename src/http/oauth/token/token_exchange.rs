@@ -23,8 +23,9 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{live_grant, token_validity, tries::Stopped},
+        grants::{live_grant, token_validity},
         issuing::{self, NotStarted, Starting},
+        reading::tries::Stopped,
     },
 };
 

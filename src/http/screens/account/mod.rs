@@ -38,9 +38,9 @@ use crate::{
     http::{
         answer::error::Problem,
         extract::{cookies::with_cookies, form::Form},
-        facts::belonging::Belonging,
         flows::{FlowAnswer, Wish, begin_one},
         me::Caller,
+        people::belonging::Belonging,
         routes,
     },
     wording::quotable,

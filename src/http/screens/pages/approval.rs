@@ -3,8 +3,8 @@
 use super::{FlowPage, consent::Asked, say};
 use crate::{
     http::{
+        authorization::approval::{ALREADY_DECIDED, NOT_WAITING},
         extract::form::Form,
-        facts::approval::{ALREADY_DECIDED, NOT_WAITING},
         routes,
         screens::shell::Shell,
     },

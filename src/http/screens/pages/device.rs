@@ -3,7 +3,7 @@
 use super::{FlowPage, consent::Asked};
 use crate::{
     domain::device_grant::normalise_user_code,
-    http::{facts::user_codes, screens::shell::Shell},
+    http::{authorization::user_codes, screens::shell::Shell},
     wording::quotable,
 };
 use askama::Template;

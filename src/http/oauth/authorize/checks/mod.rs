@@ -46,7 +46,7 @@ use crate::{
         },
         app::App,
         extract::form::Form,
-        facts::target::{self, Sought, Target},
+        grants::target::{self, Sought, Target},
     },
 };
 

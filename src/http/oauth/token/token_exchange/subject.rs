@@ -21,14 +21,13 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::{client_auth::Caller, form::Form},
-        facts::{
+        grants::{
             api_key::{self, Found, LiveKey},
-            read_token::ReadToken,
-            reading::Reading,
             target::{self, Sought},
             token_validity,
         },
         issuing::{self, SubjectToken},
+        reading::{Reading, read_token::ReadToken},
     },
 };
 use std::sync::Arc;

@@ -1,11 +1,5 @@
 //! What limits a grant that is held for another: every link of its chain (adr/0088).
 
-use super::{
-    api_key,
-    limits::{self, Limited},
-    reading::{Reading, Standing},
-    token_validity::Good,
-};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -24,7 +18,15 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
-    http::{answer::error::OAuthError, app::App},
+    http::{
+        answer::error::OAuthError,
+        app::App,
+        grants::{
+            api_key,
+            limits::{self, Limited},
+        },
+        reading::{Reading, Standing, read_token::Good},
+    },
 };
 
 /// Adds what every client that held the grant was registered with, and what its root confers now.
@@ -142,7 +144,7 @@ pub async fn of_token(
     if account.as_ref().is_some_and(|account| account.machine.known().is_none()) {
         return Ok(None);
     }
-    Ok(Some(Good::of_person(account).judged_by(app, &claims.aud, &standing)))
+    Ok(Some(Good::of_person(account).judged_by(app.is_own_api(&claims.aud), &standing)))
 }
 
 /// Adds what the client at the root holds in its organization; tells whether it still speaks there.

@@ -5,13 +5,16 @@
 //! caller that drives a browser by JSON learns one address in both modes: that of the client, or that
 //! of the page, which holds the form sealed and for a short time.
 
-use super::{authorization_error::AuthorizationError, error::OAuthError, form_post, redirect};
 use crate::{
     domain::{
         Timestamp,
         authorization::{ReplyTo, ResponseMode},
     },
-    http::app::App,
+    http::{
+        answer::{authorization_error::AuthorizationError, error::OAuthError, redirect},
+        app::App,
+        authorization::form_post,
+    },
 };
 use axum::response::Response;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,5 @@
 //! Whether a client holds something of a person that is good now.
 
-use super::token_validity;
 use crate::{
     actors::Bound,
     domain::{
@@ -8,7 +7,7 @@ use crate::{
         grant::Grant,
         token_family::{FAMILIES, MOST_FAMILIES},
     },
-    http::{answer::error::OAuthError, app::App},
+    http::{answer::error::OAuthError, app::App, grants::token_validity},
 };
 
 /// As many are kept, and as many are looked at.

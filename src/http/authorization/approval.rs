@@ -1,6 +1,5 @@
 //! A request for an approval that waits for a person, and what decides about it.
 
-use super::authorization::FactsReader;
 use crate::{
     actors::HydrateError,
     domain::{
@@ -9,7 +8,7 @@ use crate::{
         client::KnownClient,
         flow::ApprovalAsked,
     },
-    http::{answer::error::Problem, app::App, clients},
+    http::{answer::error::Problem, app::App, authorization::request_facts::FactsReader, clients},
 };
 use axum::http::StatusCode;
 

@@ -5,16 +5,19 @@
 //! drive a browser by JSON are given the address of the page: what is posted is sealed in it, and readable
 //! by this server alone.
 
-use super::{
-    authorization_response::AuthorizationResponse,
-    error::OAuthError,
-    html::escape,
-    never_stored,
-    told::{Posting, Told},
-};
 use crate::{
     crypto::draw_id,
-    http::{app::App, routes},
+    http::{
+        answer::{
+            error::OAuthError,
+            html::escape,
+            never_stored,
+            told::{Posting, Told},
+        },
+        app::App,
+        authorization::response::AuthorizationResponse,
+        routes,
+    },
 };
 use axum::{
     http::{HeaderValue, header},

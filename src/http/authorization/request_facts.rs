@@ -1,7 +1,5 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
-use super::{belonging::MEMBERSHIPS_READ, reading::Reading, target};
-use crate::http::{app::App, clients};
 use crate::{
     actors::{Entry, HydrateError, Hydrated},
     domain::{
@@ -16,6 +14,9 @@ use crate::{
         consent::{Consent, Parties},
         membership::{MEMBERSHIP_PAIRS, MEMBERSHIPS, Membership, pair},
         organization::Organization,
+    },
+    http::{
+        app::App, clients, grants::target, people::belonging::MEMBERSHIPS_READ, reading::Reading,
     },
 };
 use std::sync::Arc;

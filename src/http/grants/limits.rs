@@ -1,6 +1,5 @@
 //! Gathers what limits a grant now.
 
-use super::{delegation, reading::Reading, target};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -14,7 +13,11 @@ use crate::{
         membership::Membership,
         organization::{self, Organization},
     },
-    http::app::App,
+    http::{
+        app::App,
+        grants::{delegation, target},
+        reading::Reading,
+    },
 };
 
 /// What limits a grant, and the roles that a token under it names.

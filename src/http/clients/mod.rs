@@ -8,6 +8,8 @@
 //!
 //! So a caller that names an address at the token endpoint has nothing fetched (adr/0114).
 
+pub mod client_keys;
+
 use crate::{
     actors::{Failure, HydrateError, Hydrated},
     client_documents::Missing,

@@ -1,9 +1,9 @@
-use super::*;
 use crate::{
     actors::hashing::HashingOptions,
     breach::HashFile,
     crypto::{SystemDice, password::PasswordCost},
     domain::{Timestamp, account::Credentials},
+    http::new_password::*,
 };
 use axum::http::StatusCode;
 

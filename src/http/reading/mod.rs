@@ -1,4 +1,7 @@
-//! How fresh what is looked at must be.
+//! Reading before a decision: how fresh what is looked at must be, and what a token was found to rest on.
+
+pub mod read_token;
+pub mod tries;
 
 use crate::{
     actors::{HydrateError, Hydrated, View},

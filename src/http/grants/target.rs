@@ -1,10 +1,5 @@
 //! Which API a request is about (RFC 8707).
 
-use super::reading::Reading;
-use crate::http::{
-    answer::error::{Code, OAuthError},
-    app::App,
-};
 use crate::{
     actors::{HydrateError, Hydrated},
     domain::{
@@ -12,6 +7,11 @@ use crate::{
         authorization_details::Details,
         client::KnownClient,
         resource::{self, DetailType, LONGEST_IDENTIFIER, Resource},
+    },
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        reading::Reading,
     },
 };
 use std::sync::Arc;

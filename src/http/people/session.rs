@@ -1,6 +1,5 @@
 //! The session that a request comes with.
 
-use crate::http::{app::App, extract::request_source::RequestSource};
 use crate::{
     actors::{Failure, HydrateError},
     crypto::OpaqueKind,
@@ -11,6 +10,7 @@ use crate::{
         grant::Person,
         session::{Command, Session},
     },
+    http::{app::App, extract::request_source::RequestSource},
 };
 use zeroize::Zeroizing;
 

@@ -9,10 +9,6 @@
 //! What is shown is good at this moment: everything that a link rests on is read in one query, and its
 //! scopes are narrowed once more over what limits it.
 
-use super::{
-    limits,
-    reading::{self, Reading},
-};
 use crate::{
     domain::{
         Machine as _,
@@ -31,7 +27,13 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
-    http::{answer::error::Problem, app::App, time::rfc3339},
+    http::{
+        answer::error::Problem,
+        app::App,
+        grants::limits,
+        reading::{self, Reading},
+        time::rfc3339,
+    },
 };
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};

@@ -3,7 +3,6 @@
 //! Whose key it is, where, and with which keys it was made never changes: a look that may be a second old
 //! says what to ask for. The rest is taken as of the versions that the query has found.
 
-use super::reading::{Dependencies, Reading, Standing};
 use crate::{
     actors::{HydrateError, Hydrated},
     crypto::read_api_key,
@@ -16,7 +15,10 @@ use crate::{
         membership::Membership,
         organization::{self, Organization},
     },
-    http::app::App,
+    http::{
+        app::App,
+        reading::{Dependencies, Reading, Standing},
+    },
     store::views::Liveness,
 };
 use std::sync::Arc;

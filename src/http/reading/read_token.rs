@@ -1,12 +1,49 @@
 //! An access token whose signature was verified, and what it was last found to rest on.
 
-use super::token_validity::Good;
-use crate::domain::access_token::Claims;
+use super::{Dependencies, Standing};
+use crate::{
+    actors::Hydrated,
+    domain::{
+        access_token::Claims,
+        account::{self, Account},
+    },
+};
 use serde::Deserialize;
 use std::{
     ops::Deref,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
+
+/// What a good token rests on.
+#[derive(Clone)]
+pub struct Good {
+    /// The person it speaks for, if it is not a client in its own name.
+    account: Option<Arc<Hydrated<Account>>>,
+    /// Of a token for our own API, by which changes are made.
+    dependencies: Option<Arc<Dependencies>>,
+}
+
+impl Good {
+    pub fn of_person(account: Option<Arc<Hydrated<Account>>>) -> Self {
+        Self { account, dependencies: None }
+    }
+
+    /// Keeps what the token was judged by, if it is for our own API.
+    pub fn judged_by(mut self, is_for_own_api: bool, standing: &Standing<'_>) -> Self {
+        self.dependencies = is_for_own_api.then(|| Arc::new(standing.dependencies()));
+        self
+    }
+
+    /// Returns what a change must require that is made by the token.
+    pub fn dependencies(&self) -> Option<Arc<Dependencies>> {
+        self.dependencies.clone()
+    }
+
+    /// Returns the person it speaks for, if it is not a client in its own name.
+    pub fn account(&self) -> Option<&account::Known> {
+        self.account.as_ref()?.machine.known()
+    }
+}
 
 /// The claims of a token of ours.
 ///
@@ -44,7 +81,7 @@ impl Deref for ReadToken {
 
 impl ReadToken {
     /// Returns what it rests on, if it was good when these entities had these versions.
-    pub(super) fn found_good(
+    pub fn found_good(
         &self,
         also: Option<&str>,
         versions: impl Iterator<Item = i64>,
@@ -56,12 +93,7 @@ impl ReadToken {
         last.as_ref().filter(same).map(|last| last.good.clone())
     }
 
-    pub(super) fn remember(
-        &self,
-        also: Option<&str>,
-        versions: impl Iterator<Item = i64>,
-        good: &Good,
-    ) {
+    pub fn remember(&self, also: Option<&str>, versions: impl Iterator<Item = i64>, good: &Good) {
         let last =
             Last { also: also.map(Into::into), versions: versions.collect(), good: good.clone() };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);

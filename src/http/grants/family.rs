@@ -1,6 +1,5 @@
 //! Begins a token family in a session that is open.
 
-use super::session::Present;
 use crate::{
     actors::{Answer, Failure},
     domain::{
@@ -9,7 +8,7 @@ use crate::{
         session::Session,
         token_family::{Command, Refusal, TokenFamily},
     },
-    http::app::App,
+    http::{app::App, people::session::Present},
 };
 
 /// A family that is to begin.

@@ -4,20 +4,13 @@
 //! account, the membership, the organization, the API. Killing one kills everything below it at once.
 //! What they are is compared by version, and authority is narrowed once more over what is true now.
 
-use super::{
-    delegation,
-    read_token::ReadToken,
-    reading::{Dependencies, Reading, Standing},
-    target,
-};
-use crate::http::{answer::error::OAuthError, app::App};
 use crate::{
     actors::{HydrateError, Hydrated, View},
     crypto::PairwiseSubjects,
     domain::{
         Machine, Timestamp,
         access_token::{AccessToken, Claims},
-        account::{self, Account},
+        account::Account,
         authority::{Asked, Audience, Permissions, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
@@ -29,40 +22,17 @@ use crate::{
         session::Session,
         token_family::TokenFamily,
     },
+    http::{
+        answer::error::OAuthError,
+        app::App,
+        grants::{delegation, target},
+        reading::{
+            Reading, Standing,
+            read_token::{Good, ReadToken},
+        },
+    },
 };
 use std::sync::Arc;
-
-/// What a good token rests on.
-#[derive(Clone)]
-pub struct Good {
-    /// The person it speaks for, if it is not a client in its own name.
-    account: Option<Arc<Hydrated<Account>>>,
-    /// Of a token for our own API, by which changes are made.
-    dependencies: Option<Arc<Dependencies>>,
-}
-
-impl Good {
-    pub fn of_person(account: Option<Arc<Hydrated<Account>>>) -> Self {
-        Self { account, dependencies: None }
-    }
-
-    /// Keeps what the token was judged by, if it is for our own API.
-    pub(super) fn judged_by(mut self, app: &App, audience: &str, standing: &Standing<'_>) -> Self {
-        let is_own = app.is_own_api(audience);
-        self.dependencies = is_own.then(|| Arc::new(standing.dependencies()));
-        self
-    }
-
-    /// Returns what a change must require that is made by the token.
-    pub fn dependencies(&self) -> Option<Arc<Dependencies>> {
-        self.dependencies.clone()
-    }
-
-    /// Returns the person it speaks for, if it is not a client in its own name.
-    pub fn account(&self) -> Option<&account::Known> {
-        self.account.as_ref()?.machine.known()
-    }
-}
 
 /// What a token or a grant says of itself, all of which must be true.
 struct Basis<'a> {
@@ -261,7 +231,7 @@ async fn look(
     }
     let read = Read { app, basis, consent: consent.as_deref(), standing };
     let good = read.narrowed().await?;
-    let good = good.map(|good| good.judged_by(app, basis.audience, &read.standing));
+    let good = good.map(|good| good.judged_by(app.is_own_api(basis.audience), &read.standing));
     if let (Some(token), Some(good)) = (token, &good) {
         token.remember(also, versions(), good);
     }
