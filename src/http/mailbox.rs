@@ -42,14 +42,14 @@ pub async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let _permit = app.request_permits.work(address)?;
+    let _permit = app.limits.request_permits.work(address)?;
     let mailbox = app.mailbox.as_ref().ok_or(Problem::NOT_FOUND)?;
     let messages = mailbox.messages();
     if !wants_page(&headers) {
         return Ok(private_json(&Document { items: messages.iter().map(item).collect() }));
     }
     // Without screens there is no style sheet and no script either.
-    Ok(if app.screens {
+    Ok(if app.settings.screens {
         page::draw(&app, &messages, query, &headers)
     } else {
         plain::draw(&messages)

@@ -57,7 +57,7 @@ pub async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let _permit = app.request_permits.work(address)?;
+    let _permit = app.limits.request_permits.work(address)?;
     let preferences = preferences(&app, query, &headers).1;
     let page = &Shell::new(&app, preferences, None).at(Vec::new());
     let client = found(&app).await?;
@@ -89,13 +89,13 @@ pub fn script() -> &'static str {
 /// A query that cannot be read is none.
 pub fn preferences(app: &App, query: Option<String>, headers: &HeaderMap) -> (Form, Preferences) {
     let query = Form::parse_noting(query.unwrap_or_default().as_bytes()).unwrap_or_default();
-    let accepted = RequestSource::of(headers, app.cookies).locale;
+    let accepted = RequestSource::of(headers, app.settings.cookies).locale;
     let preferences = Preferences::of(app, headers, &query, accepted);
     (query, preferences)
 }
 
 async fn found(app: &App) -> Result<Option<ClientFound>, Problem> {
-    let seen = app.clients.look(CLIENT).await.map_err(|error| {
+    let seen = app.views.clients.look(CLIENT).await.map_err(|error| {
         tracing::warn!(%error, "the client of the playground could not be read");
         Problem::UNAVAILABLE
     })?;

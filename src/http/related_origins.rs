@@ -10,7 +10,7 @@ use axum::{
 use serde_json::json;
 
 pub async fn get(State(app): State<App>) -> Result<Response, Problem> {
-    let passkeys = app.passkeys.as_ref().ok_or(Problem::NOT_FOUND)?;
+    let passkeys = app.crypto.passkeys.as_ref().ok_or(Problem::NOT_FOUND)?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),

@@ -235,10 +235,10 @@ pub fn public(app: &App, steps: &Steps) -> Router {
     let envelope = Envelope::new(EnvelopeOptions {
         dice: &*app.dice,
         vitals: app.vitals.clone(),
-        addresses: app.request_permits.addresses.clone(),
+        addresses: app.limits.request_permits.addresses.clone(),
         strict_transport: https,
     });
-    let extras = Extras { screens: app.screens, mailbox: app.mailbox.is_some() };
+    let extras = Extras { screens: app.settings.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for voice in [Voice::OAuth, Voice::Problem] {
@@ -256,12 +256,16 @@ pub fn public(app: &App, steps: &Steps) -> Router {
             }
             let cors = match callers {
                 Callers::AnySite => Cors::AnySite,
-                Callers::OurPages => Cors::OurPages(app.origins.clone()),
+                Callers::OurPages => Cors::OurPages(app.settings.origins.clone()),
                 Callers::NoPage => Cors::NoPage,
             };
-            let admission = Admission { cors, voice, ..Admission::public(app.hosts, app.deadline) };
+            let admission = Admission {
+                cors,
+                voice,
+                ..Admission::public(app.settings.hosts, app.settings.deadline)
+            };
             // A browser navigates to these: what it gets is a page.
-            let pages = (app.screens && callers == Callers::NoPage).then(|| app.clone());
+            let pages = (app.settings.screens && callers == Callers::NoPage).then(|| app.clone());
             let envelope = envelope.with_voice(voice).with_pages(pages);
             // A flow is told of in this voice, and so are its pages.
             let steps = (voice == Voice::Problem).then(|| steps.clone());

@@ -71,7 +71,8 @@ pub async fn list(call: Call) -> Answer {
         return Ok(asked.answer(items, None));
     }
     let slug = &call.caller.organization;
-    let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.bound()).await?;
+    let page =
+        call.app.views.memberships.page(MEMBERS, slug, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let mut items = Vec::new();
     for membership in page.iter().filter_map(|(_, entry)| entry.machine.known()) {
@@ -92,7 +93,7 @@ pub async fn show(call: Call) -> Answer {
 }
 
 async fn account(call: &Call, membership: &Membership) -> Result<Option<(i64, Account)>, Problem> {
-    let seen = call.app.accounts.look_anew(&membership.account).await?;
+    let seen = call.app.views.accounts.look_anew(&membership.account).await?;
     let known = seen.machine.known();
     Ok(known.map(|known| (seen.version, Account::of(known, membership))))
 }

@@ -93,7 +93,7 @@ async fn admit(
         Ok::<_, Denied>((caller, home))
     };
     let (mut caller, mut home) = {
-        let _permit = app.request_permits.work(address).map_err(Problem::from)?;
+        let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
         let_in(context.clone()).await?
     };
     let query = read_query(operation, head.uri.query().unwrap_or_default())?;
@@ -104,10 +104,10 @@ async fn admit(
     }
     let (body, _permit) = match operation.takes {
         Some((_, rule)) => {
-            let read = json::members(&head, body, &app.request_permits, rule).await;
+            let read = json::members(&head, body, &app.limits.request_permits, rule).await;
             read.map_err(Problem::from)?
         }
-        None => (Map::new(), app.request_permits.work(address).map_err(Problem::from)?),
+        None => (Map::new(), app.limits.request_permits.work(address).map_err(Problem::from)?),
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
@@ -137,7 +137,7 @@ async fn admitted(
     caller: &Caller,
     params: &Params,
 ) -> Result<Arc<Home>, Denied> {
-    let home = app.organizations.look(&caller.organization).await.map_err(Problem::from)?;
+    let home = app.views.organizations.look(&caller.organization).await.map_err(Problem::from)?;
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     if let Err(denied) = judge(operation, caller, known, params) {
         let code = denied.problem.code;
@@ -161,7 +161,7 @@ async fn note_refusal(
         operation: operation.name,
         code,
     };
-    let Some(repeated) = app.refusals.count(refused, app.clock.now()) else { return Ok(()) };
+    let Some(repeated) = app.limits.refusals.count(refused, app.clock.now()) else { return Ok(()) };
     let note = Note::Refused { operation: operation.name, code, repeated };
     note_in(app, caller, &caller.organization, note).await
 }
@@ -274,14 +274,16 @@ fn reason(headers: &HeaderMap) -> Result<String, Problem> {
 
 /// Writes into the trail of an organization what was done or refused there, before it is answered.
 async fn note_in(app: &App, caller: &Caller, slug: &str, note: Note) -> Result<(), Problem> {
-    let exists = app.organizations.look(slug).await?.machine.known().is_some();
+    let exists = app.views.organizations.look(slug).await?.machine.known().is_some();
     if !exists {
         return Ok(());
     }
-    app.trails.ask(&caller.context, slug, note.of(slug)).await.map(drop).map_err(|failure| {
-        tracing::warn!(why = %failure, "a use of the API could not be noted");
-        Problem::UNAVAILABLE
-    })
+    app.entities.trails.ask(&caller.context, slug, note.of(slug)).await.map(drop).map_err(
+        |failure| {
+            tracing::warn!(why = %failure, "a use of the API could not be noted");
+            Problem::UNAVAILABLE
+        },
+    )
 }
 
 /// Reads the query; a parameter that the operation does not have is refused by name.

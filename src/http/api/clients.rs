@@ -165,14 +165,15 @@ impl Client {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, ORGANIZATION_CLIENTS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.bound()).await?;
+    let page =
+        call.app.views.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.held());
     Ok(asked.answer(known.map(|known| Client::of(&call, known, None)).collect(), last))
 }
 
 pub async fn show(call: Call) -> Answer {
-    let seen = call.app.clients.look_anew(call.param("client_id")).await?;
+    let seen = call.app.views.clients.look_anew(call.param("client_id")).await?;
     let known = seen.machine.held().filter(|known| is_of(known, &call.caller.organization));
     let known = known.ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::OK, seen.version, &Client::of(&call, known, None)))
@@ -265,12 +266,12 @@ pub async fn delete(call: Call) -> Answer {
     let removal = Removal {
         by_operator: false,
         seal: Fingerprint::of(draw_text(&*call.app.dice, 32).as_bytes()),
-        kept_for: KEPT_AFTER_PERSON.max(call.app.lifetimes.refresh_ceiling),
+        kept_for: KEPT_AFTER_PERSON.max(call.app.settings.lifetimes.refresh_ceiling),
     };
     let decided = change.commit.decide::<Machine>(&client_id, &Command::Remove(removal)).await?;
     decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
-    call.app.clients.forget(&client_id);
+    call.app.views.clients.forget(&client_id);
     Ok(gone())
 }
 
@@ -315,7 +316,7 @@ async fn provision(change: &mut Change, draft: Draft) -> Result<(), Problem> {
 }
 
 async fn answer(call: &Call, status: StatusCode, id: &str, secret: Option<String>) -> Answer {
-    let seen = call.app.clients.look_anew(id).await?;
+    let seen = call.app.views.clients.look_anew(id).await?;
     let known = seen.machine.held().ok_or(Problem::NOT_FOUND)?;
     Ok(shown(status, seen.version, &Client::of(call, known, secret)))
 }

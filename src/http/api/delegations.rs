@@ -67,7 +67,7 @@ impl Delegation {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, HELD_FOR_OTHERS)?;
     let holder = call.param("client_id");
-    let families = &call.app.family_views;
+    let families = &call.app.views.families;
     let page = families.page(HELD_FOR_OTHERS, holder, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let held =
@@ -85,7 +85,7 @@ pub async fn trees(call: Call) -> Answer {
     let asked = Asked::of(&call, "trees")?;
     let (app, holder) = (&call.app, call.param("client_id"));
     let after = asked.after_rank();
-    let page = app.family_views.page(HELD_FOR_OTHERS, holder, after, asked.bound()).await?;
+    let page = app.views.families.page(HELD_FOR_OTHERS, holder, after, asked.bound()).await?;
     let last = asked.last(&page);
     let mut tree = DelegationTree::default();
     let mut people: BTreeSet<String> = BTreeSet::new();
@@ -96,7 +96,7 @@ pub async fn trees(call: Call) -> Answer {
         }
         people.extend(grant.account.clone());
         for above in &grant.parents {
-            let seen = app.family_views.look(above).await?;
+            let seen = app.views.families.look(above).await?;
             if is_here(&call, &seen.machine) {
                 tree.add(app, above, &seen.machine).await?;
             }
@@ -108,7 +108,7 @@ pub async fn trees(call: Call) -> Answer {
             break;
         }
         let bound = Bound::asked(left);
-        let below = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), bound).await?;
+        let below = app.views.families.page(HELD_BY_OTHERS, account, ("", ""), bound).await?;
         left = left.saturating_sub(u32::try_from(below.len()).unwrap_or(left));
         for (_, Entry { id, machine, .. }) in &below {
             let Some(grant) = machine.grant() else { continue };
@@ -143,6 +143,6 @@ pub async fn end(call: Call) -> Answer {
     let ended = change.commit.decide::<TokenFamily>(id, &Command::End).await?;
     ended.map_err(|_| Problem::NOT_FOUND)?;
     change.finish().await?;
-    call.app.family_views.forget(id);
+    call.app.views.families.forget(id);
     Ok(gone())
 }

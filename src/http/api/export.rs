@@ -101,7 +101,7 @@ fn lines(page: &[LogEntry]) -> Bytes {
 fn read(app: App, caller: Caller, filter: Filter, before: LogPlace) -> Reading {
     Box::pin(async move {
         let address = caller.context.address().unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
-        let _permit = app.request_permits.work(address)?;
+        let _permit = app.limits.request_permits.work(address)?;
         caller.still_holds(&app, NEEDS).await?;
         filter.read(&app, &before, PAGE).await
     })

@@ -109,7 +109,7 @@ pub async fn begin(mut call: Call) -> Answer {
     }
     let administrator = Party { account, membership };
     let member = member(&call, &administrator).await?;
-    let seen = call.app.clients.look(&token.client_id).await?;
+    let seen = call.app.views.clients.look(&token.client_id).await?;
     let client = seen.machine.known().ok_or(BY_TOKEN)?;
     let sought = Sought { client, scopes: &scopes, details: &Details::default() };
     let target = target::find(&call.app, None, sought).await;
@@ -119,7 +119,7 @@ pub async fn begin(mut call: Call) -> Answer {
     }
     let home = call.home.machine.known().ok_or(Problem::NOT_FOUND)?;
     let asked = expires_in.map(|seconds| Duration::from_secs(seconds.into()));
-    let longest = call.app.lifetimes.access_token;
+    let longest = call.app.settings.lifetimes.access_token;
     let until = call.app.clock.now() + asked.unwrap_or(longest).min(longest);
     let wanted = Begun { administrator, member, audience: target.audience, scopes, until };
     let grant = grant(&call, home, (&token, client), wanted).await?;
@@ -182,18 +182,18 @@ async fn grant(
 ) -> Result<Grant, Problem> {
     let Begun { administrator, member, audience, scopes, until } = begun;
     let app = &call.app;
-    let own = app.memberships.look_anew(&administrator.membership).await?;
+    let own = app.views.memberships.look_anew(&administrator.membership).await?;
     let own = own.machine.known().ok_or(BY_TOKEN)?;
-    let account = app.accounts.look_anew(&administrator.account).await?;
+    let account = app.views.accounts.look_anew(&administrator.account).await?;
     let own_epoch = account.machine.known().ok_or(BY_TOKEN)?.epoch;
-    let person = app.accounts.look_anew(&member.account).await?;
+    let person = app.views.accounts.look_anew(&member.account).await?;
     let person_epoch = person.machine.known().ok_or(Problem::NOT_FOUND)?.epoch;
     let parties = Parties {
         account: member.account.clone(),
         client_id: client.client_id.clone(),
         organization: Some(home.slug.clone()),
     };
-    let consent = app.consent_views.look_anew(&parties.id()).await?;
+    let consent = app.views.consents.look_anew(&parties.id()).await?;
     let delegation = Delegation {
         root: Root::Token(token.id.clone()),
         through: Vec::new(),

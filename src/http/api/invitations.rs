@@ -64,8 +64,12 @@ impl Invitation {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, INVITATIONS)?;
     let slug = &call.caller.organization;
-    let page =
-        call.app.invitations.page(INVITATIONS, slug, asked.after_rank(), asked.bound()).await?;
+    let page = call
+        .app
+        .views
+        .invitations
+        .page(INVITATIONS, slug, asked.after_rank(), asked.bound())
+        .await?;
     let last = asked.last(&page);
     let now = call.app.clock.now();
     let shown = page.iter().filter_map(|(_, one)| Some((&one.id, one.machine.pending(now)?)));
@@ -75,7 +79,7 @@ pub async fn list(call: Call) -> Answer {
 pub async fn create(mut call: Call) -> Answer {
     let NewInvitation { email, roles, locale } = call.body()?;
     let locale = match locale.as_deref() {
-        None => call.app.locale,
+        None => call.app.settings.locale,
         Some(tag) => Locale::of_tag(tag)
             .ok_or_else(|| Problem::wrong_member("#/locale", "is neither `en` nor `pt`"))?,
     };
@@ -89,12 +93,12 @@ pub async fn create(mut call: Call) -> Answer {
     change.grants_roles(&roles, "#/roles")?;
     let Call { app, caller, .. } = &call;
     let charged =
-        app.attempts.charge_invitation(&caller.context, &caller.organization, &charged_to);
+        app.limits.attempts.charge_invitation(&caller.context, &caller.organization, &charged_to);
     let charged = charged.await?;
     let id = draw_id(&*call.app.dice);
-    let token = OpaqueKind::Invitation.mint(&id, &call.app.vault.now(), &*call.app.dice);
+    let token = OpaqueKind::Invitation.mint(&id, &call.app.crypto.vault.now(), &*call.app.dice);
     let link = call.app.page(
-        call.app.links.invitation.as_ref(),
+        call.app.settings.links.invitation.as_ref(),
         routes::SIGN_UP,
         &[("token", &token.text)],
     );
@@ -119,7 +123,7 @@ pub async fn create(mut call: Call) -> Answer {
     change.finish().await?;
     // They stay charged, and come back with time.
     charged.into_iter().for_each(Attempt::failed);
-    let seen = call.app.invitations.look_anew(&id).await?;
+    let seen = call.app.views.invitations.look_anew(&id).await?;
     let pending = seen.machine.pending(call.app.clock.now()).ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::CREATED, seen.version, &Invitation::of(&id, pending)))
 }

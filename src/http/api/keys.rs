@@ -118,7 +118,7 @@ impl ApiKey {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, API_KEYS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.api_key_views.page(API_KEYS, slug, after, asked.bound()).await?;
+    let page = call.app.views.api_keys.page(API_KEYS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let keys = page.iter().filter_map(|(_, one)| ApiKey::of(&one.machine, None));
     Ok(asked.answer(keys.collect(), last))
@@ -219,7 +219,7 @@ async fn answer(
     id: &str,
     text: Option<Zeroizing<String>>,
 ) -> Answer {
-    let seen = call.app.api_key_views.look_anew(id).await?;
+    let seen = call.app.views.api_keys.look_anew(id).await?;
     let own = seen.machine.known().is_some_and(|key| key.organization == call.caller.organization);
     let key = ApiKey::of(&seen.machine, text).filter(|_| own).ok_or(Problem::NOT_FOUND)?;
     Ok(shown(status, seen.version, &key))

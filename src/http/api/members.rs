@@ -63,7 +63,7 @@ const LEFT: Problem = Problem::new(
 impl Member {
     async fn of(call: &Call, known: &Known) -> Result<Self, Problem> {
         let email = if call.may("accounts:read") {
-            let account = call.app.accounts.look(&known.account).await?;
+            let account = call.app.views.accounts.look(&known.account).await?;
             account.machine.known().map(|account| account.email.clone())
         } else {
             None
@@ -114,7 +114,8 @@ pub async fn list(call: Call) -> Answer {
         return Ok(asked.answer(items, None));
     }
     let slug = &call.caller.organization;
-    let page = call.app.memberships.page(MEMBERS, slug, asked.after_rank(), asked.bound()).await?;
+    let page =
+        call.app.views.memberships.page(MEMBERS, slug, asked.after_rank(), asked.bound()).await?;
     let last = asked.last(&page);
     let mut items = Vec::new();
     for (_, Entry { machine, .. }) in &page {
@@ -145,13 +146,13 @@ pub async fn of_account(call: &Call, account: &str) -> Result<Option<Known>, Pro
     let Some((_, id)) = call.app.store.find(MEMBERSHIP_PAIRS, &name).await? else {
         return Ok(None);
     };
-    let seen = call.app.memberships.look_anew(&id).await?;
+    let seen = call.app.views.memberships.look_anew(&id).await?;
     Ok(seen.machine.known().cloned())
 }
 
 pub async fn show(call: Call) -> Answer {
     let id = call.param("membership");
-    let seen = call.app.memberships.look_anew(id).await?;
+    let seen = call.app.views.memberships.look_anew(id).await?;
     let known = seen.machine.known().filter(|known| known.organization == call.caller.organization);
     let known = known.ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::OK, seen.version, &Member::of(&call, known).await?))
@@ -179,7 +180,7 @@ pub async fn change(mut call: Call) -> Answer {
         inviter::withdraw_of_account(&call.app, &mut change.commit, slug, account).await?;
     }
     change.finish().await?;
-    let seen = call.app.memberships.look_anew(&id).await?;
+    let seen = call.app.views.memberships.look_anew(&id).await?;
     let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::OK, seen.version, &Member::of(&call, known).await?))
 }

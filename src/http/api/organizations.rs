@@ -100,7 +100,7 @@ pub async fn list(call: Call) -> Answer {
         return Ok(asked.answer(own.into_iter().collect(), None));
     }
     let after = asked.after_rank();
-    let page = call.app.organizations.page(ORGANIZATIONS, "", after, asked.bound()).await?;
+    let page = call.app.views.organizations.page(ORGANIZATIONS, "", after, asked.bound()).await?;
     let last = asked.last(&page);
     let known = page.iter().filter_map(|(_, one)| one.machine.known());
     Ok(asked.answer(known.map(Organization::from).collect(), last))
@@ -125,7 +125,7 @@ pub async fn create(mut call: Call) -> Answer {
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
     decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
-    let made = call.app.organizations.look_anew(&slug).await?;
+    let made = call.app.views.organizations.look_anew(&slug).await?;
     let known = made.machine.known().ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::CREATED, made.version, &Organization::from(known)))
 }
@@ -160,7 +160,7 @@ pub async fn change(mut call: Call) -> Answer {
     let decided = change.commit.decide::<Machine>(&slug, &Command::Provision(draft)).await?;
     decided.map_err(|refusal| refused(&refusal))?;
     change.finish().await?;
-    let changed = call.app.organizations.look_anew(&slug).await?;
+    let changed = call.app.views.organizations.look_anew(&slug).await?;
     let known = changed.machine.known().ok_or(Problem::NOT_FOUND)?;
     Ok(shown(StatusCode::OK, changed.version, &Organization::from(known)))
 }

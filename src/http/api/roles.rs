@@ -98,7 +98,7 @@ pub async fn put(mut call: Call) -> Answer {
     }
     replace(&call, &mut change, roles).await?;
     change.finish().await?;
-    let home = call.app.organizations.look_anew(&call.caller.organization).await?;
+    let home = call.app.views.organizations.look_anew(&call.caller.organization).await?;
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     let role = known.roles.iter().find(|role| role.name == name).map(Role::from);
     let status = if held.is_some() { StatusCode::OK } else { StatusCode::CREATED };
@@ -115,7 +115,7 @@ pub async fn delete(call: Call) -> Answer {
     roles.retain(|role| role.name != name);
     replace(&call, &mut change, roles).await?;
     change.finish().await?;
-    call.app.organizations.forget(&call.caller.organization);
+    call.app.views.organizations.forget(&call.caller.organization);
     Ok(gone())
 }
 

@@ -127,7 +127,7 @@ struct Drawn {
 impl Drawn {
     fn of(app: &App, id: &str) -> Self {
         let secret = draw_webhook_secret(&*app.dice);
-        let vault = app.vault.now();
+        let vault = app.crypto.vault.now();
         let sealed = vault.seal(SECRET_PURPOSE, id.as_bytes(), secret.expose(), &*app.dice);
         Self { text: webhook_secret_text(&secret), sealed: SealedSecret::new(sealed) }
     }
@@ -136,7 +136,7 @@ impl Drawn {
 pub async fn list(call: Call) -> Answer {
     let asked = Asked::of(&call, WEBHOOKS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
-    let page = call.app.webhooks.page(WEBHOOKS, slug, after, asked.bound()).await?;
+    let page = call.app.views.webhooks.page(WEBHOOKS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
     let webhooks = page.iter().filter_map(|(_, one)| Webhook::of(&call, &one.machine, None));
     Ok(asked.answer(webhooks.collect(), last))
@@ -183,7 +183,7 @@ pub async fn test(call: Call) -> Answer {
     let (mut changing, id) = (begin(&call).await?, call.param("webhook").to_owned());
     own(&call, &mut changing, &id).await?;
     let caller = &call.caller;
-    call.app.attempts.charge_webhook_test(&caller.context, &caller.organization).await?;
+    call.app.limits.attempts.charge_webhook_test(&caller.context, &caller.organization).await?;
     let message = format!("test_{}", draw_text(&*call.app.dice, 16));
     decide(&mut changing, &id, Order::Test { message }).await?;
     // The endpoint itself does not change: its row is written again, with the message.
@@ -218,7 +218,7 @@ async fn own(call: &Call, changing: &mut Changing, id: &str) -> Result<(), Probl
 
 /// Finds a place that no endpoint has; of two callers who find the same one, the second loses.
 async fn free_place(call: &Call) -> Result<u8, Problem> {
-    let page = call.app.webhooks.first_page(WEBHOOKS, &call.caller.organization).await?;
+    let page = call.app.views.webhooks.first_page(WEBHOOKS, &call.caller.organization).await?;
     let taken = |place: &u8| {
         page.iter().filter_map(|one| one.machine.known()).any(|one| one.place == *place)
     };
@@ -237,7 +237,7 @@ async fn answer(
     id: &str,
     secret: Option<Zeroizing<String>>,
 ) -> Answer {
-    let seen = call.app.webhooks.look_anew(id).await?;
+    let seen = call.app.views.webhooks.look_anew(id).await?;
     let webhook = Webhook::of(call, &seen.machine, secret).ok_or(Problem::NOT_FOUND)?;
     Ok(shown(status, seen.version, &webhook))
 }

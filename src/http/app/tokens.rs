@@ -20,7 +20,7 @@ impl App {
         claims: &impl Serialize,
     ) -> Result<String, OAuthError> {
         let (signer, verifiers) = {
-            let keys = self.keys.borrow();
+            let keys = self.crypto.keys.borrow();
             (keys.signer(algorithm).cloned(), keys.verifiers.clone())
         };
         let signer = signer.ok_or_else(OAuthError::unavailable)?;
@@ -29,15 +29,15 @@ impl App {
             OAuthError::unavailable()
         })?;
         if typ == access_token::TYPE {
-            self.verified_tokens.note_signed(&verifiers, &token);
+            self.crypto.verified_tokens.note_signed(&verifiers, &token);
         }
         Ok(token)
     }
 
     /// Reads an access token of ours that has not expired; says nothing of revocation.
     pub(in crate::http) fn read_access_token(&self, token: &str) -> Option<Arc<ReadToken>> {
-        let verifiers = self.keys.borrow().verifiers.clone();
-        let claims = self.verified_tokens.read(&verifiers, token)?;
+        let verifiers = self.crypto.keys.borrow().verifiers.clone();
+        let claims = self.crypto.verified_tokens.read(&verifiers, token)?;
         let now = self.clock.now().seconds();
         (claims.iss == self.issuer && now < claims.exp).then_some(claims)
     }
@@ -64,19 +64,19 @@ impl App {
         if !PairwiseSubjects::is_one(subject) {
             return Some(subject.to_owned());
         }
-        self.pairwise.account(&client.pairwise_sector()?, subject)
+        self.crypto.pairwise.account(&client.pairwise_sector()?, subject)
     }
 
     /// Reads an ID token of ours, though it has expired or its key was retired; one that a revoked key
     /// signed is not ours (adr/0035).
     pub(in crate::http) fn read_id_token_hint(&self, token: &str) -> Option<IdToken<'static>> {
-        let verifiers = self.keys.borrow().hint_verifiers.clone();
+        let verifiers = self.crypto.keys.borrow().hint_verifiers.clone();
         let claims: IdToken<'static> = verifiers.read("JWT", token).ok()?;
         (claims.iss == self.issuer).then_some(claims)
     }
 
     /// Returns how a client knows an account: by its id, or by a subject for the client's sector alone.
     pub(in crate::http) fn subject(&self, client: &KnownClient, account: &str) -> String {
-        self.pairwise.known_to(client, account)
+        self.crypto.pairwise.known_to(client, account)
     }
 }

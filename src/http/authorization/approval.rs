@@ -35,7 +35,7 @@ pub async fn find(app: &App, id: &str, account: &str) -> Result<ApprovalAsked, P
     if id.len() != ID || !id.bytes().all(allowed) {
         return Err(NOT_WAITING);
     }
-    let seen = app.backchannel_views.peek(id).await?;
+    let seen = app.views.backchannel_requests.peek(id).await?;
     if seen.machine.account() != Some(account) {
         return Err(NOT_WAITING);
     }
@@ -47,7 +47,7 @@ pub async fn find(app: &App, id: &str, account: &str) -> Result<ApprovalAsked, P
 
 /// Lists what waits for a person, what ends first first.
 pub async fn list(app: &App, account: &str) -> Result<Vec<ApprovalAsked>, HydrateError> {
-    let listed = app.backchannel_views.first_page(APPROVALS, account).await?;
+    let listed = app.views.backchannel_requests.first_page(APPROVALS, account).await?;
     Ok(listed.iter().filter_map(|entry| asked(app, &entry.id, &entry.machine)).collect())
 }
 

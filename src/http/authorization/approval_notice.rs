@@ -20,21 +20,22 @@ pub async fn message(
     client: &KnownClient,
     (account, id, expires_at): (&Known, &str, Timestamp),
 ) -> Option<Dispatch> {
-    if !app.screens && app.links.approval.is_none() {
+    if !app.settings.screens && app.settings.links.approval.is_none() {
         return None;
     }
     let now = app.clock.now();
-    if app.quiet_hours.is_some_and(|hours| hours.contain(now)) {
+    if app.settings.quiet_hours.is_some_and(|hours| hours.contain(now)) {
         return None;
     }
     let channels = app.channels();
-    let link = || app.page(app.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
-    let locale = account.locale().unwrap_or(app.locale);
+    let link =
+        || app.page(app.settings.links.approval.as_ref(), routes::APPROVE, &[("approval", id)]);
+    let locale = account.locale().unwrap_or(app.settings.locale);
     let key = DeliveryKey::client(&client.client_id);
     if channels.mail {
         let to = account.email.clone();
         let address = account.normalised_email();
-        app.attempts.charge_message(context, &address, MessageSender::Client).await.ok()?;
+        app.limits.attempts.charge_message(context, &address, MessageSender::Client).await.ok()?;
         let by = match &client.metadata.client_name {
             _ if client.is_self_registered() => Asker::SelfRegistered,
             Some(name) => Asker::Application(quotable(name)),
@@ -46,7 +47,7 @@ pub async fn message(
         return Some(mail.dispatch(expires_at).keyed(key));
     }
     let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();
-    app.attempts.charge_message(context, &to, MessageSender::Client).await.ok()?;
+    app.limits.attempts.charge_message(context, &to, MessageSender::Client).await.ok()?;
     let sms = Sms { to, locale, content: SmsContent::Approval { link: link() } };
     Some(sms.dispatch(expires_at).keyed(key))
 }

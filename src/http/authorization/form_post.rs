@@ -45,7 +45,7 @@ pub fn address(app: &App, response: &AuthorizationResponse) -> Zeroizing<String>
     let name = draw_id(&*app.dice);
     let content = serde_json::to_vec(response).expect("text and numbers are JSON");
     let content = Zeroizing::new(content);
-    let sealed = app.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
+    let sealed = app.crypto.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
     let sealed = URL_SAFE_NO_PAD.encode(sealed);
     format!("{}{}?response={name}{sealed}", app.issuer, routes::FORM_POST).into()
 }
@@ -57,7 +57,7 @@ pub fn open(app: &App, held: &str) -> Option<AuthorizationResponse> {
     }
     let (name, sealed) = held.split_at_checked(NAME)?;
     let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-    let content = app.vault.now().open(PURPOSE, name.as_bytes(), &sealed).ok()?;
+    let content = app.crypto.vault.now().open(PURPOSE, name.as_bytes(), &sealed).ok()?;
     let response: AuthorizationResponse = serde_json::from_slice(content.expose()).ok()?;
     (app.clock.now() < response.expires_at).then_some(response)
 }

@@ -94,7 +94,7 @@ impl FactsReader<'_> {
     /// The memberships that are enabled, with what they confer.
     async fn memberships(&self) -> Result<Vec<MembershipChoice>, HydrateError> {
         let list = (MEMBERSHIPS, self.account);
-        let listed = self.app.memberships.list_if(self.anew, list, MEMBERSHIPS_READ).await?;
+        let listed = self.app.views.memberships.list_if(self.anew, list, MEMBERSHIPS_READ).await?;
         let mut memberships = Vec::new();
         for Entry { id, machine, version } in &*listed {
             memberships.extend(self.membership(id, machine, *version).await?);
@@ -118,7 +118,7 @@ impl FactsReader<'_> {
             }
             let found = self.app.store.find(MEMBERSHIP_PAIRS, &pair(self.account, slug)).await?;
             let Some((_, id)) = found else { continue };
-            let seen = self.app.memberships.look_if(self.anew, &id).await?;
+            let seen = self.app.views.memberships.look_if(self.anew, &id).await?;
             memberships.extend(self.membership(&id, &seen.machine, seen.version).await?);
         }
         Ok(())
@@ -135,7 +135,7 @@ impl FactsReader<'_> {
             return Ok(None);
         };
         let slug = &known.organization;
-        let home = self.app.organizations.look_if(self.anew, slug).await?;
+        let home = self.app.views.organizations.look_if(self.anew, slug).await?;
         let Some(organization) = home.machine.known() else { return Ok(None) };
         Ok(Some(MembershipChoice {
             membership: Some(id.to_owned()),
@@ -164,11 +164,11 @@ impl FactsReader<'_> {
         if is_member && !self.wanted.scopes.contains(ADMINISTER) {
             return Ok(None);
         }
-        let account = self.app.accounts.look_if(self.anew, self.account).await?;
+        let account = self.app.views.accounts.look_if(self.anew, self.account).await?;
         if !account.machine.known().is_some_and(|known| known.administers) {
             return Ok(None);
         }
-        let home = self.app.organizations.look_if(self.anew, slug).await?;
+        let home = self.app.views.organizations.look_if(self.anew, slug).await?;
         let Some(organization) = home.machine.known() else { return Ok(None) };
         Ok(Some(MembershipChoice {
             membership: None,
@@ -197,7 +197,7 @@ impl FactsReader<'_> {
             organization: facts.organization(wanted).map(str::to_owned),
         };
         let id = parties.id();
-        let seen = self.app.consent_views.look_if(self.anew, &id).await?;
+        let seen = self.app.views.consents.look_if(self.anew, &id).await?;
         // No count ever falls, so their sum is the same only while all are.
         let epoch = seen.machine.epoch().saturating_add(self.client.epoch);
         if self.redirect_uri.is_some_and(|uri| self.client.can_be_posed_as(uri)) {

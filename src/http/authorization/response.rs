@@ -36,14 +36,14 @@ pub struct AuthorizationResponse {
 
 impl AuthorizationResponse {
     pub fn code(app: &App, reply_to: &ReplyTo, code: &str) -> Self {
-        let expires_at = app.clock.now() + app.lifetimes.authorization_code;
+        let expires_at = app.clock.now() + app.settings.lifetimes.authorization_code;
         Self::of(app, reply_to, &[("code", code)], expires_at)
     }
 
     pub fn error(app: &App, reply_to: &ReplyTo, error: &AuthorizationError) -> Self {
         let description = error.text();
         let told = [("error", error.code.name()), ("error_description", &*description)];
-        Self::of(app, reply_to, &told, app.clock.now() + app.lifetimes.flow)
+        Self::of(app, reply_to, &told, app.clock.now() + app.settings.lifetimes.flow)
     }
 
     fn of(app: &App, to: &ReplyTo, told: &[(&str, &str)], expires_at: Timestamp) -> Self {

@@ -35,7 +35,7 @@ pub fn shown(code: &str) -> Zeroizing<String> {
 /// said only to a person who has signed in.
 pub fn hashed(app: &App, entered: &str) -> String {
     let code = Zeroizing::new(normalise_user_code(entered).unwrap_or_default());
-    Pseudonyms::new(app.vault.clone()).name("user code", &[&code])
+    Pseudonyms::new(app.crypto.vault.clone()).name("user code", &[&code])
 }
 
 /// What codes that wait in flows are sealed for.
@@ -44,14 +44,14 @@ const WAITING: &str = "user code";
 /// Seals a code as a person may write it; what is no user code is sealed as an empty one.
 pub fn sealed(app: &App, entered: &str) -> String {
     let code = Zeroizing::new(normalise_user_code(entered).unwrap_or_default());
-    let sealed = app.vault.now().seal(WAITING, &[], code.as_bytes(), &*app.dice);
+    let sealed = app.crypto.vault.now().seal(WAITING, &[], code.as_bytes(), &*app.dice);
     URL_SAFE_NO_PAD.encode(sealed)
 }
 
 /// Opens what was sealed; an empty code, which no device shows, where it cannot be opened.
 pub fn opened(app: &App, sealed: &str) -> Zeroizing<String> {
     let sealed = URL_SAFE_NO_PAD.decode(sealed).unwrap_or_default();
-    let opened = app.vault.now().open(WAITING, &[], &sealed).ok();
+    let opened = app.crypto.vault.now().open(WAITING, &[], &sealed).ok();
     let code = opened.and_then(|code| String::from_utf8(code.expose().to_vec()).ok());
     Zeroizing::new(code.unwrap_or_default())
 }

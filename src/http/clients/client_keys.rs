@@ -18,7 +18,7 @@ pub async fn verify(app: &App, client: &KnownClient, jws: &Jws<'_>) -> Result<()
         // Boxed: most callers have no such address, and should not carry what fetching needs.
         (None, Some(uri)) => {
             let address = KeySetAddress { uri, self_registered: client.is_self_registered() };
-            Box::pin(app.key_sets.verify(address, jws)).await
+            Box::pin(app.documents.key_sets.verify(address, jws)).await
         }
         (None, None) => Err(Unverified::NoKey),
     }

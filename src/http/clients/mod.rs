@@ -30,26 +30,26 @@ type Seen = Arc<Hydrated<Client>>;
 /// Returns a client as it is now, where `anew`, or was a second ago; nothing is fetched. One that is known
 /// by a document alone has the version 0: it is no row yet.
 pub async fn find(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
-    let seen = app.clients.look_if(anew, client_id).await?;
+    let seen = app.views.clients.look_if(anew, client_id).await?;
     if !is_no_row(app, &seen, client_id) {
         return Ok(seen);
     }
-    match app.metadata_documents.cached(client_id) {
+    match app.documents.metadata.cached(client_id) {
         Some(known) => Ok(by_document(&known)),
         None if anew => Ok(seen),
         // Another node may have made a row of it within this second.
-        None => app.clients.look_anew(client_id).await,
+        None => app.views.clients.look_anew(client_id).await,
     }
 }
 
 /// Returns the client of a flow. A flow begins for clients that were known then, so that no caller
 /// chooses what is fetched here.
 pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
-    let seen = app.clients.look_if(anew, client_id).await?;
+    let seen = app.views.clients.look_if(anew, client_id).await?;
     if !is_no_row(app, &seen, client_id) {
         return Ok(seen);
     }
-    match app.metadata_documents.get(client_id).await {
+    match app.documents.metadata.get(client_id).await {
         Ok(known) => Ok(by_document(&known)),
         Err(Missing::Absent) => Ok(seen),
         Err(Missing::Busy) => Err(HydrateError::Busy),
@@ -59,7 +59,7 @@ pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen
 /// Returns a client at the beginning of a grant; where its document says something else than is stored,
 /// that is stored first. What has to be fetched is charged to the caller's address.
 pub async fn find_to_begin(app: &App, client_id: &str, caller: IpAddr) -> Result<Seen, OAuthError> {
-    let seen = app.clients.look(client_id).await?;
+    let seen = app.views.clients.look(client_id).await?;
     if is_no_row(app, &seen, client_id) {
         let document = document(app, client_id, caller).await?;
         return Ok(document.map_or(seen, |known| by_document(&known)));
@@ -72,11 +72,11 @@ pub async fn find_to_begin(app: &App, client_id: &str, caller: IpAddr) -> Result
     match document(app, client_id, caller).await {
         Ok(Some(known)) if known.metadata != held.metadata => {
             let command = Command::Keep(Box::new((*known).clone()));
-            let kept = app.registry.ask(&Context::node(), client_id, command).await;
+            let kept = app.entities.clients.ask(&Context::node(), client_id, command).await;
             if let Err(failure) = kept {
                 tracing::warn!(why = %failure, "the document of a client could not be kept");
             }
-            Ok(app.clients.look_anew(client_id).await?)
+            Ok(app.views.clients.look_anew(client_id).await?)
         }
         _ => Ok(seen),
     }
@@ -88,10 +88,10 @@ async fn document(
     client_id: &str,
     caller: IpAddr,
 ) -> Result<Option<Arc<KnownClient>>, OAuthError> {
-    if app.metadata_documents.needs_fetch(client_id) {
-        app.pace.take(Purpose::Document, caller, app.clock.now())?;
+    if app.documents.metadata.needs_fetch(client_id) {
+        app.limits.pace.take(Purpose::Document, caller, app.clock.now())?;
     }
-    match app.metadata_documents.get(client_id).await {
+    match app.documents.metadata.get(client_id).await {
         Ok(known) => Ok(Some(known)),
         Err(Missing::Absent) => Ok(None),
         Err(Missing::Busy) => {
@@ -107,7 +107,7 @@ fn is_no_row(app: &App, seen: &Hydrated<Client>, client_id: &str) -> bool {
 
 /// Documents are for clients that register themselves, where they may.
 fn serves(app: &App, client_id: &str) -> bool {
-    app.registration && is_document_address(client_id)
+    app.settings.registration && is_document_address(client_id)
 }
 
 fn by_document(known: &KnownClient) -> Seen {
@@ -131,11 +131,12 @@ pub async fn keep_to_wait(
 ) -> Result<(), OAuthError> {
     let Some(known) = seen.machine.known().filter(|_| seen.version == 0) else { return Ok(()) };
     let now = app.clock.now();
-    app.registrations.take(caller, now)?;
-    let kept_for = app.registrations.add(&app.store, now).await.map_err(|why| match why {
-        NotNow::Full(wait) => OAuthError::from(wait),
-        NotNow::Unavailable(error) => OAuthError::unavailable().because(error.to_string()),
-    })?;
+    app.limits.registrations.take(caller, now)?;
+    let kept_for =
+        app.limits.registrations.add(&app.store, now).await.map_err(|why| match why {
+            NotNow::Full(wait) => OAuthError::from(wait),
+            NotNow::Unavailable(error) => OAuthError::unavailable().because(error.to_string()),
+        })?;
     if store(app, context, known.clone().with_kept_until(now + kept_for)).await {
         Ok(())
     } else {
@@ -145,9 +146,9 @@ pub async fn keep_to_wait(
 
 async fn store(app: &App, context: &Context, known: KnownClient) -> bool {
     let client_id = known.client_id.clone();
-    match app.registry.ask(context, &client_id, Command::Keep(Box::new(known))).await {
+    match app.entities.clients.ask(context, &client_id, Command::Keep(Box::new(known))).await {
         Ok(_) => {
-            app.clients.forget(&client_id);
+            app.views.clients.forget(&client_id);
             true
         }
         Err(Failure::Refused(_)) => false,

@@ -95,7 +95,12 @@ impl<'a> Assertion<'a> {
             Err(why) => return Err(Disbelieved::from(why).into()),
         }
         let used = Command::Use { expires_at };
-        match app.client_assertions.ask_new(presented.context, &self.claims.id(), used).await {
+        match app
+            .entities
+            .client_assertions
+            .ask_new(presented.context, &self.claims.id(), used)
+            .await
+        {
             Ok(_) => Ok(()),
             Err(Failure::Refused(_)) => Err(Disbelieved::UsedBefore.into()),
             // It may be spent: its client signs another.

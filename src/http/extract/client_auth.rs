@@ -122,7 +122,7 @@ async fn believe(
 /// Counts a failure, and says the same of all of them until there are too many.
 fn refusal(app: &App, presented: &Presented<'_>, address: IpAddr, why: Disbelief) -> OAuthError {
     // Of an unknown client too, or the limit would tell which clients exist.
-    let failures = &app.client_failures;
+    let failures = &app.limits.client_failures;
     let counted = failures.count(Proof::Secret, &presented.client_id, address, app.clock.now());
     let refused = counted.map_or_else(OAuthError::from, |()| FAILED);
     // A client id is public; the secret is not even in reach.

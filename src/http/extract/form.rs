@@ -189,7 +189,7 @@ pub async fn arrived(
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
         return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
     }
-    let Arrived { bytes, permit } = body::read(head, body, &app.request_permits).await?;
+    let Arrived { bytes, permit } = body::read(head, body, &app.limits.request_permits).await?;
     Ok((bytes, permit))
 }
 

@@ -38,7 +38,7 @@ impl FromRequest<App> for JsonPosted {
     type Rejection = OAuthError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
-        Self::take(request, &app.request_permits).await
+        Self::take(request, &app.limits.request_permits).await
     }
 }
 
@@ -59,7 +59,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        Self::take(request, &app.request_permits).await
+        Self::take(request, &app.limits.request_permits).await
     }
 }
 

@@ -14,6 +14,6 @@ impl FromRequestParts<App> for Origin {
 
     async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let peer = head.extensions.get::<Peer>();
-        Ok(Self(address::of(peer, &head.headers, app.pace.addresses())))
+        Ok(Self(address::of(peer, &head.headers, app.limits.pace.addresses())))
     }
 }

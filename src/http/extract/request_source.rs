@@ -188,7 +188,7 @@ pub fn refuse_foreign_pages(app: &App, headers: &HeaderMap) -> Result<(), Proble
     );
     let ours = |origin: &HeaderValue| {
         origin.as_bytes() == app.issuer.as_bytes()
-            || app.origins.iter().any(|known| known == origin)
+            || app.settings.origins.iter().any(|known| known == origin)
     };
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {

@@ -60,7 +60,7 @@ pub(super) fn draw(
     present: Option<String>,
     remembered: bool,
 ) -> Drawn {
-    let (vault, dice) = (app.vault.now(), &*app.dice);
+    let (vault, dice) = (app.crypto.vault.now(), &*app.dice);
     let now = app.clock.now();
     let (session_id, family_id) = (draw_id_at(dice, now), draw_id_at(dice, now));
     // A flow that began in a session goes on in it, whatever session this request comes with.
@@ -71,14 +71,14 @@ pub(super) fn draw(
     let fresh = Fresh {
         session_id,
         session_token: session.fingerprint,
-        session_idle: app.lifetimes.session_idle,
-        session_ceiling: app.lifetimes.session_ceiling,
+        session_idle: app.settings.lifetimes.session_idle,
+        session_ceiling: app.settings.lifetimes.session_ceiling,
         device: acting.context.device(),
         remembered,
         offers_passkey: acting.opened.offers_passkey,
         family_id,
         code: code.fingerprint,
-        code_lives: app.lifetimes.authorization_code,
+        code_lives: app.settings.lifetimes.authorization_code,
         present,
     };
     Drawn { session, code, fresh }
@@ -176,7 +176,7 @@ fn held_from_now(
 ) -> Vec<HeaderValue> {
     let kept = browser_sessions::keep(app, &acting.opened.source, held, current);
     for id in &kept.dropped {
-        app.sessions.tell(&acting.context, id, session::Command::End);
+        app.entities.sessions.tell(&acting.context, id, session::Command::End);
     }
     kept.cookies
 }
@@ -186,7 +186,7 @@ fn held_from_now(
 /// is cleared by two factors alone.
 async fn forgive(app: &App, context: &Context, person: &Person) {
     // What cannot be read stays charged, which keeps no person out of the way they came in by.
-    let Ok(seen) = app.accounts.look(&person.account).await else { return };
+    let Ok(seen) = app.views.accounts.look(&person.account).await else { return };
     let Some(known) = seen.machine.known() else { return };
     let has_both = person.evidence.level(app.clock.now()) >= Some(Level::Aal2);
     for (authenticator, charged_to) in throttle::charged_to(known) {
@@ -199,7 +199,7 @@ async fn forgive(app: &App, context: &Context, person: &Person) {
             _ => false,
         };
         if cleared {
-            app.attempts.clear(context, authenticator, &charged_to);
+            app.limits.attempts.clear(context, authenticator, &charged_to);
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) async fn known(
     account: &str,
 ) -> Result<Option<Box<ApprovalAsked>>, Problem> {
     let Some(sought) = &opened.seed.approval else { return Ok(None) };
-    let seen = app.flow_views.peek(&opened.name).await?;
+    let seen = app.views.flows.peek(&opened.name).await?;
     let said = match &seen.machine {
         Flow::Open(open) => open.approval.as_ref(),
         Flow::Unborn => sought.said.as_ref(),
@@ -105,7 +105,7 @@ pub async fn begin(
     yes: Yes<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
     let Yes { present, account, asked, question, acr } = yes;
-    let goal: &dyn Goal = app.flow_rules.goal(APPROVAL).ok_or(Problem::NOT_FOUND)?;
+    let goal: &dyn Goal = app.settings.flow_rules.goal(APPROVAL).ok_or(Problem::NOT_FOUND)?;
     let wanted = acr.map(|acr| Wanted { acr, since: None });
     let mut signed_in = in_session(app, present, account, (goal, wanted));
     if acr.is_none() {

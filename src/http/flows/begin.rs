@@ -84,7 +84,7 @@ pub async fn post(
     Json { headers, body: wish, .. }: Json<Wish>,
 ) -> Result<Response, Problem> {
     refuse_foreign_pages(&app, &headers)?;
-    let mut source = RequestSource::of(&headers, app.cookies);
+    let mut source = RequestSource::of(&headers, app.settings.cookies);
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;
     let answer = begin(&app, (context, address), source, wish).await?;
@@ -100,10 +100,10 @@ pub async fn begin(
 ) -> Result<FlowAnswer, Problem> {
     let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, back } = wish;
     let now = app.clock.now();
-    app.pace.take(Purpose::Flow, address, now)?;
+    app.limits.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
-    let goal = app.flow_rules.goal(&kind).ok_or_else(unknown)?;
-    if kind == SIGN_UP && !app.sign_up.open {
+    let goal = app.settings.flow_rules.goal(&kind).ok_or_else(unknown)?;
+    if kind == SIGN_UP && !app.settings.sign_up.open {
         return Err(SIGN_UP_CLOSED);
     }
     let goes_on = [SIGN_IN, SIGN_UP, RECOVERY, INVITATION].contains(&&*kind);
@@ -142,9 +142,9 @@ pub async fn begin(
         Beginning { signed_in, user_code, former, selects, back, approval, ..presented };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
-        app.pace.take(Purpose::Credential, address, now)?;
+        app.limits.pace.take(Purpose::Credential, address, now)?;
         let ticket = Ticket::Begun(Box::new(seed.clone()));
-        let (id, name) = ticket.seal_named(&app.vault.now(), &*app.dice);
+        let (id, name) = ticket.seal_named(&app.crypto.vault.now(), &*app.dice);
         let (leaving, offers_passkey) = (None, false);
         let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
         user_code::enter(app, &opened, &code).await?.answer
@@ -254,7 +254,7 @@ pub async fn step_up(
     asked: StepUp<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
     let StepUp { present, account, wanted, back } = asked;
-    let goal = app.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
+    let goal = app.settings.flow_rules.goal(STEP_UP).ok_or(Problem::NOT_FOUND)?;
     let signed_in = in_session(app, present, account, (goal, Some(wanted)));
     within_reach(app, &signed_in)?;
     let beginning = Beginning { signed_in: Some(signed_in), back, ..Beginning::default() };
@@ -274,7 +274,7 @@ pub(super) fn seed(
 ) -> Sown {
     let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
     let Beginning { approval, selects, back, .. } = beginning;
-    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
         None if operator_link.is_some() => Stage::Enrol,
@@ -308,7 +308,7 @@ pub(super) fn seed(
 }
 
 pub(super) async fn begun(app: &App, seed: Seed) -> Result<Document, Problem> {
-    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.crypto.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     Ok(Document::of(app, shown).await?)
 }
@@ -321,14 +321,14 @@ async fn signed_in(
     asked: (&dyn Goal, Option<Wanted>),
 ) -> Result<Option<SignedIn>, Problem> {
     let Some(present) = session::find(app, context, source, true).await? else { return Ok(None) };
-    let account = app.accounts.look_anew(&present.person.account).await?;
+    let account = app.views.accounts.look_anew(&present.person.account).await?;
     let known = account.machine.known();
     Ok(known.map(|known| in_session(app, &present, known, asked)))
 }
 
 /// Refuses what nothing of the account reaches: no step could end the flow.
 fn within_reach(app: &App, signed_in: &SignedIn) -> Result<(), Problem> {
-    let served = app.flow_rules.served(&signed_in.methods);
+    let served = app.settings.flow_rules.served(&signed_in.methods);
     match signed_in.wanted {
         Some(Wanted { acr, .. }) if !acr.is_reachable_by(&served) => Err(out_of_reach(acr)),
         _ => Ok(()),
@@ -342,7 +342,7 @@ pub(super) fn in_session(
     (goal, wanted): (&dyn Goal, Option<Wanted>),
 ) -> SignedIn {
     let methods = account.methods();
-    let served = app.flow_rules.served(&methods);
+    let served = app.settings.flow_rules.served(&methods);
     let reachable = |acr: Acr| acr.within(&served).unwrap_or(acr);
     let wanted = wanted.map(|wanted| Wanted { acr: reachable(wanted.acr), ..wanted });
     let asked = InSession { person: &present.person, methods: &methods, now: app.clock.now() };

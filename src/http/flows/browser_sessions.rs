@@ -80,7 +80,7 @@ async fn told(
     let mut told = Vec::new();
     for HeldSession { present, is_current, .. } in session::held(app, context, source, true).await?
     {
-        let seen = app.accounts.look(&present.person.account).await?;
+        let seen = app.views.accounts.look(&present.person.account).await?;
         told.extend(seen.machine.known().map(|known| AccountTold::of(known, is_current)));
     }
     Ok(told)
@@ -105,8 +105,8 @@ pub fn keep(
     held: &[HeldSession],
     (id, token): (&str, &str),
 ) -> Kept {
-    let seconds = app.lifetimes.session_ceiling.as_secs();
-    let mut cookies = vec![app.cookies.keep_session(token, seconds)];
+    let seconds = app.settings.lifetimes.session_ceiling.as_secs();
+    let mut cookies = vec![app.settings.cookies.keep_session(token, seconds)];
     if !source.session_by_cookie {
         return Kept { cookies, dropped: Vec::new() };
     }
@@ -126,7 +126,7 @@ pub fn forget(
 ) -> Vec<HeaderValue> {
     let mut cookies = Vec::new();
     if !held.iter().any(|one| one.is_current && one.present.id != id) {
-        cookies.push(app.cookies.end_session());
+        cookies.push(app.settings.cookies.end_session());
     }
     let rest = held.iter().filter(|one| one.present.id != id && !one.is_current);
     let rest: Vec<&str> = rest.map(|one| one.token.as_str()).collect();
@@ -138,7 +138,9 @@ pub fn forget(
 fn others(app: &App, source: &RequestSource, tokens: &[&str]) -> Option<HeaderValue> {
     let has = source.other_tokens.iter().map(|token| token.as_str());
     let differs = !has.eq(tokens.iter().copied());
-    differs.then(|| app.cookies.keep_others(tokens, app.lifetimes.session_ceiling.as_secs()))
+    differs.then(|| {
+        app.settings.cookies.keep_others(tokens, app.settings.lifetimes.session_ceiling.as_secs())
+    })
 }
 
 /// Ends every session that the sender holds but one.
@@ -154,8 +156,8 @@ pub async fn end_others(
         }
         let context = context.clone().by(Actor::Person(present.person.account));
         // It is carried out though the caller hangs up.
-        let ended = app.sessions.ask_detached(&context, &present.id, Command::End).await;
-        app.session_views.forget(&present.id);
+        let ended = app.entities.sessions.ask_detached(&context, &present.id, Command::End).await;
+        app.views.sessions.forget(&present.id);
         if let Err(failure) = ended
             && !matches!(failure, Failure::Refused(_))
         {
@@ -172,7 +174,7 @@ pub async fn is_in_chosen(app: &App, opened: &Opened, own: Option<&str>) -> Resu
     if !opened.seed.selects {
         return Ok(false);
     }
-    match &app.flow_views.peek(&opened.name).await?.machine {
+    match &app.views.flows.peek(&opened.name).await?.machine {
         Flow::Open(open) if open.session.is_none() => Ok(false),
         Flow::Open(open) if open.session.as_deref() == own => Ok(true),
         Flow::Open(_) => Err(SESSION_OVER),

@@ -80,7 +80,8 @@ async fn take_with_others(
     let Acting { opened, context } = acting;
     let consents = matches!(step, Step::Decide { step: "consent", allow: true, .. });
     let mut commit = app.multi_commit(context);
-    let command = Command { rules: app.flow_rules.clone(), seed: opened.seed.clone(), step };
+    let command =
+        Command { rules: app.settings.flow_rules.clone(), seed: opened.seed.clone(), step };
     let decided = commit.decide::<Flow>(&opened.name, &command).await.map_err(unreadable)?;
     let reply = match decided {
         Ok(reply) => reply,
@@ -137,7 +138,7 @@ async fn take_with_others(
     let committed = commit.commit().await;
     if let Some(id) = consent {
         // The person is not asked twice within the second that a view may be old.
-        app.consent_views.forget(&id);
+        app.views.consents.forget(&id);
     }
     match committed {
         Ok(()) => Ok(flow),
@@ -190,7 +191,7 @@ pub(super) fn unreadable(error: HydrateError) -> NotTaken {
 
 /// Returns the flow, if it was this very request that ended it.
 async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTaken> {
-    let seen = app.flow_views.peek(&opened.name).await.map_err(Problem::from)?;
+    let seen = app.views.flows.peek(&opened.name).await.map_err(Problem::from)?;
     match &seen.machine {
         Flow::Over(over) if ended_by(over, drawn) => Ok(seen.machine.clone()),
         Flow::Over(_) => Err(Problem::from(Refusal::Over).into()),

@@ -122,7 +122,7 @@ impl Document {
         };
         let (mut consent, mut acts_for) = (None, None);
         let mut suspended = Vec::new();
-        let rules = &app.flow_rules;
+        let rules = &app.settings.flow_rules;
         let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
         let (state, steps, person, organizations) = match flow.or_begun(seed) {
             Flow::Open(open) => {
@@ -288,7 +288,7 @@ async fn identifier(app: &App, seed: &Seed, flow: &Flow, shows_codes: bool) -> O
     let account = &proved.or(signed_in)?.account;
     // It is shown and nothing more: without it the person goes on all the same. An account may
     // have been made with this very step.
-    let seen = app.accounts.look_if(shows_codes, account).await.ok()?;
+    let seen = app.views.accounts.look_if(shows_codes, account).await.ok()?;
     seen.machine.known().map(|known| known.email.clone())
 }
 
@@ -315,5 +315,5 @@ fn scopes(wanted: &RequestedGrant) -> Vec<String> {
 
 /// When a flow that begins now ends.
 pub fn expiry(app: &App) -> Timestamp {
-    app.clock.now() + app.lifetimes.flow
+    app.clock.now() + app.settings.lifetimes.flow
 }

@@ -170,7 +170,7 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         let request = DecidedRequest::of(opened, device.as_deref(), approval.as_deref());
         let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
-        let seen = app.accounts.peek(asking.account).await?;
+        let seen = app.views.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         // A first proof of such an account is refused as a wrong one before it comes here.
         if known.is_some_and(|known| !known.admits(app.clock.now())) {
@@ -194,7 +194,11 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
                 if let (Some(other), Flow::Over(over)) = (replaced, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
-                    app.sessions.tell(&acting.context, &other.present.id, session::Command::End);
+                    app.entities.sessions.tell(
+                        &acting.context,
+                        &other.present.id,
+                        session::Command::End,
+                    );
                 }
                 let codes = match &asking.answer {
                     Said::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
@@ -230,7 +234,7 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
 
 /// Reads an account as it is now.
 async fn seen_now(app: &App, account: &str) -> Result<AccountSeen, Problem> {
-    let seen = app.accounts.peek(account).await?;
+    let seen = app.views.accounts.peek(account).await?;
     Ok(AccountSeen::of(seen.machine.known(), seen.version))
 }
 

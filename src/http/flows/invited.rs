@@ -24,22 +24,22 @@ use crate::{
 ///
 /// Nothing is spent: a link may be opened more than once, and by programs.
 pub async fn find(app: &App, token: &str) -> Result<Invited, Problem> {
-    let genuine = OpaqueKind::Invitation.read(token, &app.vault.now());
+    let genuine = OpaqueKind::Invitation.read(token, &app.crypto.vault.now());
     let genuine = genuine.ok_or(INVITATION_NOT_GOOD)?;
-    let seen = app.invitations.peek(&genuine.id).await?;
+    let seen = app.views.invitations.peek(&genuine.id).await?;
     let pending = seen.machine.opened_by(genuine.fingerprint, app.clock.now());
     told(app, genuine.id, pending.ok_or(INVITATION_NOT_GOOD)?).await
 }
 
 /// Finds the invitation of another flow of the same caller once more.
 pub async fn find_again(app: &App, former: &Invited) -> Result<Invited, Problem> {
-    let seen = app.invitations.peek(&former.invitation).await?;
+    let seen = app.views.invitations.peek(&former.invitation).await?;
     let pending = seen.machine.pending(app.clock.now()).ok_or(INVITATION_NOT_GOOD)?;
     told(app, former.invitation.clone(), pending).await
 }
 
 async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Problem> {
-    let home = app.organizations.look_anew(&pending.organization).await?;
+    let home = app.views.organizations.look_anew(&pending.organization).await?;
     let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
     // Nothing is committed: it is looked at again when the invitation is accepted.
     let mut look = app.multi_commit(&Context::node());

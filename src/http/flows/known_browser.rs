@@ -60,17 +60,17 @@ pub async fn remember(app: &App, source: &RequestSource, person: &Person) -> Hea
         f: both_proved(app, source, person).await,
     };
     let content = serde_json::to_vec(&statement).expect("plain data with text keys is JSON");
-    let sealed = app.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
-    app.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)
+    let sealed = app.crypto.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
+    app.settings.cookies.keep_known_browser(&URL_SAFE_NO_PAD.encode(sealed), KNOWN_FOR)
 }
 
 /// Says when two factors were last proved in this browser, where the operator lets that count.
 async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Option<BothProved> {
-    app.lifetimes.remember_device?;
+    app.settings.lifetimes.remember_device?;
     let now = app.clock.now();
     if person.evidence.level(now) >= Some(Level::Aal2) {
         // Where it cannot be read the browser is not remembered, and the person is asked again.
-        let seen = app.accounts.look_anew(&person.account).await.ok()?;
+        let seen = app.views.accounts.look_anew(&person.account).await.ok()?;
         return seen.machine.known().map(|known| BothProved { t: now, e: known.epoch });
     }
     read(app, source).filter(|former| former.a == person.account)?.f
@@ -101,10 +101,10 @@ pub async fn is_remembered(
     source: &RequestSource,
     account: &str,
 ) -> Result<bool, HydrateError> {
-    let Some(kept) = app.lifetimes.remember_device else { return Ok(false) };
+    let Some(kept) = app.settings.lifetimes.remember_device else { return Ok(false) };
     let statement = read(app, source).filter(|statement| statement.a == account);
     let Some(proved) = statement.and_then(|statement| statement.f) else { return Ok(false) };
-    let seen = app.accounts.look_anew(account).await?;
+    let seen = app.views.accounts.look_anew(account).await?;
     let Some(known) = seen.machine.known() else { return Ok(false) };
     let changed = [known.credentials.password_since(), known.credentials.totp_since()];
     let unchanged = changed.into_iter().flatten().all(|at| at <= proved.t);
@@ -116,6 +116,6 @@ pub async fn is_remembered(
 fn read(app: &App, source: &RequestSource) -> Option<Statement> {
     let cookie = source.known_browser.as_ref().filter(|cookie| cookie.len() <= LONGEST)?;
     let sealed = URL_SAFE_NO_PAD.decode(cookie.as_bytes()).ok()?;
-    let content = app.vault.now().open(PURPOSE, &[], &sealed).ok()?;
+    let content = app.crypto.vault.now().open(PURPOSE, &[], &sealed).ok()?;
     serde_json::from_slice(content.expose()).ok()
 }

@@ -40,7 +40,7 @@ pub async fn begin(
     present: Present,
     leaving: Option<Leaving>,
 ) -> Result<Begun, HydrateError> {
-    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let Present { id: session, person, .. } = present;
     let (stage, question, methods, wanted) = (Stage::Confirm, None, Vec::new(), None);
     let signed_in = Some(SignedIn { person, session, stage, question, methods, wanted });
@@ -65,7 +65,7 @@ pub async fn begin(
         None => Ticket::Begun(boxed),
         Some(leaving) => Ticket::Leaving(boxed, leaving),
     };
-    let id = ticket.seal(&app.vault.now(), &*app.dice);
+    let id = ticket.seal(&app.crypto.vault.now(), &*app.dice);
     let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let mut document = Document::of(app, shown).await?;
     if let Some(leaving) = &leaving {
@@ -97,7 +97,7 @@ pub async fn confirm(
         Ok(answered) => answered.answer.cookies,
         Err(problem) => {
             // A form that is sent twice, or a session that has ended meanwhile, is no mistake.
-            let seen = app.session_views.look_anew(session).await?;
+            let seen = app.views.sessions.look_anew(session).await?;
             if seen.machine.owned_by(&person.account, app.clock.now()).is_some() {
                 return Err(problem);
             }

@@ -65,7 +65,7 @@ pub struct Opened {
 
 /// Reads an id, if it is of a flow that this caller began.
 pub fn read(app: &App, id: &str, source: &RequestSource) -> Result<(String, Ticket), Problem> {
-    let (name, ticket) = Ticket::open(id, &app.vault.now()).ok_or(NOT_FOUND)?;
+    let (name, ticket) = Ticket::open(id, &app.crypto.vault.now()).ok_or(NOT_FOUND)?;
     if !source.holds(ticket.channel()) {
         return Err(WRONG_CHANNEL);
     }
@@ -81,7 +81,7 @@ impl Opened {
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
         refuse_foreign_pages(app, headers)?;
-        Self::held_by(app, context, id, RequestSource::of(headers, app.cookies))
+        Self::held_by(app, context, id, RequestSource::of(headers, app.settings.cookies))
     }
 
     /// Opens a flow for the form of a page: what a program began is not for a browser, whatever it
@@ -92,7 +92,7 @@ impl Opened {
         id: String,
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
-        let source = RequestSource::of(headers, app.cookies).of_page();
+        let source = RequestSource::of(headers, app.settings.cookies).of_page();
         Self::held_by(app, context, id, source)
     }
 
@@ -111,8 +111,9 @@ impl Opened {
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
-        let command = Command { rules: app.flow_rules.clone(), seed: self.seed.clone(), step };
-        app.flows.ask(context, &self.name, command).await
+        let command =
+            Command { rules: app.settings.flow_rules.clone(), seed: self.seed.clone(), step };
+        app.entities.flows.ask(context, &self.name, command).await
     }
 
     /// Returns the flow, if it still waits for the person.

@@ -17,10 +17,10 @@ use crate::{
 ///
 /// Nothing is spent: a link may be opened more than once, and by programs.
 pub async fn find(app: &App, token: &str) -> Result<OperatorLink, Problem> {
-    let genuine = OpaqueKind::RecoveryLink.read(token, &app.vault.now());
+    let genuine = OpaqueKind::RecoveryLink.read(token, &app.crypto.vault.now());
     let genuine = genuine.ok_or(RECOVERY_NOT_GOOD)?;
     let account = uuid_of_id(&genuine.id).ok_or(RECOVERY_NOT_GOOD)?;
-    let (seen, at) = (app.accounts.peek(&account).await?, app.clock.now());
+    let (seen, at) = (app.views.accounts.peek(&account).await?, app.clock.now());
     let known = seen.machine.known();
     let known = known.filter(|known| known.is_recovered_by(genuine.fingerprint, at));
     let epoch = known.ok_or(RECOVERY_NOT_GOOD)?.epoch;
@@ -30,7 +30,7 @@ pub async fn find(app: &App, token: &str) -> Result<OperatorLink, Problem> {
 /// Insists that the link is still good. The account looks at it in the commit; but before that commit
 /// sessions end, and the holder of a void link must not end them.
 pub async fn insist(app: &App, link: &OperatorLink) -> Result<(), Problem> {
-    let seen = app.accounts.peek(&link.account).await?;
+    let seen = app.views.accounts.peek(&link.account).await?;
     let good = |known: &&_| is_good(app, link, known);
     seen.machine.known().filter(good).map(drop).ok_or(ACCOUNT_CHANGED)
 }
@@ -41,10 +41,10 @@ fn is_good(app: &App, link: &OperatorLink, known: &crate::domain::account::Known
 
 /// Voids the link whose stopping token this is; `None` where it is no such token.
 pub async fn stop(app: &App, context: &Context, token: &str) -> Option<Result<(), Problem>> {
-    let genuine = OpaqueKind::RecoveryStop.read(token, &app.vault.now())?;
+    let genuine = OpaqueKind::RecoveryStop.read(token, &app.crypto.vault.now())?;
     let account = uuid_of_id(&genuine.id)?;
     let command = Command::StopRecoveryLink { stop: genuine.fingerprint };
-    let stopped = app.account_entities.ask(context, &account, command).await;
+    let stopped = app.entities.accounts.ask(context, &account, command).await;
     Some(match stopped {
         Ok(_) => Ok(()),
         Err(Failure::Refused(Refusal::NoRecoveryLink)) => Err(FlowRefusal::Over.into()),

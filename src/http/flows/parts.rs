@@ -94,9 +94,9 @@ pub struct ProofOfWork {
 impl ProofOfWork {
     /// Returns what must be solved, if the flow takes a profile of an applicant now.
     pub(super) fn of(app: &App, id: &str, seed: &Seed, steps: &[&str]) -> Option<Self> {
-        let bits = app.sign_up.proof_of_work_bits;
+        let bits = app.settings.sign_up.proof_of_work_bits;
         let asked = bits > 0 && seed.invited.is_none() && steps.contains(&"profile");
-        let (challenge, _) = Ticket::open(id, &app.vault.now()).filter(|_| asked)?;
+        let (challenge, _) = Ticket::open(id, &app.crypto.vault.now()).filter(|_| asked)?;
         Some(Self { algorithm: "sha-256", bits, challenge: challenge.to_owned() })
     }
 }

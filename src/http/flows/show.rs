@@ -23,8 +23,8 @@ pub async fn get(
     FlowId(id): FlowId,
     headers: HeaderMap,
 ) -> Result<Document, Problem> {
-    let _place = app.request_permits.work(address)?;
-    let source = RequestSource::of(&headers, app.cookies);
+    let _place = app.limits.request_permits.work(address)?;
+    let source = RequestSource::of(&headers, app.settings.cookies);
     look(&app, &context, &id, &source).await
 }
 
@@ -45,7 +45,7 @@ pub async fn look(
         return Err(EXPIRED);
     }
     // A look wakes no actor.
-    let seen = app.flow_views.peek(&name).await?;
+    let seen = app.views.flows.peek(&name).await?;
     let shown = Shown { id, seed: &seed, flow: &seen.machine, outcome: None };
     let document = Document::of(app, shown).await?;
     let document = document.telling_accounts(app, context, source).await?;

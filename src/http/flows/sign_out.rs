@@ -25,15 +25,15 @@ use crate::{
 /// former epoch once the commit has happened.
 pub async fn everywhere(app: &App, context: &Context, account: &str) -> Result<(), Problem> {
     let sessions = Ending {
-        entities: &app.sessions,
-        views: &app.session_views,
+        entities: &app.entities.sessions,
+        views: &app.views.sessions,
         context,
         list: (SESSIONS, account),
         command: || session::Command::End,
     };
     let families = Ending {
-        entities: &app.families,
-        views: &app.family_views,
+        entities: &app.entities.families,
+        views: &app.views.families,
         context,
         list: (FAMILIES, account),
         command: || token_family::Command::End,
@@ -60,12 +60,12 @@ pub async fn after_commit(app: &App, context: &Context, account: &str) {
 /// Ends what is listed now in the commit of another entity, a hundred of each list at most: the commit begins another epoch,
 /// which ends all of them.
 pub async fn within(app: &App, commit: &mut MultiCommit, account: &str) -> Result<(), NotTaken> {
-    for session in app.session_views.first_page(SESSIONS, account).await.map_err(unreadable)? {
+    for session in app.views.sessions.first_page(SESSIONS, account).await.map_err(unreadable)? {
         let end = session::Command::End;
         // One that is gone meanwhile needs no end.
         let _gone = commit.decide::<Session>(&session.id, &end).await.map_err(unreadable)?;
     }
-    for family in app.family_views.first_page(FAMILIES, account).await.map_err(unreadable)? {
+    for family in app.views.families.first_page(FAMILIES, account).await.map_err(unreadable)? {
         let end = token_family::Command::End;
         let _gone = commit.decide::<TokenFamily>(&family.id, &end).await.map_err(unreadable)?;
     }

@@ -58,27 +58,27 @@ pub async fn take(
     (context, address): (Context, IpAddr),
     token: &str,
 ) -> Result<(), Problem> {
-    app.pace.take(Purpose::Flow, address, app.clock.now())?;
+    app.limits.pace.take(Purpose::Flow, address, app.clock.now())?;
     if let Some(stopped) = operator_link::stop(app, &context, token).await {
         return stopped;
     }
     let id = open(app, token).ok_or(NOT_FOUND)?;
-    let Some((name, Ticket::Begun(seed))) = Ticket::open(&id, &app.vault.now()) else {
+    let Some((name, Ticket::Begun(seed))) = Ticket::open(&id, &app.crypto.vault.now()) else {
         return Err(NOT_FOUND);
     };
-    let (rules, step) = (app.flow_rules.clone(), Step::Stop);
-    app.flows.ask(&context, name, Command { rules, seed: *seed, step }).await?;
+    let (rules, step) = (app.settings.flow_rules.clone(), Step::Stop);
+    app.entities.flows.ask(&context, name, Command { rules, seed: *seed, step }).await?;
     Ok(())
 }
 
 fn seal(app: &App, flow: &str) -> String {
-    let sealed = app.vault.now().seal(PURPOSE, &[], flow.as_bytes(), &*app.dice);
+    let sealed = app.crypto.vault.now().seal(PURPOSE, &[], flow.as_bytes(), &*app.dice);
     URL_SAFE_NO_PAD.encode(sealed)
 }
 
 fn open(app: &App, token: &str) -> Option<String> {
     let sealed = URL_SAFE_NO_PAD.decode(token).ok().filter(|sealed| sealed.len() <= 2 * LONGEST)?;
-    let flow = app.vault.now().open(PURPOSE, &[], &sealed).ok()?;
+    let flow = app.crypto.vault.now().open(PURPOSE, &[], &sealed).ok()?;
     String::from_utf8(flow.expose().to_vec()).ok()
 }
 
@@ -86,7 +86,7 @@ fn open(app: &App, token: &str) -> Option<String> {
 pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notice> {
     // What is never sent is written as well: known and unknown accounts cost the same.
     let to = account.map_or("", |known| known.email.as_str());
-    let locale = account.and_then(Known::locale).unwrap_or(app.locale);
+    let locale = account.and_then(Known::locale).unwrap_or(app.settings.locale);
     let now = app.clock.now();
     let (expires_at, asked) = (now + NOTICE_LIFETIME, Asked::by_request(&opened.context, now));
     let asked = Box::new(asked);
@@ -95,7 +95,7 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
         let mail = Mail { to, locale, content, asked };
         Notice { when, message: mail.dispatch(expires_at) }
     };
-    let page = app.links.recovery.as_ref();
+    let page = app.settings.links.recovery.as_ref();
     let stop = app.page(page, routes::RESET_PASSWORD, &[("stop", &seal(app, &opened.id))]);
     vec![
         notice(Moment::Proved, MailContent::RecoveryStarted { stop }),

@@ -78,7 +78,7 @@ pub async fn approval(
         Flow::Over(_) => None,
     };
     let Some(said) = said else { return Ok(None) };
-    let seen = app.backchannel_views.peek(&said.id).await?;
+    let seen = app.views.backchannel_requests.peek(&said.id).await?;
     let pending = seen.machine.pending(app.clock.now());
     let asked = |request| ApprovalAsked { id: said.id.clone(), request };
     Ok(pending.map(|pending| asked(pending.request.clone())))

@@ -30,7 +30,7 @@ pub(super) async fn known(
     if let Said::Entered(device) = &asking.answer {
         return Ok(device.clone());
     }
-    let seen = app.flow_views.peek(&opened.name).await?;
+    let seen = app.views.flows.peek(&opened.name).await?;
     Ok(match &seen.machine {
         Flow::Open(open) => open.device.clone(),
         Flow::Over(_) | Flow::Unborn => None,
@@ -55,7 +55,7 @@ pub(super) async fn enter_own(
     answered: Answered,
 ) -> Result<Answered, Problem> {
     let Some(code) = opened.seed.user_code.as_deref() else { return Ok(answered) };
-    let seen = app.flow_views.peek(&opened.name).await?;
+    let seen = app.views.flows.peek(&opened.name).await?;
     let waits = match &seen.machine {
         Flow::Open(open) => open.stage == Stage::Confirm && open.device.is_none(),
         Flow::Over(_) | Flow::Unborn => false,
@@ -69,14 +69,14 @@ pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, P
     let person = opened.look(app).await?.person.ok_or(NOT_NOW)?;
     let account = person.account.as_str();
     let context = opened.context.clone().by(Actor::Person(account.to_owned()));
-    app.user_code_guesses.check(app.clock.now())?;
-    let attempt = app.attempts.charge_user_code(&context, account).await?;
+    app.limits.user_code_guesses.check(app.clock.now())?;
+    let attempt = app.limits.attempts.charge_user_code(&context, account).await?;
     let device = find(app, &context, code).await?;
     if device.is_some() {
         attempt.give_back();
     } else {
         attempt.failed();
-        app.user_code_guesses.count(app.clock.now());
+        app.limits.user_code_guesses.count(app.clock.now());
     }
     let answer = Said::Entered(device);
     take_step(app, opened, Asking { account, chosen: None, answer }).await
@@ -90,7 +90,7 @@ async fn find(
 ) -> Result<Option<Box<EnteredDevice>>, Problem> {
     let code = user_codes::hashed(app, &user_codes::opened(app, sealed));
     let Some((_, grant)) = app.store.find(USER_CODES, &code).await? else { return Ok(None) };
-    match app.device_grants.ask(context, &grant, Command::Show).await {
+    match app.entities.device_grants.ask(context, &grant, Command::Show).await {
         Ok(replied) => match replied.reply {
             Reply::Shown(request) => {
                 let (request, code) = (*request, Some(sealed.to_owned()));

@@ -55,7 +55,7 @@ pub enum Found {
 /// noted.
 pub fn note_use(app: &App, context: &Context, live: &LiveKey) {
     if live.use_is_due {
-        app.api_keys.tell(context, &live.key.id, Command::Use);
+        app.entities.api_keys.tell(context, &live.key.id, Command::Use);
     }
 }
 
@@ -70,7 +70,7 @@ pub async fn find(
 ) -> Result<(Found, Vec<Option<Liveness>>), HydrateError> {
     const NOTHING: (Found, Vec<Option<Liveness>>) = (Found::Nothing, Vec::new());
     let Some(presented) = read_api_key(text) else { return Ok(NOTHING) };
-    let seen = app.api_key_views.look(&presented.id).await?;
+    let seen = app.views.api_keys.look(&presented.id).await?;
     let Some(key) = seen.machine.known() else { return Ok(NOTHING) };
     let mut asked: Vec<(&'static str, &str)> =
         Vec::with_capacity(5 + key.parents.len() + beside.len());
@@ -93,9 +93,9 @@ pub async fn find(
     }
     let standing = Standing { asked: &asked[..own], found: &found };
     let reading = Reading::At(&standing);
-    let seen = reading.see(&app.api_key_views, &presented.id).await?;
+    let seen = reading.see(&app.views.api_keys, &presented.id).await?;
     let Some(key) = seen.machine.opened_by(presented.secret, now) else { return Ok(NOTHING) };
-    let home = reading.see(&app.organizations, &key.organization).await?;
+    let home = reading.see(&app.views.organizations, &key.organization).await?;
     let Some(known) = home.machine.known() else { return Ok(NOTHING) };
     let Some(backing) = backing(app, key, reading).await? else { return Ok(NOTHING) };
     match key.confers(known, &backing) {
@@ -119,8 +119,8 @@ pub async fn backing(
     Ok(match &key.issuer {
         Issuer::Operator => Some(Backing::Operator),
         Issuer::Membership { id, account } => {
-            let member = reading.see(&app.memberships, id).await?;
-            let account = reading.see(&app.accounts, account).await?;
+            let member = reading.see(&app.views.memberships, id).await?;
+            let account = reading.see(&app.views.accounts, account).await?;
             let both = member.machine.known().zip(account.machine.known());
             both.map(|(member, account)| Backing::Membership {
                 member: Box::new(member.clone()),
@@ -128,7 +128,7 @@ pub async fn backing(
             })
         }
         Issuer::Client { client_id } => {
-            let seen = reading.see(&app.clients, client_id).await?;
+            let seen = reading.see(&app.views.clients, client_id).await?;
             seen.machine.known().map(|client| Backing::Client(Box::new(client.clone())))
         }
     })

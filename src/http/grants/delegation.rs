@@ -38,7 +38,7 @@ pub async fn gather(
     limited: &mut Limited,
 ) -> Result<(), HydrateError> {
     for client_id in &delegation.through {
-        let seen = reading.see(&app.clients, client_id).await?;
+        let seen = reading.see(&app.views.clients, client_id).await?;
         let Some(known) = seen.machine.known() else {
             limited.limits.over = true;
             return Ok(());
@@ -58,7 +58,7 @@ pub async fn gather(
             limited.limits.over |= !held;
         }
         Root::ApiKey { id, parents } => {
-            let key = reading.see(&app.api_key_views, id).await?;
+            let key = reading.see(&app.views.api_keys, id).await?;
             let active = key.machine.known().filter(|_| key.machine.revoked_at().is_none());
             let permissions = match active.zip(home) {
                 Some((key, home)) => conferred(app, key, home, reading).await?,
@@ -123,7 +123,7 @@ pub async fn of_token(
         return Ok(None);
     }
     let reading = Reading::At(&standing);
-    let client = reading.see(&app.clients, &grant.client_id).await?;
+    let client = reading.see(&app.views.clients, &grant.client_id).await?;
     // An administrator acts by the client that they have signed into.
     let may_hold = |one: &&KnownClient| {
         delegation.administrator.is_some() || one.may_use(GrantType::TokenExchange)
@@ -139,7 +139,7 @@ pub async fn of_token(
     }
     let account = match &grant.account {
         None => None,
-        Some(id) => Some(reading.see(&app.accounts, id).await?),
+        Some(id) => Some(reading.see(&app.views.accounts, id).await?),
     };
     if account.as_ref().is_some_and(|account| account.machine.known().is_none()) {
         return Ok(None);
@@ -156,7 +156,7 @@ async fn client_in_its_own_name(
     limited: &mut Limited,
 ) -> Result<bool, HydrateError> {
     let Some(first) = grant.clients().next() else { return Ok(false) };
-    let seen = reading.see(&app.clients, first).await?;
+    let seen = reading.see(&app.views.clients, first).await?;
     let Some(client) = seen.machine.known() else { return Ok(false) };
     if !client.may_use(GrantType::ClientCredentials)
         || client.organization.as_deref() != grant.organization()
@@ -183,8 +183,8 @@ async fn administered(
     let Some(home) = home.filter(|home| home.enabled && home.impersonation) else {
         return Ok(None);
     };
-    let member = reading.see(&app.memberships, &administrator.membership).await?;
-    let account = reading.see(&app.accounts, &administrator.account).await?;
+    let member = reading.see(&app.views.memberships, &administrator.membership).await?;
+    let account = reading.see(&app.views.accounts, &administrator.account).await?;
     let both = member.machine.known().zip(account.machine.known());
     let good = both.filter(|(member, account)| {
         member.enabled

@@ -295,7 +295,7 @@ impl Standing {
             return Ok(None);
         }
         let reading = Reading::At(&standing);
-        let client = reading.see(&app.clients, &grant.client_id).await?;
+        let client = reading.see(&app.views.clients, &grant.client_id).await?;
         let Some(client) = client.machine.known() else { return Ok(None) };
         let limits = limits::gather(app, client, grant, reading).await?.limits;
         let client_name = client.metadata.client_name.clone();

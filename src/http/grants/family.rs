@@ -32,13 +32,13 @@ pub fn noted_in(present: &Present, client: &KnownClient) -> Option<String> {
 pub async fn begin(app: &App, context: &Context, beginning: Beginning<'_>) -> Answer<TokenFamily> {
     let Beginning { id, command, again, noted_in } = beginning;
     let answer = if again {
-        app.families.ask(context, id, command).await
+        app.entities.families.ask(context, id, command).await
     } else {
-        app.families.ask_new(context, id, command).await
+        app.entities.families.ask_new(context, id, command).await
     };
     if let Some(session) = noted_in {
         // The next sign-in sees that it is noted.
-        app.session_views.forget(session);
+        app.views.sessions.forget(session);
     }
     match answer {
         // The session has ended, or sign-ins of other clients have changed it: it is looked at anew.

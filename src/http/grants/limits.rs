@@ -52,7 +52,7 @@ pub async fn gather(
         !honoured && (!reading.is_old() || !is_honoured(app, grant, Reading::Anew).await?);
     let home = match grant.organization() {
         None => None,
-        Some(slug) => Some(reading.see(&app.organizations, slug).await?),
+        Some(slug) => Some(reading.see(&app.views.organizations, slug).await?),
     };
     let known = home.as_ref().and_then(|home| home.machine.known());
     if let (Some(of), Some(home), Some(organization)) =
@@ -80,7 +80,7 @@ async fn speak(
     // No person: what its root holds is added with that.
     let Some(person) = &grant.account else { return Ok(of.epoch == home.epoch) };
     let Some(id) = &of.id else {
-        let account = reading.see(&app.accounts, person).await?;
+        let account = reading.see(&app.views.accounts, person).await?;
         let administers = account.machine.known().is_some_and(|known| known.administers);
         if !administers || of.epoch != home.epoch {
             return Ok(false);
@@ -91,7 +91,7 @@ async fn speak(
         limited.requirements.push(unchanged);
         return Ok(true);
     };
-    let membership = reading.see(&app.memberships, id).await?;
+    let membership = reading.see(&app.views.memberships, id).await?;
     // What was granted in an earlier epoch has ended, though both are enabled again.
     let member = membership.machine.known().filter(|member| {
         let belongs = member.organization == home.slug && member.account == *person;
@@ -119,16 +119,16 @@ pub async fn epoch(
 ) -> Result<Option<u64>, HydrateError> {
     let mut epoch = 0;
     if let Some(person) = &grant.account {
-        let account = reading.see(&app.accounts, person).await?;
+        let account = reading.see(&app.views.accounts, person).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
         epoch = known.epoch;
     }
     for id in consents(grant) {
-        let consent = reading.see(&app.consent_views, &id).await?;
+        let consent = reading.see(&app.views.consents, &id).await?;
         epoch = epoch.saturating_add(consent.machine.epoch());
     }
     for id in grant.clients() {
-        let client = reading.see(&app.clients, id).await?;
+        let client = reading.see(&app.views.clients, id).await?;
         epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
     Ok(Some(epoch))

@@ -29,7 +29,7 @@ pub async fn exists(
     while left > 0 {
         let from = (after.0.as_str(), after.1.as_str());
         let page =
-            app.family_views.page_below((FAMILIES, account), (from, Some(&below)), PAGE).await?;
+            app.views.families.page_below((FAMILIES, account), (from, Some(&below)), PAGE).await?;
         for (_, entry) in &page {
             let Some(grant) = entry.machine.grant() else { continue };
             if grant.client_id == client_id

@@ -41,7 +41,7 @@ pub async fn resource(
     if app.is_own_api(identifier) {
         return Ok(Some(app.own_api.clone()));
     }
-    reading.see(&app.resources, identifier).await.map(Some)
+    reading.see(&app.views.resources, identifier).await.map(Some)
 }
 
 /// Lists the scopes of an API, if there is one.
@@ -139,7 +139,7 @@ pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateEr
             let owns = own.filter(|own| own.scopes.contains(&one));
             Ok(owns.map(|own| own.identifier.as_str().into()))
         }
-        Ok(one) if !one.is_wildcard() => app.scope_owners.look(scope).await,
+        Ok(one) if !one.is_wildcard() => app.views.scope_owners.look(scope).await,
         // What no API could own is not worth a look.
         _ => Ok(None),
     }
@@ -151,7 +151,7 @@ pub async fn owner_of_type(app: &App, kind: &str) -> Result<Option<Arc<str>>, Hy
     if kind.len() > LONGEST_TYPE {
         return Ok(None);
     }
-    app.detail_owners.look(kind).await
+    app.views.detail_owners.look(kind).await
 }
 
 async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OAuthError> {
@@ -163,6 +163,6 @@ async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OA
     if app.is_own_api(identifier) {
         return Ok(app.own_api.clone());
     }
-    let seen = app.resources.look(identifier).await?;
+    let seen = app.views.resources.look(identifier).await?;
     if seen.machine.known().is_none() { Err(UNKNOWN) } else { Ok(seen) }
 }

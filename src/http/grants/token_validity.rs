@@ -119,7 +119,7 @@ async fn read_token(
     let unnamed = claims.family().filter(|_| pairwise || no_membership || held_for);
     let family = match unnamed {
         None => None,
-        Some(family) => Some(app.family_views.look(family).await?),
+        Some(family) => Some(app.views.families.look(family).await?),
     };
     let grant = family.as_ref().and_then(|seen| seen.machine.grant());
     if held_for {
@@ -261,11 +261,11 @@ impl Read<'_> {
 
     async fn narrowed(&self) -> Result<Option<Good>, OAuthError> {
         let Self { app, basis, .. } = *self;
-        let client = self.see(&app.clients, basis.client_id).await?;
+        let client = self.see(&app.views.clients, basis.client_id).await?;
         let Some(client) = client.machine.known() else { return Ok(None) };
         let home = match basis.organization {
             None => None,
-            Some(slug) => Some(self.see(&app.organizations, slug).await?),
+            Some(slug) => Some(self.see(&app.views.organizations, slug).await?),
         };
         let home = home.as_ref().and_then(|home| home.machine.known());
         let (audience, offered, types) = if basis.audience == app.issuer {
@@ -274,7 +274,7 @@ impl Read<'_> {
             let resource = if app.is_own_api(basis.audience) {
                 app.own_api.clone()
             } else {
-                self.see(&app.resources, basis.audience).await?
+                self.see(&app.views.resources, basis.audience).await?
             };
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();
@@ -322,7 +322,7 @@ impl Read<'_> {
         let Self { app, basis, .. } = *self;
         let member = match person.membership {
             None => None,
-            Some(id) => Some(self.see(&app.memberships, id).await?),
+            Some(id) => Some(self.see(&app.views.memberships, id).await?),
         };
         let member = member.as_ref().and_then(|seen| seen.machine.known());
         let belongs = |member: &membership::Known, home: &organization::Known| {
@@ -339,7 +339,7 @@ impl Read<'_> {
                 Some(Held { organization: home.slug.clone(), permissions })
             }
             (None, Some(home)) if basis.roles.is_empty() => {
-                let account = self.see(&app.accounts, person.account).await?;
+                let account = self.see(&app.views.accounts, person.account).await?;
                 if !account.machine.known().is_some_and(|known| known.administers) {
                     return Ok(None);
                 }
@@ -358,7 +358,7 @@ impl Read<'_> {
         if narrowed.is_err() || !may_hold {
             return Ok(None);
         }
-        let account = self.see(&app.accounts, person.account).await?;
+        let account = self.see(&app.views.accounts, person.account).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
         let of_member = match (member, home) {
             (Some(member), Some(home)) => member.epoch_at(home),
@@ -376,7 +376,7 @@ impl Read<'_> {
         let Some(id) = self.consent else { return Ok(0) };
         match self.standing.version(Consent::KIND, id) {
             0 => Ok(0),
-            version => Ok(self.app.consent_views.at_version(id, version).await?.machine.epoch()),
+            version => Ok(self.app.views.consents.at_version(id, version).await?.machine.epoch()),
         }
     }
 }

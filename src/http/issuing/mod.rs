@@ -122,9 +122,9 @@ pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
 /// How long tokens live.
 pub fn lifetimes(app: &App) -> Lifetimes {
     Lifetimes {
-        access_token: app.lifetimes.access_token,
-        refresh_idle: app.lifetimes.refresh_idle,
-        refresh_ceiling: app.lifetimes.refresh_ceiling,
+        access_token: app.settings.lifetimes.access_token,
+        refresh_idle: app.settings.lifetimes.refresh_idle,
+        refresh_ceiling: app.settings.lifetimes.refresh_ceiling,
     }
 }
 
@@ -148,7 +148,7 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
         id: draw_id_at(&*app.dice, now),
         under: under.map(|under| (under.grant, under.family)),
         now,
-        lifetime: app.lifetimes.access_token,
+        lifetime: app.settings.lifetimes.access_token,
     });
     let access_token = app.sign(SigningAlgorithm::Es256, access_token::TYPE, &claims)?;
     let scope = claims.scope;
@@ -171,7 +171,7 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
                 access_token: hashed,
                 profile,
                 now,
-                lifetime: app.lifetimes.id_token,
+                lifetime: app.settings.lifetimes.id_token,
             });
             Some(app.sign(algorithm, "JWT", &claims)?)
         }

@@ -76,7 +76,8 @@ pub async fn start(
     };
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let family = draw_id_at(&*app.dice, app.clock.now());
-    let next = OpaqueKind::RefreshToken.mint(&family, &app.vault.now(), &*app.dice).fingerprint;
+    let next =
+        OpaqueKind::RefreshToken.mint(&family, &app.crypto.vault.now(), &*app.dice).fingerprint;
     let mut tries = Tries::new();
     loop {
         let reading = Reading::anew_if(tries.anew());
@@ -114,7 +115,7 @@ pub async fn start(
             let command = Command::Start(Box::new(start));
             let asked = (context, &*family, !tries.anew());
             let work = move |reply: &Reply| signer.sign(reply);
-            app.families.ask_and_work(asked, command, work).await.map(|(_, signed)| signed)
+            app.entities.families.ask_and_work(asked, command, work).await.map(|(_, signed)| signed)
         } else {
             let allowed = AllowedGrant { takings, family: family.clone(), start };
             start_allowed(app, (context, client), allowed, signer).await?
@@ -156,7 +157,7 @@ async fn start_allowed(
     let command = agent_allowance::Command::Grant(Box::new(allowed));
     let work = move |reply: &Option<Reply>| reply.as_ref().and_then(|reply| signer.sign(reply));
     let asked = (context, &*client.client_id, false);
-    let refusal = match app.agent_allowances.ask_and_work(asked, command, work).await {
+    let refusal = match app.entities.agent_allowances.ask_and_work(asked, command, work).await {
         Ok((_, signed)) => return Ok(Ok(signed)),
         Err(failure) => failure.map_refusal(|refusal| match refusal {
             agent_allowance::Refusal::Family(refusal) => Ok(refusal),

@@ -90,11 +90,11 @@ pub async fn propose_email(
     // No code has the other one.
     let right = if free { code.clone() } else { draw_text(&*app.dice, 32) };
     let kept = fingerprint(&app, &known.id, Channel::Email, &right);
-    let expires_at = app.clock.now() + app.lifetimes.one_time_code;
+    let expires_at = app.clock.now() + app.settings.lifetimes.one_time_code;
     let to = email.trim().to_owned();
     let mail = Mail {
         to: to.clone(),
-        locale: known.locale().or(caller.source.locale).unwrap_or(app.locale),
+        locale: known.locale().or(caller.source.locale).unwrap_or(app.settings.locale),
         content: if free {
             MailContent::EmailChangeCode { code }
         } else {
@@ -134,10 +134,10 @@ pub async fn propose_phone(
     charge(&app, &caller, address, &phone_number).await?;
     let code = draw_code(&*app.dice);
     let kept = fingerprint(&app, &known.id, Channel::Phone, &code);
-    let expires_at = app.clock.now() + app.lifetimes.one_time_code;
+    let expires_at = app.clock.now() + app.settings.lifetimes.one_time_code;
     let sms = Sms {
         to: phone_number.clone(),
-        locale: known.locale().or(caller.source.locale).unwrap_or(app.locale),
+        locale: known.locale().or(caller.source.locale).unwrap_or(app.settings.locale),
         content: SmsContent::VerifyPhoneCode { code },
     };
     let propose = Command::Propose {
@@ -197,7 +197,7 @@ async fn confirm(
     address: IpAddr,
     (channel, Code { code }, notice): (Channel, Code, MailContent),
 ) -> Result<Response, Problem> {
-    app.pace.take(Purpose::Credential, address, app.clock.now())?;
+    app.limits.pace.take(Purpose::Credential, address, app.clock.now())?;
     let known: Known = caller.known(app).await?;
     let code = fingerprint(app, &known.id, channel, &typed(&code));
     let prove = telling(app, &caller.context, &known, notice, Command::Prove { channel, code });
@@ -208,12 +208,12 @@ async fn confirm(
 /// Charges what a message costs: to the caller, to the address it goes to, and to the account, so that
 /// one person cannot have many others written to.
 async fn charge(app: &App, caller: &Caller, from: IpAddr, to: &str) -> Result<(), Problem> {
-    app.pace.take(Purpose::Message, from, app.clock.now())?;
+    app.limits.pace.take(Purpose::Message, from, app.clock.now())?;
     let own = MessageSender::Account(caller.account());
-    app.attempts.charge_message(&caller.context, to, own).await?;
+    app.limits.attempts.charge_message(&caller.context, to, own).await?;
     // Whose address it is, is not proved yet.
-    let stranger = MessageSender::Stranger(app.pace.network(from));
-    Ok(app.attempts.charge_message(&caller.context, to, stranger).await?)
+    let stranger = MessageSender::Stranger(app.limits.pace.network(from));
+    Ok(app.limits.attempts.charge_message(&caller.context, to, stranger).await?)
 }
 
 /// Returns what is kept of a code: bound to the account and the channel, and of no use without our key.
@@ -222,7 +222,7 @@ fn fingerprint(app: &App, account: &str, channel: Channel, text: &str) -> Finger
         Channel::Email => "email",
         Channel::Phone => "phone",
     };
-    let key = app.vault.now().mac_key(PURPOSE);
+    let key = app.crypto.vault.now().mac_key(PURPOSE);
     Fingerprint::of(&key.tag(&[account.as_bytes(), name.as_bytes(), text.as_bytes()]))
 }
 

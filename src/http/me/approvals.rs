@@ -136,7 +136,7 @@ pub async fn decide(
         Ok(asked) => asked,
         // The flow to which the first try led has approved it.
         Err(problem) if decision == Decision::Approve && problem == ALREADY_DECIDED => {
-            let seen = app.backchannel_views.peek(&id).await?;
+            let seen = app.views.backchannel_requests.peek(&id).await?;
             let here = seen.machine.was_approved_in_flow_of(&caller.present.id);
             return if here { Ok(done()) } else { Err(problem) };
         }
@@ -162,7 +162,7 @@ async fn approve(
     asked: ApprovalAsked,
 ) -> Result<Response, Problem> {
     let account = caller.known(app).await?;
-    let served = app.flow_rules.served(&account.methods());
+    let served = app.settings.flow_rules.served(&account.methods());
     for number in 0..TRIES {
         let facts = approval::facts(app, &asked, number > 0).await?;
         let (person, session) = (&caller.present.person, caller.present.id.as_str());
@@ -217,7 +217,7 @@ fn yes(
 
 /// Has the request decided; false where what it rests on has changed meanwhile.
 async fn commit(app: &App, caller: &Caller, id: &str, yes: Command) -> Result<bool, Problem> {
-    match app.backchannel_requests.ask(&caller.context, id, yes).await {
+    match app.entities.backchannel_requests.ask(&caller.context, id, yes).await {
         Ok(_) => Ok(true),
         Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
         // The time, the session or the account is over.
@@ -265,7 +265,7 @@ async fn deny(
 ) -> Result<(), Problem> {
     let account = caller.account().to_owned();
     let command = Command::Deny { account, why, block };
-    match app.backchannel_requests.ask(&caller.context, &asked.id, command).await {
+    match app.entities.backchannel_requests.ask(&caller.context, &asked.id, command).await {
         Ok(_) => Ok(()),
         Err(Failure::Refused(Refusal::Decided)) => Err(ALREADY_DECIDED),
         Err(Failure::Refused(_)) => Err(NOT_WAITING),
@@ -292,7 +292,7 @@ pub async fn blocked(
 /// Lists the clients that a person has blocked.
 pub async fn blocked_by(app: &App, account: &str) -> Result<Vec<Blocked>, Problem> {
     let mut items = Vec::new();
-    for entry in app.approval_blocks.first_page(BLOCKED_CLIENTS, account).await? {
+    for entry in app.views.approval_blocks.first_page(BLOCKED_CLIENTS, account).await? {
         let Some((sides, at)) = entry.machine.blocked() else { continue };
         items.push(Blocked {
             id: URL_SAFE_NO_PAD.encode(&sides.client_id),
@@ -313,7 +313,12 @@ pub async fn unblock(
     let client_id = client_id.and_then(|bytes| String::from_utf8(bytes).ok());
     let client_id = client_id.filter(|id| !id.contains('\0')).ok_or(Problem::NOT_FOUND)?;
     let id = Sides { account: caller.account().to_owned(), client_id }.id();
-    match app.blocks.ask(&caller.context, &id, approval_block::Command::Lift).await {
+    match app
+        .entities
+        .approval_blocks
+        .ask(&caller.context, &id, approval_block::Command::Lift)
+        .await
+    {
         Ok(lifted) if lifted.reply => Ok(done()),
         Ok(_) => Err(Problem::NOT_FOUND),
         Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),

@@ -42,7 +42,7 @@ impl Caller {
         if !method.is_safe() {
             refuse_foreign_pages(app, headers)?;
         }
-        let source = RequestSource::of(headers, app.cookies);
+        let source = RequestSource::of(headers, app.settings.cookies);
         // A session that was ended a moment ago on another node is over here as well.
         let present = session::find(app, &context, &source, true).await?.ok_or(SESSION_REQUIRED)?;
         let context = context.by(Actor::Person(present.person.account.clone()));
@@ -56,7 +56,7 @@ impl Caller {
 
     /// Reads the account as it is now.
     pub async fn known(&self, app: &App) -> Result<Known, Problem> {
-        let seen = app.accounts.look_anew(self.account()).await?;
+        let seen = app.views.accounts.look_anew(self.account()).await?;
         seen.machine.known().cloned().ok_or(SESSION_REQUIRED)
     }
 }
@@ -72,7 +72,7 @@ impl FromRequestParts<App> for SignedIn {
 
     async fn from_request_parts(head: &mut Parts, app: &App) -> Result<Self, Problem> {
         let Ok(Origin(address)) = Origin::from_request_parts(head, app).await;
-        let permit = app.request_permits.work(address)?;
+        let permit = app.limits.request_permits.work(address)?;
         let Ok(RequestContext(context)) = RequestContext::from_request_parts(head, app).await;
         let caller = Caller::of(app, context, &head.method, &head.headers).await?;
         Ok(Self { caller, _permit: permit })

@@ -36,8 +36,8 @@ pub fn reach(app: &App) -> Reach {
 /// Has the account of the caller changed.
 pub async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), Problem> {
     let account = caller.account();
-    let asked = app.account_entities.ask(&caller.context, account, command).await;
-    app.accounts.forget(account);
+    let asked = app.entities.accounts.ask(&caller.context, account, command).await;
+    app.views.accounts.forget(account);
     match asked {
         Ok(_) => Ok(()),
         Err(Failure::Refused(refusal)) => Err(refused(refusal)),

@@ -121,7 +121,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
 async fn shown(app: &App, all: All) -> Result<Vec<Connected>, Problem> {
     let mut items = Vec::new();
     for ((client_id, organization), held) in all {
-        let seen = app.clients.look(&client_id).await?;
+        let seen = app.views.clients.look(&client_id).await?;
         let metadata = seen.machine.held().map(|client| &client.metadata);
         let client = Party {
             client_name: metadata.and_then(|one| one.client_name.clone()),
@@ -162,7 +162,7 @@ pub async fn delete(
     withdraw(&app, &caller.context, &parties).await?;
     // They are good for nothing any more; now they leave the lists as well.
     for family in held.families {
-        app.families.tell(&caller.context, &family, token_family::Command::End);
+        app.entities.families.tell(&caller.context, &family, token_family::Command::End);
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -173,8 +173,8 @@ async fn withdraw(
     parties: &Parties,
 ) -> Result<(), Problem> {
     let (id, command) = (parties.id(), Command::Withdraw { parties: parties.clone() });
-    let asked = app.consents.ask(context, &id, command).await;
-    app.consent_views.forget(&id);
+    let asked = app.entities.consents.ask(context, &id, command).await;
+    app.views.consents.forget(&id);
     match asked {
         Ok(_) => Ok(()),
         Err(failure) if failure.may_have_happened() => Err(Problem::OUTCOME_UNKNOWN),
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
     async fn new(app: &'a App, known: &'a Known) -> Result<Self, Problem> {
         let account = known.id.as_str();
         let mut passed_on: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let listed = app.family_views.page(HELD_BY_OTHERS, account, ("", ""), PASSED_ON);
+        let listed = app.views.families.page(HELD_BY_OTHERS, account, ("", ""), PASSED_ON);
         for (_, entry) in listed.await? {
             if let Some(grant) = entry.machine.grant() {
                 passed_on.entry(ClientRank::of(&grant.client_id)).or_default().push(entry);
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         };
         let mut others = passed_on.iter().filter(|(rank, _)| rank.above() > after);
         let found = [
-            first(&app.family_views, (FAMILIES, account), after, holder).await?,
-            first(&app.consent_views, (CONSENTS, account), after, asked).await?,
+            first(&app.views.families, (FAMILIES, account), after, holder).await?,
+            first(&app.views.consents, (CONSENTS, account), after, asked).await?,
             others.find_map(|(_, entries)| holder(&entries.first()?.machine)),
         ];
         Ok(found.into_iter().flatten().min_by_key(|client_id| ClientRank::of(client_id)))
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         let below = rank.below();
         let within = ((rank.above(), ""), Some(below.as_str()));
         let list = (CONSENTS, self.account);
-        for (_, entry) in self.app.consent_views.page_below(list, within, bound).await? {
+        for (_, entry) in self.app.views.consents.page_below(list, within, bound).await? {
             if let Consent::Given { parties, terms, at, .. } = &entry.machine {
                 let held =
                     self.all.entry((parties.client_id.clone(), parties.organization.clone()));
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
             }
         }
         let list = (FAMILIES, self.account);
-        let own = self.app.family_views.page_below(list, within, bound).await?;
+        let own = self.app.views.families.page_below(list, within, bound).await?;
         let passed_on = self.passed_on.remove(&rank).unwrap_or_default();
         for entry in own.into_iter().map(|(_, entry)| entry).chain(passed_on) {
             self.add_family(&entry).await?;

@@ -28,7 +28,7 @@ pub async fn list(
 ) -> Result<Items<Branch>, Problem> {
     let mut tree = DelegationTree::default();
     for list in [FAMILIES, HELD_BY_OTHERS] {
-        for (_, entry) in &app.family_views.page(list, caller.account(), ("", ""), MOST).await? {
+        for (_, entry) in &app.views.families.page(list, caller.account(), ("", ""), MOST).await? {
             tree.add(&app, &entry.id, &entry.machine).await?;
         }
     }
@@ -42,18 +42,18 @@ pub async fn delete(
     id: EntryId,
 ) -> Result<Response, Problem> {
     let id = id.read(LONGEST_ID)?;
-    let seen = app.family_views.look_anew(&id).await?;
+    let seen = app.views.families.look_anew(&id).await?;
     // Of another account is as good as none.
     let own = seen.machine.grant().and_then(|grant| grant.account.as_deref());
     if own != Some(caller.account()) {
         return Err(Problem::NOT_FOUND);
     }
     // It is carried out though the caller hangs up.
-    match app.families.ask_detached(&caller.context, &id, Command::End).await {
+    match app.entities.families.ask_detached(&caller.context, &id, Command::End).await {
         Ok(_) | Err(Failure::Refused(_)) => {}
         Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
         Err(_) => return Err(Problem::UNAVAILABLE),
     }
-    app.family_views.forget(&id);
+    app.views.families.forget(&id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }

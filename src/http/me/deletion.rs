@@ -40,6 +40,6 @@ pub async fn delete(
     flows::sign_out_after_commit(&app, &caller.context, &known.id).await;
     let mut response = private_json(&json!({ "erased_at": erased_at }));
     *response.status_mut() = StatusCode::ACCEPTED;
-    let cookie = caller.source.session_by_cookie.then(|| app.cookies.end_session());
+    let cookie = caller.source.session_by_cookie.then(|| app.settings.cookies.end_session());
     Ok(with_cookie(response, cookie))
 }

@@ -96,7 +96,7 @@ pub async fn delete(
     for _ in 0..TRIES {
         let found = app.store.find(MEMBERSHIP_PAIRS, &pair(caller.account(), &slug)).await?;
         let (_, id) = found.ok_or(Problem::NOT_FOUND)?;
-        let seen = app.memberships.look_anew(&id).await?;
+        let seen = app.views.memberships.look_anew(&id).await?;
         let mine = seen.machine.known().filter(|one| one.enabled).ok_or(Problem::NOT_FOUND)?;
         match leave(&app, &caller.context, mine).await? {
             Ok(()) => return Ok(StatusCode::NO_CONTENT.into_response()),
@@ -169,14 +169,15 @@ async fn insist_on_another(
         .filter(|role| home.confers(std::slice::from_ref(&role.name)).covers(MANAGES))
     {
         let owner = role_of(&home.slug, &role.name);
-        let holders = app.memberships.page(ROLE_HOLDERS, &owner, ("", ""), HOLDERS).await?;
+        let holders = app.views.memberships.page(ROLE_HOLDERS, &owner, ("", ""), HOLDERS).await?;
         found = holders.iter().find_map(|(_, entry)| another(&entry.machine));
         if found.is_some() {
             break;
         }
     }
     if found.is_none() {
-        let members = app.memberships.page(MEMBERS, &home.slug, ("", ""), MEMBERS_READ).await?;
+        let members =
+            app.views.memberships.page(MEMBERS, &home.slug, ("", ""), MEMBERS_READ).await?;
         found = members.iter().find_map(|(_, entry)| another(&entry.machine));
     }
     // They must still be so in the commit.

@@ -50,8 +50,8 @@ pub async fn put(
     if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
         return Ok(refused);
     }
-    app.pace.take(Purpose::Credential, address, app.clock.now())?;
-    let hash = app.new_passwords.choose(&password, &About::account(&known)).await?;
+    app.limits.pace.take(Purpose::Credential, address, app.clock.now())?;
+    let hash = app.crypto.new_passwords.choose(&password, &About::account(&known)).await?;
     let set = Command::SetPassword(hash);
     let set = telling(&app, &caller.context, &known, MailContent::PasswordChanged, set);
     let renewed = change_and_renew(&app, &caller, (set, assurance::Method::Password)).await?;
@@ -88,8 +88,8 @@ pub async fn delete(
 /// The password is set and the caller has a new token: they are told so, whatever becomes of the others.
 async fn end_others(app: &App, caller: &Caller) {
     let others = Ending {
-        entities: &app.sessions,
-        views: &app.session_views,
+        entities: &app.entities.sessions,
+        views: &app.views.sessions,
         context: &caller.context,
         list: (SESSIONS, caller.account()),
         command: || session::Command::End,

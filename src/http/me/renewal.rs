@@ -45,9 +45,10 @@ pub async fn change_and_renew(
 ) -> Result<Response, Problem> {
     let id = &caller.present.id;
     let presented = caller.source.session_token.as_ref();
-    let presented = presented.and_then(|token| OpaqueKind::Session.read(token, &app.vault.now()));
+    let presented =
+        presented.and_then(|token| OpaqueKind::Session.read(token, &app.crypto.vault.now()));
     let former = presented.ok_or(Problem::UNAVAILABLE)?.fingerprint;
-    let minted = OpaqueKind::Session.mint(id, &app.vault.now(), &*app.dice);
+    let minted = OpaqueKind::Session.mint(id, &app.crypto.vault.now(), &*app.dice);
     for _ in 0..TRIES {
         let mut commit = app.multi_commit(&caller.context);
         let decided = commit.decide::<Account>(caller.account(), &command).await?;
@@ -64,8 +65,8 @@ pub async fn change_and_renew(
         let renewed = commit.decide::<Session>(id, &renew).await?;
         renewed.ok().filter(|()| open).ok_or(super::caller::SESSION_REQUIRED)?;
         let committed = commit.commit().await;
-        app.accounts.forget(caller.account());
-        app.session_views.forget(id);
+        app.views.accounts.forget(caller.account());
+        app.views.sessions.forget(id);
         match committed {
             Ok(()) => return Ok(answer(app, caller, &person, minted.text).await),
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
@@ -85,8 +86,8 @@ async fn answer(
     if !caller.source.session_by_cookie {
         return private_json(&NewToken { session_token });
     }
-    let seconds = app.lifetimes.session_ceiling.as_secs();
-    let session = app.cookies.keep_session(&session_token, seconds);
+    let seconds = app.settings.lifetimes.session_ceiling.as_secs();
+    let session = app.settings.cookies.keep_session(&session_token, seconds);
     // A changed password makes browsers unknown: this one is the person's.
     let known = flows::remember_browser(app, &caller.source, person).await;
     with_cookies(StatusCode::NO_CONTENT.into_response(), [session, known])

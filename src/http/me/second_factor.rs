@@ -48,7 +48,7 @@ pub async fn make_recovery_codes(
         return Ok(refused);
     }
     // Ten hashes are made for one request.
-    app.pace.take(Purpose::Credential, address, app.clock.now())?;
+    app.limits.pace.take(Purpose::Credential, address, app.clock.now())?;
     let NewRecoveryCodes { shown, hashed } = NewRecoveryCodes::make(&app).await?;
     let command = Command::SetRecoveryCodes(hashed);
     let command = telling(&app, &caller.context, &known, MailContent::RecoveryCodesMade, command);

@@ -81,7 +81,7 @@ async fn page(
     (rank, id): (String, String),
 ) -> Result<Items<Session>, Problem> {
     let (account, now) = (caller.account(), app.clock.now());
-    let listed = app.session_views.page(SESSIONS, account, (&rank, &id), PAGE).await?;
+    let listed = app.views.sessions.page(SESSIONS, account, (&rank, &id), PAGE).await?;
     let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
     let live = listed
         .iter()
@@ -99,7 +99,7 @@ pub async fn delete_all(
     change(&app, &caller, account::Command::SignOutEverywhere).await?;
     // Everything has ended with that commit; now the clients are told that want to be.
     flows::sign_out_after_commit(&app, &caller.context, caller.account()).await;
-    let cookie = caller.source.session_by_cookie.then(|| app.cookies.end_session());
+    let cookie = caller.source.session_by_cookie.then(|| app.settings.cookies.end_session());
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), cookie))
 }
 
@@ -110,19 +110,19 @@ pub async fn delete(
     id: EntryId,
 ) -> Result<Response, Problem> {
     let id = id.read(ID)?;
-    let seen = app.session_views.look_anew(&id).await?;
+    let seen = app.views.sessions.look_anew(&id).await?;
     // Of another account is as good as none.
     if seen.machine.owned_by(caller.account(), app.clock.now()).is_none() {
         return Err(Problem::NOT_FOUND);
     }
     // It is carried out though the caller hangs up.
-    match app.sessions.ask_detached(&caller.context, &id, Command::End).await {
+    match app.entities.sessions.ask_detached(&caller.context, &id, Command::End).await {
         Ok(_) | Err(Failure::Refused(_)) => {}
         Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
         Err(_) => return Err(Problem::UNAVAILABLE),
     }
-    app.session_views.forget(&id);
+    app.views.sessions.forget(&id);
     let is_own_cookie = id == caller.present.id && caller.source.session_by_cookie;
-    let cookie = is_own_cookie.then(|| app.cookies.end_session());
+    let cookie = is_own_cookie.then(|| app.settings.cookies.end_session());
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), cookie))
 }

@@ -57,7 +57,7 @@ pub async fn post(
     let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let client = caller.confidential()?;
     let now = app.clock.now();
-    app.pace.take(Purpose::Flow, address, now)?;
+    app.limits.pace.take(Purpose::Flow, address, now)?;
     if posted.form.get("request_uri").is_some() {
         let why = "a request is signed by value here";
         return Err(OAuthError::new(Code::InvalidRequest, why));
@@ -71,10 +71,10 @@ pub async fn post(
     let places = Places { app: &app, context: &caller.context, client_id: &client.client_id };
     places.find(&account.id).await?;
     clients::keep_to_wait(&app, &caller.context, seen, address).await?;
-    app.attempts.charge_approval(&caller.context, &client.client_id, &account.id).await?;
+    app.limits.attempts.charge_approval(&caller.context, &client.client_id, &account.id).await?;
 
     let id = draw_id_at(&*app.dice, now);
-    let auth_req_id = OpaqueKind::BackchannelRequest.mint(&id, &app.vault.now(), &*app.dice);
+    let auth_req_id = OpaqueKind::BackchannelRequest.mint(&id, &app.crypto.vault.now(), &*app.dice);
     let ping = parameters.notification_token.map(|token| {
         let content = PingContent { auth_req_id: auth_req_id.text.to_string(), token };
         sealed(&app, client, &content)
@@ -104,6 +104,6 @@ fn sealed(app: &App, client: &KnownClient, content: &PingContent) -> String {
     let content = serde_json::to_vec(content).expect("plain data with text keys is JSON");
     let content = Zeroizing::new(content);
     let context = client.client_id.as_bytes();
-    let sealed = app.vault.now().seal(PING_PURPOSE, context, &content, &*app.dice);
+    let sealed = app.crypto.vault.now().seal(PING_PURPOSE, context, &content, &*app.dice);
     URL_SAFE_NO_PAD.encode(sealed)
 }

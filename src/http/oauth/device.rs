@@ -51,7 +51,7 @@ pub async fn post(
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let now = app.clock.now();
-    app.pace.take(Purpose::Flow, address, now)?;
+    app.limits.pace.take(Purpose::Flow, address, now)?;
     let form = &posted.form;
     // RFC 9101 and RFC 9126 are about the authorization endpoint.
     if form.get("request").is_some() || form.get("request_uri").is_some() {
@@ -62,22 +62,22 @@ pub async fn post(
     let source = source::resolve(&app, client, form).await?;
     let wanted = checks::run_without_code(&app, &source, client, Endpoint::Device).await?;
     clients::keep_to_wait(&app, &caller.context, caller.seen(), address).await?;
-    let lives = app.lifetimes.device_code;
+    let lives = app.settings.lifetimes.device_code;
     let request = DeviceRequest { wanted, from: caller.context.device(), expires_at: now + lives };
     for _ in 0..DRAWS {
         let (id, user_code) = (draw_id_at(&*app.dice, now), user_codes::drawn(&*app.dice));
-        let device_code = OpaqueKind::DeviceCode.mint(&id, &app.vault.now(), &*app.dice);
+        let device_code = OpaqueKind::DeviceCode.mint(&id, &app.crypto.vault.now(), &*app.dice);
         let pending = Pending {
             code: device_code.fingerprint,
             user_code: user_codes::hashed(&app, &user_code),
             request: request.clone(),
         };
         let begin = Command::Begin(Box::new(pending));
-        match app.device_grants.ask_new(&caller.context, &id, begin).await {
+        match app.entities.device_grants.ask_new(&caller.context, &id, begin).await {
             Ok(_) => {
                 let user_code = user_codes::shown(&user_code);
                 let page = |query: &[(&str, &str)]| {
-                    app.page(app.links.device.as_ref(), routes::DEVICE_SCREEN, query)
+                    app.page(app.settings.links.device.as_ref(), routes::DEVICE_SCREEN, query)
                 };
                 let begun = Begun {
                     device_code: device_code.text,

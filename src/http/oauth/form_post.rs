@@ -19,7 +19,7 @@ pub async fn get(
 ) -> Result<Response, OAuthError> {
     const GONE: OAuthError =
         OAuthError::new(Code::InvalidRequest, "this address is none of ours, or too old");
-    let _permit = app.request_permits.work(address)?;
+    let _permit = app.limits.request_permits.work(address)?;
     let query = query.unwrap_or_default();
     let held = query.strip_prefix("response=").ok_or(GONE)?;
     form_post::page(&form_post::open(&app, held).ok_or(GONE)?)

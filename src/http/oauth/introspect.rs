@@ -194,10 +194,11 @@ async fn refresh_token(
     token: &str,
 ) -> Result<Introspected, OAuthError> {
     let client = caller.client();
-    let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) else {
+    let Some(token) = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now()) else {
         return Ok(INACTIVE);
     };
-    let shown = match app.families.ask(&caller.context, &token.id, Command::ShowNow).await {
+    let shown = match app.entities.families.ask(&caller.context, &token.id, Command::ShowNow).await
+    {
         Ok(Replied { reply: Reply::Shown(shown), .. }) => shown,
         Ok(_) | Err(Failure::Refused(_) | Failure::Unmet { .. }) => {
             return Ok(INACTIVE);

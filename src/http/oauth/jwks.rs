@@ -13,6 +13,6 @@ pub async fn get(State(app): State<App>) -> Response {
         // A key signs only after it has been published for as long as this.
         (header::CACHE_CONTROL, app.fixed.jwks_caching.clone()),
     ];
-    let body = app.keys.borrow().jwks_json.clone();
+    let body = app.crypto.keys.borrow().jwks_json.clone();
     (headers, body).into_response()
 }

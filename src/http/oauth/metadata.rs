@@ -154,8 +154,8 @@ pub async fn get(State(app): State<App>) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
-    let attests = app.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
-    let document = || document(&app.issuer, app.registration, attests).into();
+    let attests = app.crypto.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
+    let document = || document(&app.issuer, app.settings.registration, attests).into();
     let fixed = app.fixed.metadata.get_or_init(document).clone();
     let types = types(&app).await;
     if types.is_empty() {
@@ -174,7 +174,7 @@ const APIS: Bound = Bound::new(Bound::MOST);
 /// Lists the types of `authorization_details` that some API has (RFC 9396 §10). Where they cannot be read
 /// just now, clients still find the rest.
 async fn types(app: &App) -> Vec<String> {
-    let resources = match app.resources.list_if(false, (RESOURCES, ""), APIS).await {
+    let resources = match app.views.resources.list_if(false, (RESOURCES, ""), APIS).await {
         Ok(resources) => resources,
         Err(error) => {
             tracing::warn!(%error, "the types of authorization_details could not be read");

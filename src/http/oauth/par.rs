@@ -52,6 +52,6 @@ pub async fn post(
     let proven = proof::prove(caller.seen().clone(), form)?;
     checks::run(&app, &source, &proven, Endpoint::Pushed).await?;
     let request_uri = pushed::seal(&app, &client.client_id, form)?;
-    let expires_in = app.lifetimes.par.as_secs();
+    let expires_in = app.settings.lifetimes.par.as_secs();
     Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())
 }

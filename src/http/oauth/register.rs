@@ -86,11 +86,11 @@ pub async fn post(
     RequestContext(context): RequestContext,
     request: Request,
 ) -> Result<(StatusCode, Registered), OAuthError> {
-    if !app.registration {
+    if !app.settings.registration {
         return Err(CLOSED);
     }
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
-    app.pace.take(Purpose::Registration, address, app.clock.now())?;
+    app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
     let Checked { metadata, statement } = checked(&app, &body).await?;
     let kept_for = admit(&app, address).await?;
     let client_id = draw_id_at(&*app.dice, app.clock.now());
@@ -106,12 +106,12 @@ pub async fn post(
         kept_for,
     };
     let register = Command::Register(Box::new(registrant));
-    app.registry.ask_new(&context, &client_id, register).await.map_err(
-        |failure| match failure {
+    app.entities.clients.ask_new(&context, &client_id, register).await.map_err(|failure| {
+        match failure {
             Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
             other => OAuthError::unavailable().because(other.to_string()),
-        },
-    )?;
+        }
+    })?;
     let registered = Registered {
         registration_client_uri: own_address(&app, &client_id),
         client_id,
@@ -180,10 +180,10 @@ fn members(metadata: &ClientMetadata, statement: Option<&str>) -> Map<String, Va
 /// Counts one more client for its network and in all; says for how long it is kept if no person uses it.
 async fn admit(app: &App, address: IpAddr) -> Result<Duration, OAuthError> {
     let now = app.clock.now();
-    if app.pace.addresses().is_limited(address) {
-        app.registrations.take(address, now)?;
+    if app.limits.pace.addresses().is_limited(address) {
+        app.limits.registrations.take(address, now)?;
     }
-    app.registrations.add(&app.store, now).await.map_err(|why| match why {
+    app.limits.registrations.add(&app.store, now).await.map_err(|why| match why {
         NotNow::Full(wait) => TOO_MANY.after(wait),
         NotNow::Unavailable(error) => error.into(),
     })
@@ -225,7 +225,7 @@ fn check_served(
     if let Some((_, description)) = more.into_iter().find(|(wanted, _)| *wanted) {
         return Err(unfit(description));
     }
-    let keys = app.keys.borrow();
+    let keys = app.crypto.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();
     // A client that has not named one may never want an ID token.
     let named = said.contains_key("id_token_signed_response_alg");

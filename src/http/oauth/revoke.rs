@@ -31,9 +31,9 @@ pub async fn post(
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let token = posted.form.token()?;
     let client_id = &caller.client().client_id;
-    if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.vault.now()) {
+    if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
-        return match insist(&app.families, &caller.context, &token.id, revoke).await {
+        return match insist(&app.entities.families, &caller.context, &token.id, revoke).await {
             Err(Stopped::Failed(Failure::Refused(token_family::Refusal::WrongClient))) => {
                 Err(FOREIGN)
             }
@@ -52,7 +52,7 @@ pub async fn post(
         // What is held for another is one token, and what was exchanged for it ends with its family.
         if let Some(family) = claims.family().filter(|_| claims.act.is_some()) {
             let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
-            return match insist(&app.families, &caller.context, family, revoke).await {
+            return match insist(&app.entities.families, &caller.context, family, revoke).await {
                 Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
                 Err(_) => Err(OAuthError::unavailable()),
             };
@@ -62,7 +62,7 @@ pub async fn post(
             client_id: claims.client_id.to_string(),
             organization: claims.org.as_deref().map(str::to_owned),
         };
-        let (tokens, context) = (&app.access_tokens, &caller.context);
+        let (tokens, context) = (&app.entities.access_tokens, &caller.context);
         // Most tokens are given back once, and have no row.
         if tokens.ask_new(context, &claims.jti, revoke.clone()).await.is_err() {
             let revoked = insist(tokens, context, &claims.jti, revoke).await;

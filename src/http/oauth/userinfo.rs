@@ -38,7 +38,7 @@ const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
 
 pub async fn get(State(app): State<App>, Origin(address): Origin, headers: HeaderMap) -> Response {
-    match app.request_permits.work(address) {
+    match app.limits.request_permits.work(address) {
         Ok(permit) => answer(&app, bearer(&headers), &permit).await,
         Err(stopped) => OAuthError::from(stopped).into_response(),
     }
@@ -81,7 +81,7 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
         let (mut head, body) = request.into_parts();
         if !head.headers.contains_key(header::CONTENT_TYPE) {
             let Origin(address) = Origin::from_request_parts(&mut head, app).await?;
-            let permit = app.request_permits.work(address).map_err(OAuthError::from);
+            let permit = app.limits.request_permits.work(address).map_err(OAuthError::from);
             return Ok(Self(permit.map(|permit| Arrived { form: Form::default(), permit })));
         }
         Ok(Self(
@@ -150,7 +150,7 @@ async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
         told.insert(GROUPS.to_owned(), roles.into());
     }
     told.extend(added_claims::ask(app, Place::Userinfo, about).await?);
-    let client = app.clients.look(&claims.client_id).await?;
+    let client = app.views.clients.look(&claims.client_id).await?;
     let metadata = client.machine.known().map(|known| &known.metadata);
     match metadata.and_then(|metadata: &ClientMetadata| metadata.userinfo_signed_response_alg) {
         None => Ok(private_json(&told)),

@@ -21,11 +21,12 @@ pub async fn keep_sessions(app: &App, context: &Context, account: &str) {
     let part = ListPart { list: SESSIONS, owner: account, above: "", below: "g" };
     let found = app.store.live_beyond(&part, (MOST_SESSIONS, AT_ONCE), app.clock.now()).await;
     for id in found.unwrap_or_default() {
-        let ended = app.sessions.ask_detached(context, &id, session::Command::MakeRoom).await;
+        let ended =
+            app.entities.sessions.ask_detached(context, &id, session::Command::MakeRoom).await;
         if ended.is_err() {
             tracing::warn!("a session beyond those that are kept was not ended");
         }
-        app.session_views.forget(&id);
+        app.views.sessions.forget(&id);
     }
 }
 
@@ -37,9 +38,9 @@ pub async fn keep_families(app: &App, context: &Context, account: &str, client_i
     let found = app.store.live_beyond(&part, (MOST_FAMILIES, AT_ONCE), app.clock.now()).await;
     for id in found.unwrap_or_default() {
         let make_room = token_family::Command::MakeRoom;
-        if app.families.ask_detached(context, &id, make_room).await.is_err() {
+        if app.entities.families.ask_detached(context, &id, make_room).await.is_err() {
             tracing::warn!("a grant beyond those that are kept was not ended");
         }
-        app.family_views.forget(&id);
+        app.views.families.forget(&id);
     }
 }

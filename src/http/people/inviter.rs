@@ -43,7 +43,7 @@ async fn held(
     Ok(match inviter {
         Inviter::Member { account, membership } => {
             // An account changes with each use of a passkey: that is no change of authority.
-            let seen = app.accounts.peek(account).await?;
+            let seen = app.views.accounts.peek(account).await?;
             let now = app.clock.now();
             let usable = seen.machine.known().is_some_and(|known| known.admits(now));
             let member = commit.look::<Membership>(membership).await?.known();
@@ -103,7 +103,7 @@ pub async fn withdraw_of_account(
     slug: &str,
     account: &str,
 ) -> Result<(), Problem> {
-    let seen = app.accounts.peek(account).await?;
+    let seen = app.views.accounts.peek(account).await?;
     match seen.machine.known() {
         Some(known) => withdraw_pending(app, commit, slug, &known.email).await,
         None => Ok(()),

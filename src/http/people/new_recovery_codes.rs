@@ -18,7 +18,7 @@ impl NewRecoveryCodes {
     pub async fn make(app: &App) -> Result<Self, Problem> {
         let codes = draw_recovery_codes(&*app.dice);
         let shown = codes.iter().map(RecoveryCode::shown).collect();
-        let hashed = app.hashing.hash_recovery_codes(codes, draw(&*app.dice)).await;
+        let hashed = app.crypto.hashing.hash_recovery_codes(codes, draw(&*app.dice)).await;
         let hashed = hashed.map_err(|error| {
             if error != HashingError::Busy {
                 tracing::error!(%error, "recovery codes could not be hashed");

@@ -34,7 +34,7 @@ pub fn telling(
 }
 
 fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
-    let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.locale));
+    let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.settings.locale));
     let asked = Some(Box::new(Asked::by_request(context, app.clock.now())));
     app.channels().mail.then_some(Mail { to, locale, content, asked })
 }

@@ -58,17 +58,19 @@ async fn opened_by(
     token: &str,
     anew: bool,
 ) -> Result<Option<Present>, HydrateError> {
-    let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return Ok(None) };
+    let Some(token) = OpaqueKind::Session.read(token, &app.crypto.vault.now()) else {
+        return Ok(None);
+    };
     let now = app.clock.now();
-    let mut seen = app.session_views.look_if(anew, &token.id).await?;
+    let mut seen = app.views.sessions.look_if(anew, &token.id).await?;
     if seen.machine.opened_by(token.fingerprint, now).is_none() && !anew {
         // It may have been renewed a moment ago.
-        seen = app.session_views.look_anew(&token.id).await?;
+        seen = app.views.sessions.look_anew(&token.id).await?;
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     if open.is_due(now) {
-        match app.sessions.ask(context, &token.id, Command::Touch).await {
-            Ok(_) => seen = app.session_views.look_anew(&token.id).await?,
+        match app.entities.sessions.ask(context, &token.id, Command::Touch).await {
+            Ok(_) => seen = app.views.sessions.look_anew(&token.id).await?,
             Err(Failure::Refused(_)) => return Ok(None),
             // To note it the next time will do.
             Err(_) => {}
@@ -77,7 +79,7 @@ async fn opened_by(
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
     // It rests on its account, which may be suspended or about to be deleted, or in another epoch.
-    let mut account = app.accounts.look_if(anew, &person.account).await?;
+    let mut account = app.views.accounts.look_if(anew, &person.account).await?;
     let rests_on = |account: &Account| {
         let known = account.known().filter(|known| known.honours(person.epoch, now));
         known.map(Known::authenticators)
@@ -85,7 +87,7 @@ async fn opened_by(
     let counts = |held: &Authenticators| person.evidence.rests_on(held);
     if !anew && !rests_on(&account.machine).is_some_and(|held| counts(&held)) {
         // They may have signed in a moment after everything had ended, or by what was just set.
-        account = app.accounts.look_anew(&person.account).await?;
+        account = app.views.accounts.look_anew(&person.account).await?;
     }
     let Some(authenticators) = rests_on(&account.machine) else { return Ok(None) };
     let person = Person { evidence: person.evidence.weighed(&authenticators), ..person };
@@ -125,7 +127,9 @@ pub async fn held(
 /// Tells whether a request presents the token of an open session; its use is not noted.
 pub async fn is_open(app: &App, source: &RequestSource) -> bool {
     let Some(token) = &source.session_token else { return false };
-    let Some(token) = OpaqueKind::Session.read(token, &app.vault.now()) else { return false };
-    let seen = app.session_views.look_anew(&token.id).await;
+    let Some(token) = OpaqueKind::Session.read(token, &app.crypto.vault.now()) else {
+        return false;
+    };
+    let seen = app.views.sessions.look_anew(&token.id).await;
     seen.is_ok_and(|seen| seen.machine.opened_by(token.fingerprint, app.clock.now()).is_some())
 }

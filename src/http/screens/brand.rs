@@ -47,7 +47,7 @@ pub async fn of_page(app: &App, document: &Document) -> Option<BrandShown> {
 /// Returns the brand of an organization; none where it has none, or confers nothing.
 async fn of(app: &App, slug: &str) -> Option<BrandShown> {
     // Without it the person goes on all the same.
-    let seen = app.organizations.look(slug).await.ok()?;
+    let seen = app.views.organizations.look(slug).await.ok()?;
     let known = seen.machine.known().filter(|known| has_brand(known))?;
     let brand = &known.brand;
     let style = brand.colour.map(|colour| {
@@ -83,7 +83,7 @@ pub async fn get(
     Origin(address): Origin,
     Path(file): Path<String>,
 ) -> Response {
-    let found = match app.request_permits.work(address) {
+    let found = match app.limits.request_permits.work(address) {
         Ok(_permit) => find(&app, &file).await,
         Err(full) => return Problem::from(full).into_response(),
     };
@@ -94,7 +94,7 @@ async fn find(app: &App, file: &str) -> Option<Response> {
     let (name, ending) = file.rsplit_once('.')?;
     let end = name.len().checked_sub(NAME + 1)?;
     let slug = name.get(..end)?;
-    let seen = app.organizations.look(slug).await.ok()?;
+    let seen = app.views.organizations.look(slug).await.ok()?;
     let brand = &seen.machine.known().filter(|known| has_brand(known))?.brand;
     if ending == "css" {
         let sheet = app.brands.sheet(brand.colour?);
@@ -107,7 +107,7 @@ async fn find(app: &App, file: &str) -> Option<Response> {
         return None;
     }
     // It is large, browsers keep it, and nothing here does.
-    let seen = app.brand_logos.peek(slug).await.ok()?;
+    let seen = app.views.brand_logos.peek(slug).await.ok()?;
     let picture = seen.machine.picture().filter(|picture| picture.facts == *logo)?;
     let content = Bytes::copy_from_slice(&picture.bytes);
     Some(assets::kept_for_ever(picture.facts.format.media_type(), content))
@@ -117,7 +117,7 @@ async fn find(app: &App, file: &str) -> Option<Response> {
 pub async fn get_of_client(State(app): State<App>, Path(file): Path<String>) -> Response {
     let parts = file.rsplit_once('.');
     let found = parts.and_then(|(hash, ending)| {
-        let picture = app.client_logos.find(hash)?;
+        let picture = app.documents.logos.find(hash)?;
         let format = picture.facts.format;
         let shown = format.ending() == ending && format != Format::Svg;
         let content = shown.then(|| Bytes::copy_from_slice(&picture.bytes))?;

@@ -78,7 +78,7 @@ impl Browser {
         if told.is_none() && !is_refusal_in_json(&answer) {
             return answer;
         }
-        let accepted = RequestSource::of(&self.headers, self.app.cookies).locale;
+        let accepted = RequestSource::of(&self.headers, self.app.settings.cookies).locale;
         let preferences = Preferences::of(&self.app, &self.headers, &Form::default(), accepted);
         let shell = Shell::new(&self.app, preferences, None);
         let page = match &told {

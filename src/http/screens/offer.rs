@@ -15,11 +15,11 @@ const REST: u64 = 30 * 24 * 60 * 60;
 /// Tells whether a passkey may be offered: the script of the page says that one can be made here, and
 /// the person has not declined lately.
 pub fn is_due(app: &App, headers: &HeaderMap, form: &Form) -> bool {
-    form.get("passkeys") == Some("yes") && cookie(headers, app.cookies.offered).is_none()
+    form.get("passkeys") == Some("yes") && cookie(headers, app.settings.cookies.offered).is_none()
 }
 
 /// Has the browser keep that the person does not want one now.
 pub fn declined(app: &App, step: &str, document: &Document) -> Option<HeaderValue> {
     let declined = step == "skip" && document.kind == "sign_in";
-    declined.then(|| app.cookies.keep(app.cookies.offered, "declined", REST))
+    declined.then(|| app.settings.cookies.keep(app.settings.cookies.offered, "declined", REST))
 }

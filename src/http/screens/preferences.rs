@@ -49,7 +49,7 @@ pub struct Preferences {
 
 impl Preferences {
     pub fn of(app: &App, headers: &HeaderMap, query: &Form, accepted: Option<Locale>) -> Self {
-        let kept = cookie(headers, app.cookies.screen).unwrap_or_default();
+        let kept = cookie(headers, app.settings.cookies.screen).unwrap_or_default();
         let (locale, theme) = kept.split_once('.').unwrap_or_default();
         let asked = query.get("ui_locales").and_then(first_of_ours);
         let theme_asked = query.get("theme").and_then(Theme::of_name);
@@ -65,14 +65,14 @@ impl Preferences {
     /// the browser likes best, or that of the installation.
     pub fn locale(self, app: &App, ui_locales: Option<&str>) -> Locale {
         let asked = ui_locales.and_then(first_of_ours);
-        self.chosen.or(asked).or(self.accepted).unwrap_or(app.locale)
+        self.chosen.or(asked).or(self.accepted).unwrap_or(app.settings.locale)
     }
 
     /// Has the browser keep what was just chosen.
     pub fn cookie(self, app: &App) -> Option<HeaderValue> {
         let locale = self.chosen.map_or("", Locale::tag);
         let kept = format!("{locale}.{}", self.theme.name());
-        self.is_new.then(|| app.cookies.keep(app.cookies.screen, &kept, KEPT))
+        self.is_new.then(|| app.settings.cookies.keep(app.settings.cookies.screen, &kept, KEPT))
     }
 }
 

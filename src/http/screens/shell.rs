@@ -200,12 +200,12 @@ impl<'a> Shell<'a> {
 
     /// Whether people may make accounts for themselves.
     pub fn sign_up_open(&self) -> bool {
-        self.app.sign_up.open
+        self.app.settings.sign_up.open
     }
 
     /// How long a new password must be.
     pub fn password_length(&self) -> u32 {
-        u32::try_from(self.app.new_passwords.min_length()).unwrap_or(u32::MAX)
+        u32::try_from(self.app.crypto.new_passwords.min_length()).unwrap_or(u32::MAX)
     }
 
     /// Whether this is a development server, which keeps what it sends.

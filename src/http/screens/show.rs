@@ -40,7 +40,7 @@ pub async fn get(
 ) -> Response {
     let headers = &head.headers;
     // A page that is opened belongs to a browser, whatever it says of itself.
-    let source = RequestSource::of(headers, app.cookies).of_page();
+    let source = RequestSource::of(headers, app.settings.cookies).of_page();
     let query = Form::parse_noting(query.unwrap_or_default().as_bytes());
     let query = query.unwrap_or_default();
     let preferences = Preferences::of(&app, headers, &query, source.locale);
@@ -66,7 +66,7 @@ pub async fn get(
             Err(problem) => return in_trouble(&shell, &problem),
         }
     }
-    let permit = app.request_permits.work(address).map_err(Problem::from);
+    let permit = app.limits.request_permits.work(address).map_err(Problem::from);
     let opened = match permit {
         Err(full) => Err(full),
         Ok(_permit) => {

@@ -58,7 +58,7 @@ pub async fn post(
 ) -> Response {
     let (head, body) = request.into_parts();
     let headers = &head.headers;
-    let source = RequestSource::of(headers, app.cookies);
+    let source = RequestSource::of(headers, app.settings.cookies);
     let preferences = Preferences::of(&app, headers, &Form::default(), source.locale);
     let of_request = context.clone();
     let in_trouble = |problem: &Problem| {

@@ -36,14 +36,14 @@ impl Typed {
     /// Seals it for the page of this flow.
     pub fn seal(&self, app: &App, flow: &str) -> Option<String> {
         let typed = serde_json::to_vec(self).ok().filter(|typed| typed.len() <= LONGEST)?;
-        let sealed = app.vault.now().seal(PURPOSE, flow.as_bytes(), &typed, &*app.dice);
+        let sealed = app.crypto.vault.now().seal(PURPOSE, flow.as_bytes(), &typed, &*app.dice);
         Some(URL_SAFE_NO_PAD.encode(sealed))
     }
 
     /// Opens what was sealed for this flow; nothing, where it is anything else.
     pub fn open(app: &App, flow: &str, sealed: &str) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(sealed).ok().filter(|all| all.len() <= 2 * LONGEST)?;
-        let typed = app.vault.now().open(PURPOSE, flow.as_bytes(), &sealed).ok()?;
+        let typed = app.crypto.vault.now().open(PURPOSE, flow.as_bytes(), &sealed).ok()?;
         serde_json::from_slice(typed.expose()).ok()
     }
 }

@@ -38,7 +38,7 @@ impl Step for Account {
             let mut held = held.into_iter();
             let chosen = held.find(|one| one.present.person.account == account);
             let present = chosen.ok_or(ACCOUNT_NOT_HELD)?.present;
-            let seen = app.accounts.look(&account).await?;
+            let seen = app.views.accounts.look(&account).await?;
             let identifier = seen.machine.known().map(|known| known.email.clone());
             let identifier = identifier.ok_or(ACCOUNT_NOT_HELD)?;
             let selected =

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Returns what begins and finishes ceremonies; where there is none, no step of theirs is served.
 pub fn passkeys(app: &App) -> Result<&Passkeys, Problem> {
-    app.passkeys.as_ref().ok_or(Problem::NOT_FOUND)
+    app.crypto.passkeys.as_ref().ok_or(Problem::NOT_FOUND)
 }
 
 /// Returns the state of the ceremony that waits for a step, and what tells it from others.

@@ -30,7 +30,7 @@ impl Step for EmailCodeSend {
     fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
             let open = request.offered(self).await?;
-            let lives = request.app.lifetimes.one_time_code;
+            let lives = request.app.settings.lifetimes.one_time_code;
             let sending = Sending { by: SEND, step: CODE, lives };
             request.send_mail(&open, sending, draw_code, Sent::Code).await
         })

@@ -38,7 +38,8 @@ impl Step for MagicLinkSend {
         Box::pin(async move {
             let (app, id) = (request.app, &request.opened.id);
             let open = request.offered(self).await?;
-            let sending = Sending { by: SEND, step: LINK, lives: app.lifetimes.magic_link };
+            let sending =
+                Sending { by: SEND, step: LINK, lives: app.settings.lifetimes.magic_link };
             let kind = open.seed.kind.clone();
             let link = |token: String| Sent::Link(page(app, &kind, id, &token));
             request.send_mail(&open, sending, draw_token, link).await
@@ -71,7 +72,7 @@ impl Step for MagicLink {
 
 /// The page that a link leads to: the installation's own, or the one of `[links]`.
 fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
-    let links = &app.links;
+    let links = &app.settings.links;
     let (link, path) = match kind {
         "recovery" => (&links.recovery, routes::RESET_PASSWORD),
         "verify_email" => (&links.verify_email, routes::VERIFY_EMAIL),

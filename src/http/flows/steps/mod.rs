@@ -186,7 +186,7 @@ impl StepRequest<'_> {
 
     /// Charges the caller's address for what the step is about to do.
     pub fn charge(&self, purpose: Purpose) -> Result<(), Problem> {
-        Ok(self.app.pace.take(purpose, self.address, self.app.clock.now())?)
+        Ok(self.app.limits.pace.take(purpose, self.address, self.app.clock.now())?)
     }
 
     /// Returns the flow, if it offers this step now.
@@ -194,7 +194,7 @@ impl StepRequest<'_> {
     /// The flow decides again when the step is taken; this spares the work before.
     pub async fn offered(&self, step: &dyn Step) -> Result<Open, Problem> {
         let open = self.opened.look(self.app).await?;
-        if open.offers(&self.app.flow_rules).contains(&step.path()) {
+        if open.offers(&self.app.settings.flow_rules).contains(&step.path()) {
             Ok(open)
         } else {
             Err(NOT_NOW)

@@ -46,7 +46,7 @@ impl StepRequest<'_> {
         let open = self.offered(step).await?;
         if let Some(person) = &open.person {
             // They are signed in: nothing can be learnt from an answer.
-            let seen = self.app.accounts.peek(&person.account).await?;
+            let seen = self.app.views.accounts.peek(&person.account).await?;
             let email = seen.machine.known().ok_or(NOT_NOW)?.normalised_email();
             let attempt = self.charge_attempt(step.path(), &email).await?;
             return Ok(Named { seen, attempt });
@@ -67,7 +67,7 @@ impl StepRequest<'_> {
     ) -> Result<Attempt, Problem> {
         let (app, source) = (self.app, &self.opened.source);
         let context = &self.opened.context;
-        let refused = match app.attempts.charge(context, step, email).await {
+        let refused = match app.limits.attempts.charge(context, step, email).await {
             Ok(attempt) => return Ok(attempt),
             Err(NotCharged::Unavailable) => return Err(UNAVAILABLE),
             Err(refused @ NotCharged::TooMany(_)) => refused,
@@ -91,7 +91,9 @@ impl StepRequest<'_> {
     ) -> Result<Attempt, Problem> {
         let (app, context) = (self.app, &self.opened.context);
         match known_browser::find(app, &self.opened.source, account) {
-            Some(browser) => Ok(app.attempts.charge_known_browser(context, step, &browser).await?),
+            Some(browser) => {
+                Ok(app.limits.attempts.charge_known_browser(context, step, &browser).await?)
+            }
             None => Err(refused.into()),
         }
     }
@@ -112,5 +114,5 @@ pub(super) async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>
 pub(super) async fn find_holder(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
-    Ok(app.accounts.peek(&id).await?)
+    Ok(app.views.accounts.peek(&id).await?)
 }

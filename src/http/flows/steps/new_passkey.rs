@@ -56,7 +56,7 @@ impl Step for PasskeyCreateOptions {
             request.charge(Purpose::Credential)?;
             let open = request.offered(self).await?;
             let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
-            let seen = request.app.accounts.look_anew(account).await?;
+            let seen = request.app.views.accounts.look_anew(account).await?;
             let Shown { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
             let held = passkeys_of(kept(&open, &seen.machine));
             if held.len() >= MOST_PASSKEYS {
@@ -97,7 +97,7 @@ impl Step for PasskeyCreate {
                     return request.disprove_of(self, Some(account), None).await;
                 }
             };
-            let seen = app.accounts.look_anew(&account).await?;
+            let seen = app.views.accounts.look_anew(&account).await?;
             if !may_still_add(&open, &seen.machine, app.clock.now()) {
                 return Err(ACCOUNT_CHANGED);
             }

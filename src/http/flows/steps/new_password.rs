@@ -86,10 +86,10 @@ async fn choose(
             family_name: applicant.family_name.as_deref().unwrap_or_default(),
             names: Vec::new(),
         };
-        return app.new_passwords.choose(text, &about).await;
+        return app.crypto.new_passwords.choose(text, &about).await;
     }
     let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
-    let seen = app.accounts.peek(account).await?;
+    let seen = app.views.accounts.peek(account).await?;
     let known = seen.machine.known().ok_or(NOT_NOW)?;
-    app.new_passwords.choose(text, &About::account(known)).await
+    app.crypto.new_passwords.choose(text, &About::account(known)).await
 }

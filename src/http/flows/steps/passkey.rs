@@ -139,7 +139,7 @@ async fn judge(
     if asked.as_ref().is_some_and(|account| *account != presented.account) {
         return wrong(&PasskeyError::OtherAccount, None);
     }
-    let seen = app.accounts.peek(&presented.account).await?;
+    let seen = app.views.accounts.peek(&presented.account).await?;
     let now = app.clock.now();
     let known = seen.machine.known().filter(|known| known.admits(now));
     let held = known.and_then(|known| known.credentials.passkey(&presented.credential));
@@ -159,7 +159,7 @@ async fn judge(
     let worth = passkeys.worth(passkey);
     let verified = Verified { id: passkey.id.clone(), spends, worth, seen: seen.clone() };
     let (context, command) = (&request.opened.context, account::Command::UsePasskey(used));
-    match app.account_entities.ask(context, &known.id, command).await {
+    match app.entities.accounts.ask(context, &known.id, command).await {
         Ok(noted) => match verified.proved(known, noted.version) {
             Some(proved) => Ok(Ok((verified, proved))),
             None => wrong(&PasskeyError::Unknown, account),
@@ -186,7 +186,7 @@ async fn prove(
             Err(problem) if problem == ACCOUNT_CHANGED => {}
             answer => return answer,
         }
-        seen = request.app.accounts.peek(&known.id).await?;
+        seen = request.app.views.accounts.peek(&known.id).await?;
         let known = seen.machine.known();
         let again = known.and_then(|known| verified.proved(known, seen.version));
         proved = again.ok_or(ACCOUNT_CHANGED)?;

@@ -61,11 +61,11 @@ impl Step for Password {
             let Body { password: Given(password) } = request.body()?;
             request.charge(Purpose::Credential)?;
             // Before anything is written or read: what is shed in a storm must cost next to nothing.
-            let permit = app.hashing.reserve().map_err(unavailable)?;
+            let permit = app.crypto.hashing.reserve().map_err(unavailable)?;
             let named = request.named(self).await?;
             let hash = named.account().and_then(|known| known.credentials.password()).cloned();
             let phc = hash.as_ref().map(|hash| hash.expose().to_owned());
-            let verified = app.hashing.verify_reserved(permit, password.clone(), phc).await;
+            let verified = app.crypto.hashing.verify_reserved(permit, password.clone(), phc).await;
             let verdict = verified.map_err(unavailable)?;
             let right = named.proved(self).zip(hash).filter(|_| verdict.matches);
             let Some((mut proved, hash)) = right else {
@@ -97,8 +97,8 @@ async fn rehash(
     from: PasswordHash,
 ) -> Option<i64> {
     let (app, context) = (request.app, &request.opened.context);
-    let phc = app.hashing.hash(password, draw(&*app.dice)).await.ok()?;
+    let phc = app.crypto.hashing.hash(password, draw(&*app.dice)).await.ok()?;
     let rehash = Command::Rehash { from, to: PasswordHash::new(phc) };
-    let rehashed = app.account_entities.ask(context, account, rehash).await.ok()?;
+    let rehashed = app.entities.accounts.ask(context, account, rehash).await.ok()?;
     Some(rehashed.version)
 }

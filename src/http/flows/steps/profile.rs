@@ -52,12 +52,12 @@ impl Step for Profile {
                 Some(invited) => of_invited(invited, body.email.as_deref())?,
             };
             if open.seed.invited.is_none() {
-                if !app.sign_up.open {
+                if !app.settings.sign_up.open {
                     return Err(SIGN_UP_CLOSED);
                 }
                 request.charge(Purpose::Registration)?;
                 let answer = body.proof_of_work.as_deref().unwrap_or_default();
-                let (bits, flow) = (app.sign_up.proof_of_work_bits, &request.opened.name);
+                let (bits, flow) = (app.settings.sign_up.proof_of_work_bits, &request.opened.name);
                 if !is_solved(bits, flow, &email, answer) {
                     return Err(PROOF_OF_WORK);
                 }

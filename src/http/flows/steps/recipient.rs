@@ -119,7 +119,7 @@ impl StepRequest<'_> {
         let purpose = Purpose::of(&open.seed.kind);
         if let Some(person) = open.person.as_ref().filter(|_| open.applicant.is_none()) {
             // They are known: nothing can be learnt from an answer.
-            let seen = self.app.accounts.peek(&person.account).await?;
+            let seen = self.app.views.accounts.peek(&person.account).await?;
             let known = seen.machine.known().ok_or(NOT_NOW)?;
             let (email, charged_to) = (known.email.clone(), known.normalised_email());
             return Ok(Recipient { email, charged_to, seen, purpose, applicant: None });

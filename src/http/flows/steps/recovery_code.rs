@@ -64,7 +64,7 @@ async fn spend(
     let Some(code) = RecoveryCode::read(code) else { return Ok(None) };
     let set = account.credentials.recovery_codes().filter(|(_, left)| *left > 0);
     let salt = set.map(|(salt, _)| salt.to_owned());
-    let hashed = app.hashing.hash_recovery_code(code, salt).await;
+    let hashed = app.crypto.hashing.hash_recovery_code(code, salt).await;
     let hashed = hashed.map_err(|error| {
         if error != HashingError::Busy {
             tracing::error!(%error, "a recovery code could not be compared");

@@ -30,11 +30,11 @@ impl StepRequest<'_> {
         spend: impl AsyncFnOnce(&Known) -> Result<Option<i64>, Problem>,
     ) -> Result<Taken, Problem> {
         let (app, context) = (self.app, &self.opened.context);
-        let charged = app.attempts.charge(context, step.path(), &account).await;
+        let charged = app.limits.attempts.charge(context, step.path(), &account).await;
         if let Err(NotCharged::Unavailable) = charged {
             return Err(UNAVAILABLE);
         }
-        let seen = app.accounts.look_anew(&account).await?;
+        let seen = app.views.accounts.look_anew(&account).await?;
         let known = seen.machine.known().ok_or(UNAVAILABLE)?;
         let attempt = match charged {
             Ok(attempt) => attempt,
@@ -55,7 +55,7 @@ impl StepRequest<'_> {
         account: &Known,
         command: Command,
     ) -> Result<Option<i64>, Problem> {
-        match self.app.account_entities.ask(context, &account.id, command).await {
+        match self.app.entities.accounts.ask(context, &account.id, command).await {
             Ok(used) => Ok(Some(used.version)),
             Err(Failure::Refused(_)) => Ok(None),
             Err(_) => Err(UNAVAILABLE),
@@ -80,7 +80,7 @@ impl StepRequest<'_> {
         }
         if answered.authenticated {
             for (authenticator, identifier) in charged_to(account) {
-                self.app.attempts.clear(&self.opened.context, authenticator, &identifier);
+                self.app.limits.attempts.clear(&self.opened.context, authenticator, &identifier);
             }
         }
         Ok(answered.answer.into())

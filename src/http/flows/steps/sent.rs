@@ -61,7 +61,7 @@ pub(super) fn draw_token(dice: &dyn Dice) -> String {
 impl StepRequest<'_> {
     /// Returns what is kept of a code: bound to this flow and step, and of no use without our key.
     pub(super) fn fingerprint(&self, step: &str, text: &str) -> Fingerprint {
-        let key = self.app.vault.now().mac_key(PURPOSE);
+        let key = self.app.crypto.vault.now().mac_key(PURPOSE);
         let parts = [self.opened.name.as_bytes(), step.as_bytes(), text.as_bytes()];
         Fingerprint::of(&key.tag(&parts))
     }
@@ -77,16 +77,16 @@ impl StepRequest<'_> {
         let sender = match (person, &browser) {
             (Some(person), _) => MessageSender::Account(&person.account),
             (None, Some(browser)) => MessageSender::KnownBrowser(browser),
-            (None, None) => MessageSender::Stranger(app.pace.network(self.address)),
+            (None, None) => MessageSender::Stranger(app.limits.pace.network(self.address)),
         };
         let to = &recipient.charged_to;
-        Ok(app.attempts.charge_message(&self.opened.context, to, sender).await?)
+        Ok(app.limits.attempts.charge_message(&self.opened.context, to, sender).await?)
     }
 
     /// Returns the language to write in: the person's, else the caller's, else the installation's.
     fn language(&self, recipient: &Recipient) -> Locale {
         let asked = || self.opened.source.locale;
-        recipient.locale().or_else(asked).unwrap_or(self.app.locale)
+        recipient.locale().or_else(asked).unwrap_or(self.app.settings.locale)
     }
 
     /// Sends a code or link by mail and shows the flow.
@@ -243,7 +243,7 @@ impl StepRequest<'_> {
         let mailed = step.proof().is_some_and(|proof| proof.has(Role::Address));
         if let Some(known) = recipient.account().filter(|known| mailed && !known.email_verified) {
             // Mail to the address has reached them. The caller does not wait for it.
-            let (accounts, context) = (&self.app.account_entities, &self.opened.context);
+            let (accounts, context) = (&self.app.entities.accounts, &self.opened.context);
             accounts.tell(context, &known.id, account::Command::VerifyEmail);
         }
         Ok(response)

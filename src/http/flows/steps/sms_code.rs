@@ -30,7 +30,7 @@ impl Step for SmsCodeSend {
     fn take<'a>(&'a self, request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
             let open = request.offered(self).await?;
-            let lives = request.app.lifetimes.one_time_code;
+            let lives = request.app.settings.lifetimes.one_time_code;
             request.send_sms(&open, Sending { by: SEND, step: CODE, lives }).await
         })
     }

@@ -64,7 +64,7 @@ async fn spend(
 ) -> Result<Option<i64>, Problem> {
     let (app, context) = (request.app, &request.opened.context);
     let Some(sealed) = account.credentials.totp() else { return Ok(None) };
-    let secret = app.vault.now().open(PURPOSE, account.id.as_bytes(), sealed.expose());
+    let secret = app.crypto.vault.now().open(PURPOSE, account.id.as_bytes(), sealed.expose());
     let secret = secret.map_err(|error| {
         tracing::error!(%error, "the secret of an authenticator application cannot be opened");
         UNAVAILABLE

@@ -60,7 +60,7 @@ impl Step for TotpOptions {
             request.charge(Purpose::Credential)?;
             let open = request.offered(self).await?;
             let account = open.person.as_ref().ok_or(NOT_NOW)?.account.clone();
-            let seen = app.accounts.look_anew(&account).await?;
+            let seen = app.views.accounts.look_anew(&account).await?;
             let email = email(&open, &seen.machine).ok_or(NOT_NOW)?;
             let secret = draw_totp_secret(&*app.dice);
             let written = TotpEnrolment::of(&secret, &issuer_name(&app.issuer), &email);
@@ -68,7 +68,7 @@ impl Step for TotpOptions {
                 tracing::error!("the names of issuer and account do not fit into a picture");
                 UNAVAILABLE
             })?;
-            let vault = app.vault.now();
+            let vault = app.crypto.vault.now();
             let sealed = vault.seal(WAITING, opened.name.as_bytes(), secret.expose(), &*app.dice);
             let held = Held {
                 step: Totp.path().to_owned(),
@@ -92,14 +92,14 @@ impl Step for TotpOptions {
 ///
 /// The caller has shown that the flow is theirs.
 pub async fn waiting(app: &App, id: &str) -> Option<TotpEnrolment> {
-    let vault = app.vault.now();
+    let vault = app.crypto.vault.now();
     let (name, _) = Ticket::open(id, &vault)?;
-    let seen = app.flow_views.peek(name).await.ok()?;
+    let seen = app.views.flows.peek(name).await.ok()?;
     let Flow::Open(open) = &seen.machine else { return None };
     let held = open.held_for(Totp.path(), app.clock.now())?;
     let HeldContent::Secret(sealed) = &held.content else { return None };
     let secret = vault.open(WAITING, name.as_bytes(), sealed.expose()).ok()?;
-    let account = app.accounts.look_anew(&open.person.as_ref()?.account).await.ok()?;
+    let account = app.views.accounts.look_anew(&open.person.as_ref()?.account).await.ok()?;
     let email = email(open, &account.machine)?;
     TotpEnrolment::of(&secret, &issuer_name(&app.issuer), &email)
 }
@@ -135,13 +135,13 @@ pub(super) async fn enrol(
         // Nothing is guessed here: the caller was told the secret. The flow counts, and ends.
         return request.disprove_of(&Totp, Some(account), None::<Attempt>).await;
     };
-    let seen = app.accounts.look_anew(&account).await?;
+    let seen = app.views.accounts.look_anew(&account).await?;
     let reaches_aal2 = seen.machine.known().is_some_and(|known| known.credentials.reach_aal2());
     if reaches_aal2 && person.evidence.level(now) < Some(Level::Aal2) {
         // It has got a second factor since this flow began, by which alone it may be changed.
         return Err(ACCOUNT_CHANGED);
     }
-    let vault = app.vault.now();
+    let vault = app.crypto.vault.now();
     let sealed = vault.seal(PURPOSE, account.as_bytes(), secret.expose(), &*app.dice);
     let mut changes = vec![Command::EnrolTotp { secret: SealedSecret::new(sealed), step }];
     let known = seen.machine.known();
@@ -158,7 +158,7 @@ pub(super) async fn enrol(
 fn opened_secret(request: &StepRequest<'_>, held: &Held) -> Result<Secret, Problem> {
     let HeldContent::Secret(sealed) = &held.content else { return Err(NOT_NOW) };
     let (app, name) = (request.app, request.opened.name.as_bytes());
-    app.vault.now().open(WAITING, name, sealed.expose()).map_err(|error| {
+    app.crypto.vault.now().open(WAITING, name, sealed.expose()).map_err(|error| {
         tracing::error!(%error, "the secret that waits in a flow cannot be opened");
         UNAVAILABLE
     })

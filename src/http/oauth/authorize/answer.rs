@@ -95,7 +95,7 @@ async fn begin(
     (signed_in, selects): (Option<SignedIn>, bool),
     (context, mut source): (&Context, RequestSource),
 ) -> Result<Response, OAuthError> {
-    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     // A person who is signed in and is to prove more steps up.
     let steps_up = signed_in.as_ref().is_some_and(|signed_in| signed_in.wanted.is_some());
     let kind = if steps_up { STEP_UP } else { SIGN_IN };
@@ -116,7 +116,7 @@ async fn begin(
         selects,
         back: None,
     };
-    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.crypto.vault.now(), &*app.dice);
     let response = if source.wants_json {
         let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         let document = Document::of(app, shown).await?;
@@ -136,7 +136,7 @@ async fn over(
     code_to: Option<Zeroizing<String>>,
     failed_to: Option<String>,
 ) -> Response {
-    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let over = OverAtOnce {
         kind: SIGN_IN.to_owned(),
         channel,
@@ -145,7 +145,7 @@ async fn over(
         scope: proven.scope.clone(),
         failed_to,
     };
-    let id = Ticket::Over(over.clone()).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Over(over.clone()).seal(&app.crypto.vault.now(), &*app.dice);
     with_cookie(Document::over(app, &id, &over, code_to).await, cookie)
 }
 
@@ -239,8 +239,8 @@ fn page(error: OAuthError, text: &str, told: Told) -> Response {
 
 /// Returns where people sign in: a page of ours, or that of `[links]`.
 fn sign_in_page(app: &App, query: &[(&str, &str)]) -> Option<String> {
-    let link = app.links.sign_in.as_ref();
-    (app.screens || link.is_some()).then(|| app.page(link, routes::SIGN_IN, query))
+    let link = app.settings.links.sign_in.as_ref();
+    (app.settings.screens || link.is_some()).then(|| app.page(link, routes::SIGN_IN, query))
 }
 
 fn no_sign_in_page() -> Response {

@@ -56,8 +56,8 @@ pub fn methods() -> MethodRouter<App> {
 
 /// Takes a permit to work on a link, within the rate of its address.
 pub fn admit(app: &App, address: IpAddr) -> Result<WorkPermit, OAuthError> {
-    app.pace.take(Purpose::Authorize, address, app.clock.now())?;
-    Ok(app.request_permits.work(address)?)
+    app.limits.pace.take(Purpose::Authorize, address, app.clock.now())?;
+    Ok(app.limits.request_permits.work(address)?)
 }
 
 /// RFC 9110 §9.1 and §9.2.1: a caller that only looks at a link gets no code by it, no flow and no
@@ -69,7 +69,7 @@ async fn head(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let source = RequestSource::of(&headers, app.cookies);
+    let source = RequestSource::of(&headers, app.settings.cookies);
     let _permit = match admit(&app, address) {
         Ok(permit) => permit,
         Err(error) => return answer::unproven(&source, error),
@@ -113,7 +113,7 @@ async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let source = RequestSource::of(&headers, app.cookies);
+    let source = RequestSource::of(&headers, app.settings.cookies);
     let _permit = match admit(&app, address) {
         Ok(permit) => permit,
         Err(error) => return answer::unproven(&source, error),
@@ -132,8 +132,8 @@ async fn post(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let source = RequestSource::of(&head.headers, app.cookies);
-    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+    let source = RequestSource::of(&head.headers, app.settings.cookies);
+    if let Err(wait) = app.limits.pace.take(Purpose::Authorize, address, app.clock.now()) {
         return answer::unproven(&source, OAuthError::from(wait));
     }
     let (body, _permit) = match form::arrived(&head, body, &app).await {

@@ -61,7 +61,7 @@ async fn named_by_address(
     };
     for one in held {
         let account = &one.present.person.account;
-        let seen = app.accounts.look(account).await?;
+        let seen = app.views.accounts.look(account).await?;
         if seen.machine.known().is_some_and(|known| known.normalised_email() == hint) {
             return Ok(Some(account.clone()));
         }

@@ -56,11 +56,11 @@ pub fn seal(app: &App, client_id: &str, form: &Form) -> Result<String, OAuthErro
     let sealed = Sealed {
         client_id,
         parameters: kept.collect(),
-        expires_at: app.clock.now() + app.lifetimes.par,
+        expires_at: app.clock.now() + app.settings.lifetimes.par,
     };
     let content = serde_json::to_vec(&sealed).expect("text and numbers are JSON");
     let name = draw_id(&*app.dice);
-    let sealed = app.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
+    let sealed = app.crypto.vault.now().seal(PURPOSE, name.as_bytes(), &content, &*app.dice);
     let mut request_uri = format!("{PREFIX}{name}");
     URL_SAFE_NO_PAD.encode_string(sealed, &mut request_uri);
     if request_uri.len() > LONGEST {
@@ -83,10 +83,10 @@ pub async fn open(
     if app.clock.now() >= sealed.expires_at {
         return Err(UNKNOWN.because("it has expired"));
     }
-    if app.pushed_requests.peek(name).await?.machine.is_used() {
+    if app.views.pushed_requests.peek(name).await?.machine.is_used() {
         return Err(UNKNOWN.because("it was used before"));
     }
-    let over_at = sealed.expires_at + app.lifetimes.flow + SLACK;
+    let over_at = sealed.expires_at + app.settings.lifetimes.flow + SLACK;
     Ok((Form::of(sealed.parameters), Pushed { id: name.to_owned(), over_at }))
 }
 
@@ -97,6 +97,6 @@ fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed<String>)
     }
     let (name, sealed) = body.split_at_checked(NAME)?;
     let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-    let content = app.vault.now().open(PURPOSE, name.as_bytes(), &sealed).ok()?;
+    let content = app.crypto.vault.now().open(PURPOSE, name.as_bytes(), &sealed).ok()?;
     Some((name, serde_json::from_slice(content.expose()).ok()?))
 }

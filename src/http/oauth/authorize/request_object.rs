@@ -86,7 +86,8 @@ pub async fn fetched(app: &App, client: &KnownClient, uri: &str) -> Result<Form,
     if uri.len() > LONGEST_URI || !client.metadata.request_uris.iter().any(is_registered) {
         return Err(UNREGISTERED);
     }
-    let fetched = Box::pin(app.request_objects.get(uri, client.is_self_registered())).await;
+    let fetched =
+        Box::pin(app.documents.request_objects.get(uri, client.is_self_registered())).await;
     let body = fetched.map_err(|fault| UNREACHABLE.because(fault.to_string()))?;
     let object = std::str::from_utf8(&body).map_err(|_| UNREACHABLE)?;
     given(app, client, object.trim_ascii()).await

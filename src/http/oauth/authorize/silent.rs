@@ -53,7 +53,7 @@ async fn try_to_settle(
     let Asking { context, source } = asking;
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let id = draw_id_at(&*app.dice, app.clock.now());
-    let code = OpaqueKind::AuthorizationCode.mint(&id, &app.vault.now(), &*app.dice);
+    let code = OpaqueKind::AuthorizationCode.mint(&id, &app.crypto.vault.now(), &*app.dice);
     let mut tries = Tries::new();
     loop {
         let anew = tries.anew();
@@ -72,7 +72,7 @@ async fn try_to_settle(
         };
         if request.wanted.wants_more_than(&present.person, app.clock.now()) {
             let methods = tries.read(methods_of(app, &present, anew).await)?;
-            let (served, now) = (app.flow_rules.served(&methods), app.clock.now());
+            let (served, now) = (app.settings.flow_rules.served(&methods), app.clock.now());
             if let Some(acr) = request.wanted.step_up(&present.person, &served, now) {
                 return step_up(app, request, present, (methods, acr));
             }
@@ -102,7 +102,7 @@ async fn try_to_settle(
             Settled::ProveMore(acr) => {
                 // Anew: a person is not refused for want of a passkey that they have just added.
                 let methods = tries.read(methods_of(app, &present, true).await)?;
-                if !acr.is_reachable_by(&app.flow_rules.served(&methods)) {
+                if !acr.is_reachable_by(&app.settings.flow_rules.served(&methods)) {
                     return Err(refusal_of(&Denial::NotSureEnough));
                 }
                 return step_up(app, request, present, (methods, acr));
@@ -122,7 +122,7 @@ async fn try_to_settle(
         let begin = Command::Begin(Box::new(Begin {
             grant: *grant,
             code: code.fingerprint,
-            code_lives: app.lifetimes.authorization_code,
+            code_lives: app.settings.lifetimes.authorization_code,
             redirect_uri: request.reply_to.redirect_uri.clone(),
             challenge: request.challenge,
             nonce: request.nonce.clone(),
@@ -193,7 +193,7 @@ fn select(request: Request) -> Result<Answered, AuthorizationError> {
 
 /// Lists what the account of the person can prove itself by.
 async fn methods_of(app: &App, present: &Present, anew: bool) -> Result<Vec<Method>, HydrateError> {
-    let account = app.accounts.look_if(anew, &present.person.account).await?;
+    let account = app.views.accounts.look_if(anew, &present.person.account).await?;
     let known = account.machine.known();
     Ok(known.map(Known::methods).unwrap_or_default())
 }

@@ -43,7 +43,7 @@ impl Parameters {
         Ok(Self {
             hint: hint(app, client, form)?,
             binding_message: message(form.get("binding_message"))?,
-            lives: lives(form.get("requested_expiry"), app.lifetimes.ciba)?,
+            lives: lives(form.get("requested_expiry"), app.settings.lifetimes.ciba)?,
             notification_token: if client.is_pinged() {
                 Some(notification_token(form.get("client_notification_token"))?)
             } else {

@@ -48,7 +48,7 @@ pub(super) async fn find(
     let asked = [(Account::KIND, id.as_str()), (ApprovalBlock::KIND, sides.as_str())];
     let found = app.store.liveness(&asked).await?;
     let now = Reading::At(&Standing { asked: &asked, found: &found });
-    let seen = now.see(&app.accounts, &id).await?;
+    let seen = now.see(&app.views.accounts, &id).await?;
     let facts = {
         let (redirect_uri, chosen, anew) = (None, None, false);
         let (account, wanted) = (id.as_str(), &*wanted);
@@ -64,7 +64,7 @@ pub(super) async fn find(
         };
         Box::pin(reader.gather()).await?
     };
-    let block = now.see(&app.approval_blocks, &sides).await?;
+    let block = now.see(&app.views.approval_blocks, &sides).await?;
     let reached = reaches(app, client, &id, &facts).await?;
     let known = seen.machine.known().filter(|known| reached && known.admits(app.clock.now()));
     let known = known.ok_or(UNKNOWN)?;

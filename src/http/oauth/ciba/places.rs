@@ -26,21 +26,21 @@ pub(super) struct Places<'a> {
 impl Places<'_> {
     /// Returns a place that is free, where places are limited; refuses the client if none is.
     pub(super) async fn find(&self, account: &str) -> Result<Option<u32>, OAuthError> {
-        let Some(most) = self.app.attempts.most_pending_approvals() else { return Ok(None) };
+        let Some(most) = self.app.limits.attempts.most_pending_approvals() else { return Ok(None) };
         let (now, mut ends) = (self.app.clock.now(), None);
         for place in shuffled(most, &*self.app.dice) {
             let name = BackchannelRequest::place_name(account, self.client_id, place);
             let Some((_, holder)) = self.app.store.find(APPROVAL_PLACES, &name).await? else {
                 return Ok(Some(place));
             };
-            let seen = self.app.backchannel_views.peek(&holder).await?;
+            let seen = self.app.views.backchannel_requests.peek(&holder).await?;
             if let Some(pending) = seen.machine.pending(now) {
                 let end = pending.request.expires_at;
                 ends = Some(ends.map_or(end, |first| end.min(first)));
                 continue;
             }
             // It has expired and is not forgotten yet, or was decided a moment ago.
-            let requests = &self.app.backchannel_requests;
+            let requests = &self.app.entities.backchannel_requests;
             if requests.ask(self.context, &holder, Command::Vacate).await.is_ok() {
                 return Ok(Some(place));
             }
@@ -56,12 +56,12 @@ impl Places<'_> {
         message: Option<Dispatch>,
     ) -> Result<(), OAuthError> {
         // Each place that another request takes meanwhile is one less: there is an end to it.
-        let tries = self.app.attempts.most_pending_approvals().unwrap_or(0) + 1;
+        let tries = self.app.limits.attempts.most_pending_approvals().unwrap_or(0) + 1;
         for _ in 0..tries {
             let place = self.find(&pending.request.account).await?;
             let pending = Box::new(Pending { place, ..pending.clone() });
             let begin = Command::Begin { pending, message: message.clone() };
-            match self.app.backchannel_requests.ask_new(self.context, id, begin).await {
+            match self.app.entities.backchannel_requests.ask_new(self.context, id, begin).await {
                 Ok(_) => return Ok(()),
                 Err(Failure::Taken { space: APPROVAL_PLACES }) => {}
                 Err(failure) => {

@@ -40,7 +40,7 @@ pub(super) async fn introspect(
     let mut scopes: Vec<String> = Vec::new();
     for (identifier, standing) in client.introspects.iter().zip(of_resources) {
         let Some(standing) = standing.filter(|one| one.is_live(now)) else { continue };
-        let resource = app.resources.at_version(identifier, standing.version).await?;
+        let resource = app.views.resources.at_version(identifier, standing.version).await?;
         let offered = resource.machine.known().into_iter().flat_map(scopes_of);
         scopes.extend(offered.filter(|one| live.permissions.covers(one)).map(str::to_owned));
     }

@@ -68,7 +68,7 @@ async fn get(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    let source = RequestSource::of(&headers, app.cookies);
+    let source = RequestSource::of(&headers, app.settings.cookies);
     let _permit = match admit(&app, address) {
         Ok(permit) => permit,
         Err(error) => return refuse(&source, error),
@@ -86,8 +86,8 @@ async fn post(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let source = RequestSource::of(&head.headers, app.cookies);
-    if let Err(wait) = app.pace.take(Purpose::Authorize, address, app.clock.now()) {
+    let source = RequestSource::of(&head.headers, app.settings.cookies);
+    if let Err(wait) = app.limits.pace.take(Purpose::Authorize, address, app.clock.now()) {
         return refuse(&source, OAuthError::from(wait));
     }
     let (body, _permit) = match form::arrived(&head, body, &app).await {
@@ -162,8 +162,8 @@ async fn try_to_log_out(
 async fn end(app: &App, context: Context, present: &Present) -> Result<(), OAuthError> {
     let context = context.by(Actor::Person(present.person.account.clone()));
     // It is carried out though the caller hangs up.
-    let ended = app.sessions.ask_detached(&context, &present.id, Command::End).await;
-    app.session_views.forget(&present.id);
+    let ended = app.entities.sessions.ask_detached(&context, &present.id, Command::End).await;
+    app.views.sessions.forget(&present.id);
     match ended {
         Ok(_) | Err(Failure::Refused(_)) => Ok(()),
         // To end it twice does no harm: the person may try again.
@@ -206,11 +206,11 @@ async fn over(
     client_id: Option<String>,
     redirect_to: Option<Zeroizing<String>>,
 ) -> Response {
-    let (channel, cookie) = source.channel(app.cookies, &*app.dice);
+    let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let (kind, scope, failed_to) = (SIGN_OUT.to_owned(), String::new(), None);
     let expires_at = expiry(app);
     let over = OverAtOnce { kind, channel, expires_at, client_id, scope, failed_to };
-    let id = Ticket::Over(over.clone()).seal(&app.vault.now(), &*app.dice);
+    let id = Ticket::Over(over.clone()).seal(&app.crypto.vault.now(), &*app.dice);
     with_cookie(Document::over(app, &id, &over, redirect_to).await, cookie)
 }
 

@@ -45,7 +45,7 @@ impl Wanted {
         let Some(hint) = hint.filter(agrees).filter(|hint| hint.aud.len() <= LONGEST_ID) else {
             return Ok(Self::default());
         };
-        let seen = app.clients.look(&hint.aud).await?;
+        let seen = app.views.clients.look(&hint.aud).await?;
         let Some(client) = seen.machine.known() else { return Ok(Self::default()) };
         let uri = form.get("post_logout_redirect_uri");
         let uri = uri.filter(|uri| client.has_post_logout_redirect_uri(uri));

@@ -93,7 +93,7 @@ async fn manager(
     if client_id.len() > LONGEST_ID || client_id.contains('\0') {
         return Err(refuse());
     }
-    let seen = app.clients.look_anew(&client_id).await?;
+    let seen = app.views.clients.look_anew(&client_id).await?;
     let registration = seen.machine.known().and_then(|known| known.registration.as_ref());
     let presented = Fingerprint::of(token.as_bytes());
     if registration.is_none_or(|registration| registration.token != presented) {
@@ -103,7 +103,7 @@ async fn manager(
 }
 
 fn refuse(app: &App, client_id: &str, address: IpAddr) -> OAuthError {
-    let (failures, now) = (&app.client_failures, app.clock.now());
+    let (failures, now) = (&app.limits.client_failures, app.clock.now());
     let counted = failures.count(Proof::RegistrationToken, client_id, address, now);
     counted.map_or_else(OAuthError::from, |()| REFUSED)
 }
@@ -130,7 +130,7 @@ pub async fn read(
     Origin(address): Origin,
     headers: HeaderMap,
 ) -> Result<Registered, OAuthError> {
-    let _permit = app.request_permits.work(address)?;
+    let _permit = app.limits.request_permits.work(address)?;
     let manager = manager(&app, client_id, &headers, address).await?;
     Ok(told(&app, manager.known(), manager.token.clone(), None))
 }
@@ -147,7 +147,7 @@ pub async fn replace(
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
     let manager = manager(&app, client_id, &headers, address).await?;
     manager.check_own()?;
-    app.pace.take(Purpose::Registration, address, app.clock.now())?;
+    app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
     let repeated = check_identity(&manager.client_id, &body)?;
     let Checked { metadata, statement } = checked(&app, &body).await?;
     // Drawn once for all tries: by the token the client knows a command that it has carried out.
@@ -169,7 +169,7 @@ pub async fn replace(
         }
         other => refused(other),
     })?;
-    let seen = app.clients.look_anew(&manager.client_id).await;
+    let seen = app.views.clients.look_anew(&manager.client_id).await;
     // The new token is known to no other caller, so this is what was replaced.
     let seen = seen.map_err(|_| OAuthError::OUTCOME_UNKNOWN)?;
     let known = seen.machine.known().ok_or(OAuthError::OUTCOME_UNKNOWN)?;
@@ -187,11 +187,11 @@ pub async fn delete(
     RequestContext(context): RequestContext,
     headers: HeaderMap,
 ) -> Result<Response, OAuthError> {
-    let _permit = app.request_permits.work(address)?;
+    let _permit = app.limits.request_permits.work(address)?;
     let manager = manager(&app, client_id, &headers, address).await?;
     manager.check_own()?;
     // Until its last refresh token has expired: none is exchanged any more.
-    let kept_for = KEPT_AFTER_PERSON.max(app.lifetimes.refresh_idle + USE_NOTED_EVERY);
+    let kept_for = KEPT_AFTER_PERSON.max(app.settings.lifetimes.refresh_idle + USE_NOTED_EVERY);
     let deletion = Deletion { presented: manager.presented(), kept_for };
     let context = manager.context(context);
     let deleted =
@@ -244,7 +244,7 @@ async fn ask(
 ) -> Result<(), Stopped<Refusal>> {
     let mut tries = Tries::new();
     let outcome = loop {
-        match app.registry.ask(context, client_id, command()).await {
+        match app.entities.clients.ask(context, client_id, command()).await {
             Ok(_) => break Ok(()),
             Err(failure) => {
                 if let Err(stopped) = tries.after(failure).await {
@@ -254,7 +254,7 @@ async fn ask(
         }
     };
     // It may have changed, whatever is answered: what was seen of it is old.
-    app.clients.forget(client_id);
+    app.views.clients.forget(client_id);
     outcome
 }
 

@@ -26,7 +26,7 @@ pub async fn check(app: &App, metadata: &ClientMetadata) -> Result<(), OAuthErro
 }
 
 async fn fetch(app: &App, uri: &str) -> Result<Vec<String>, OAuthError> {
-    let found = app.client_documents.get(FetchPurpose::Sector, uri, app.clock.now()).await;
+    let found = app.documents.fetcher.get(FetchPurpose::Sector, uri, app.clock.now()).await;
     let found = found.map_err(|fault| match fault {
         FetchFault::Busy => OAuthError::unavailable().because(fault.to_string()),
         fault => UNPROVED.because(fault.to_string()),

@@ -35,7 +35,7 @@ pub struct Stated {
 pub fn read(app: &App, body: &Map<String, Value>) -> Result<Stated, OAuthError> {
     let mut members = body.clone();
     let statement = members.remove(MEMBER).filter(|value| !value.is_null());
-    let (Some(issuers), Some(statement)) = (&app.statement_issuers, statement) else {
+    let (Some(issuers), Some(statement)) = (&app.crypto.statement_issuers, statement) else {
         return Ok(Stated { members, statement: None });
     };
     let statement = statement.as_str().filter(|text| text.len() <= MOST_METADATA).ok_or(INVALID)?;

@@ -27,7 +27,7 @@ async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuth
     let client = caller.client();
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter code is missing");
     let code = form.get("code").ok_or(missing)?;
-    let code = OpaqueKind::AuthorizationCode.read(code, &app.vault.now());
+    let code = OpaqueKind::AuthorizationCode.read(code, &app.crypto.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because("no code of ours")) };
     let verifier = form.get("code_verifier").filter(|verifier| is_verifier(verifier));
     let refreshable = client.may_use(GrantType::RefreshToken);

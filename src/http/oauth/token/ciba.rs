@@ -21,7 +21,7 @@ pub const GRANT: Grant = Grant {
                 app,
                 by,
                 form,
-                (&app.backchannel_requests, &app.backchannel_views, REQUEST_ID),
+                (&app.entities.backchannel_requests, &app.views.backchannel_requests, REQUEST_ID),
             )
             .await
         })

@@ -67,7 +67,7 @@ async fn home(
         return Err(WRONG_ORGANIZATION);
     }
     let Some(slug) = &client.organization else { return Ok(None) };
-    let seen = app.organizations.look(slug).await?;
+    let seen = app.views.organizations.look(slug).await?;
     let enabled = |home: &organization::Known| home.enabled;
     // Suspended: it confers no authority.
     if seen.machine.known().is_some_and(enabled) { Ok(Some(seen)) } else { Err(WRONG_ORGANIZATION) }

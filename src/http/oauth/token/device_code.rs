@@ -18,7 +18,7 @@ pub const GRANT: Grant = Grant {
             app,
             by,
             form,
-            (&app.device_grants, &app.device_views, DEVICE_CODE),
+            (&app.entities.device_grants, &app.views.device_grants, DEVICE_CODE),
         ))
     },
 };

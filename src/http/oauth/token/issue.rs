@@ -84,11 +84,11 @@ pub async fn issue(
     check_client(client)?;
     // Before anything is spent: what cannot be signed is not asked for.
     for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
-        if app.keys.borrow().signer(algorithm).is_none() {
+        if app.crypto.keys.borrow().signer(algorithm).is_none() {
             return Err(OAuthError::unavailable().because("there is no key to sign with"));
         }
     }
-    let shown = app.families.ask(context, family, Command::Show).await;
+    let shown = app.entities.families.ask(context, family, Command::Show).await;
     let shown = shown.map_err(Stopped::Failed).map_err(refuse)?;
     let Reply::Shown(shown) = shown.reply else {
         return Err(OAuthError::unavailable());
@@ -100,7 +100,7 @@ pub async fn issue(
     // Before anything is spent as well: without the claims of the operator nothing is issued.
     let profile = Arc::new(profile(app, client, &shown.grant).await?);
     // Drawn once for all tries: by it the family knows a command that it has carried out.
-    let next = OpaqueKind::RefreshToken.mint(family, &app.vault.now(), &*app.dice);
+    let next = OpaqueKind::RefreshToken.mint(family, &app.crypto.vault.now(), &*app.dice);
     let mut tries = Tries::new();
     let mut issued = loop {
         let limited =
@@ -124,7 +124,7 @@ pub async fn issue(
         };
         let asked = (context, family, false);
         let work = move |reply: &Reply| signer.sign(reply);
-        match app.families.ask_and_work(asked, command(issuing), work).await {
+        match app.entities.families.ask_and_work(asked, command(issuing), work).await {
             Ok((_, Some(issued))) => break issued?,
             Ok((_, None)) => return Err(OAuthError::unavailable()),
             Err(Failure::Unmet {
@@ -171,7 +171,7 @@ async fn profile(
         }
     }
     if !names.is_empty() {
-        let seen = app.accounts.look(account).await?;
+        let seen = app.views.accounts.look(account).await?;
         profile.extend(seen.machine.known().map(|known| known.tell(&names)).unwrap_or_default());
     }
     Ok(profile)

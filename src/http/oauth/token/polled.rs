@@ -49,12 +49,12 @@ pub async fn redeem<M: Awaited>(
     (awaited, view, presenting): (&Entities<M>, &View<M>, Presenting),
 ) -> Result<Issued, OAuthError> {
     let Presenting { kind, name, missing, pending, expired } = presenting;
-    let code = kind.read(form.get(name).ok_or(missing)?, &app.vault.now());
+    let code = kind.read(form.get(name).ok_or(missing)?, &app.crypto.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because(format!("no {name} of ours"))) };
     let poll = Poll { client_id: client.client_id.clone(), code: code.fingerprint };
     let poll = M::command(poll);
     let wait = || {
-        let early = app.polls.is_early(&code.id, app.clock.now());
+        let early = app.limits.polls.is_early(&code.id, app.clock.now());
         Err(if early { SLOW_DOWN } else { pending.clone() })
     };
     // Most polls find nothing decided. That is read from the row: no actor is started to say so.
@@ -75,7 +75,7 @@ pub async fn redeem<M: Awaited>(
         },
         Err(failure) => return Err(OAuthError::unavailable().because(failure.to_string())),
     };
-    app.polls.forget(&code.id);
+    app.limits.polls.forget(&code.id);
     check_membership(app, client, &code.id).await?;
     let issued = issue(app, (caller, client), form, &code).await;
     issued.map_err(|error| match error.code {
@@ -109,7 +109,7 @@ async fn issue(
 
 /// Refuses a person who no longer speaks for the organization that they chose (contract §5).
 async fn check_membership(app: &App, client: &KnownClient, id: &str) -> Result<(), OAuthError> {
-    let family = app.family_views.peek(id).await?;
+    let family = app.views.families.peek(id).await?;
     let Some(grant) = family.machine.grant().filter(|grant| grant.membership.is_some()) else {
         return Ok(());
     };

@@ -25,7 +25,7 @@ pub const GRANT: Grant = Grant {
 async fn refresh(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter refresh_token is missing");
     let token = form.get("refresh_token").ok_or(missing)?;
-    let token = OpaqueKind::RefreshToken.read(token, &app.vault.now());
+    let token = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now());
     let Some(token) = token else { return Err(INVALID_GRANT.because("no refresh token of ours")) };
     let narrowing = issue::narrowing(app, form);
     let presented = Presented { caller, family: &token.id, refreshable: true, narrowing };

@@ -184,7 +184,7 @@ async fn epoch(app: &App, client: &KnownClient, presented: &Presented) -> Result
         client_id: client.client_id.clone(),
         organization: presented.membership.as_ref().map(|one| one.organization.clone()),
     };
-    let consent = app.consent_views.look(&parties.id()).await?;
+    let consent = app.views.consents.look(&parties.id()).await?;
     Ok(consent.machine.epoch().saturating_add(client.epoch))
 }
 

@@ -40,7 +40,7 @@ impl Beginning<'_> {
         let Self { app, steps, section, context, address } = self;
         let kind = form.get("begin").filter(|kind| BEGINS.contains(kind));
         let kind = kind.ok_or(Problem::NOT_FOUND)?;
-        let source = RequestSource::of(headers, app.cookies).of_page();
+        let source = RequestSource::of(headers, app.settings.cookies).of_page();
         let back = Some(section.path().to_owned());
         let wish = Wish { kind: kind.to_owned(), back, ..Wish::default() };
         let begun = begin_one(app, (context.clone(), address), source, wish).await;

@@ -36,7 +36,7 @@ impl Kept {
         if self.0.is_empty() || typed.len() > LONGEST {
             return None;
         }
-        let sealed = app.vault.now().seal(PURPOSE, &bound(account, act), &typed, &*app.dice);
+        let sealed = app.crypto.vault.now().seal(PURPOSE, &bound(account, act), &typed, &*app.dice);
         Some(URL_SAFE_NO_PAD.encode(sealed))
     }
 
@@ -44,7 +44,7 @@ impl Kept {
     pub fn open(app: &App, account: &str, act: &Act, sealed: &str) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let sealed = Some(sealed).filter(|sealed| sealed.len() <= 2 * LONGEST)?;
-        let typed = app.vault.now().open(PURPOSE, &bound(account, act), &sealed).ok()?;
+        let typed = app.crypto.vault.now().open(PURPOSE, &bound(account, act), &sealed).ok()?;
         serde_json::from_slice(typed.expose()).ok().map(Self)
     }
 }

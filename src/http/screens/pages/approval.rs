@@ -61,6 +61,6 @@ fn lasts(page: &Shell<'_>, scopes: &[String]) -> String {
     if !scopes.iter().any(|scope| scope == "offline_access") {
         return page.t("approve-lasts-session");
     }
-    let days = page.app.lifetimes.refresh_ceiling.as_secs().div_ceil(DAY);
+    let days = page.app.settings.lifetimes.refresh_ceiling.as_secs().div_ceil(DAY);
     page.count("approve-lasts-days", u32::try_from(days).unwrap_or(u32::MAX))
 }

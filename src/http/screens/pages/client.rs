@@ -45,7 +45,7 @@ impl ClientShown {
     /// another (adr/0076).
     pub fn with_logo(mut self, app: &App, client: &ClientTold) -> Self {
         let uri = client.logo_uri.as_ref().filter(|_| !client.self_registered);
-        let logo = uri.and_then(|uri| app.client_logos.look(uri));
+        let logo = uri.and_then(|uri| app.documents.logos.look(uri));
         self.logo =
             logo.map(|logo| format!("/assets/client/{}.{}", logo.hash, logo.format.ending()));
         self

@@ -30,7 +30,7 @@ impl Returning {
             && document.identifier.is_none();
         let account = known_account(app, source).filter(|_| asks)?;
         // Without it the page asks as it asks everyone.
-        let seen = app.accounts.peek(&account).await.ok()?;
+        let seen = app.views.accounts.peek(&account).await.ok()?;
         let known = seen.machine.known()?;
         // A client that thinks of another person may be right.
         let hint = document.login_hint.as_deref();

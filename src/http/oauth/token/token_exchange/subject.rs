@@ -85,10 +85,10 @@ async fn seen(app: &App, grant: Option<&Grant>) -> Result<Vec<Requirement>, OAut
     else {
         return Ok(Vec::new());
     };
-    let home = app.organizations.look(organization).await?;
+    let home = app.views.organizations.look(organization).await?;
     let mut seen = vec![Requirement::unchanged::<Organization>(&**organization, home.version)];
     if let Some(id) = id {
-        let member = app.memberships.look(id).await?;
+        let member = app.views.memberships.look(id).await?;
         seen.push(Requirement::unchanged::<Membership>(&**id, member.version));
     }
     Ok(seen)
@@ -100,7 +100,7 @@ type Seen = Arc<Hydrated<TokenFamily>>;
 async fn family(app: &App, claims: &Claims<'_>) -> Result<Option<Seen>, OAuthError> {
     match claims.family() {
         None => Ok(None),
-        Some(family) => Ok(Some(app.family_views.look(family).await?)),
+        Some(family) => Ok(Some(app.views.families.look(family).await?)),
     }
 }
 
@@ -110,7 +110,7 @@ fn grant(family: Option<&Hydrated<TokenFamily>>) -> Result<Option<&Grant>, OAuth
 
 /// How often a client was enabled again.
 async fn client_epoch(app: &App, client_id: &str) -> Result<u64, OAuthError> {
-    let seen = app.clients.look(client_id).await?;
+    let seen = app.views.clients.look(client_id).await?;
     Ok(seen.machine.known().map_or(0, |client| client.epoch))
 }
 
@@ -121,13 +121,13 @@ async fn lost_organization(
     grant: Option<&Grant>,
 ) -> Result<bool, OAuthError> {
     let Some(slug) = &claims.org else { return Ok(false) };
-    let home = Reading::Anew.see(&app.organizations, slug).await?;
+    let home = Reading::Anew.see(&app.views.organizations, slug).await?;
     if !home.machine.known().is_some_and(|known| known.enabled) {
         return Ok(true);
     }
     let membership = grant.and_then(|grant| grant.membership.as_ref());
     let Some(id) = membership.and_then(|one| one.id.as_deref()) else { return Ok(false) };
-    let member = Reading::Anew.see(&app.memberships, id).await?;
+    let member = Reading::Anew.see(&app.views.memberships, id).await?;
     Ok(!member.machine.known().is_some_and(|known| known.enabled))
 }
 
@@ -239,7 +239,7 @@ async fn of_key(
             (subject, vec![client_id.clone()], None, key.epoch)
         }
         Issuer::Membership { id, account } => {
-            let seen = app.accounts.look(account).await?;
+            let seen = app.views.accounts.look(account).await?;
             let epoch = seen.machine.known().ok_or(INVALID_SUBJECT)?.epoch;
             let person = Person {
                 account: account.clone(),

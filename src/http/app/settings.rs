@@ -1,0 +1,34 @@
+//! Settings: what configuration says, as handlers read it.
+
+use crate::{
+    domain::{Locale, QuietHours, flow::Rules},
+    http::{
+        cookies::CookieNames,
+        hosts::Hosts,
+        options::{Channels, Lifetimes, Links, SignUp},
+    },
+};
+use axum::http::HeaderValue;
+use std::{sync::Arc, time::Duration};
+
+pub(in crate::http) struct Settings {
+    pub(super) channels: Channels,
+    pub cookies: CookieNames,
+    /// How long a request may take once its head is here.
+    pub deadline: Duration,
+    pub flow_rules: Arc<Rules>,
+    /// Whose requests are answered.
+    pub hosts: Hosts,
+    pub lifetimes: Lifetimes,
+    pub links: Links,
+    pub locale: Locale,
+    /// Where pages of ours come from beside the issuer.
+    pub origins: Arc<[HeaderValue]>,
+    /// When people are not written to about approvals.
+    pub quiet_hours: Option<QuietHours>,
+    /// Whether clients may register themselves.
+    pub registration: bool,
+    /// Whether people get pages of ours.
+    pub screens: bool,
+    pub sign_up: SignUp,
+}
