@@ -1,9 +1,12 @@
 //! Builds store → actors and stops them in reverse; a value, so that tests run many at once.
 
 mod log_chain;
+mod retrying;
 mod workbench;
 
 pub use log_chain::log_chain;
+pub use retrying::CommitFailure;
+pub(crate) use retrying::commit_failure;
 pub use workbench::Workbench;
 
 use crate::{
@@ -157,7 +160,7 @@ impl System {
 
     /// Begins decisions over several entities that are committed together.
     pub fn multi_commits(&self) -> MultiCommits {
-        MultiCommits::new(self.services.clone())
+        self.tree.multi_commits()
     }
 
     /// Begins decisions over several entities that are committed together.

@@ -14,6 +14,8 @@ use crate::{
 pub(super) enum Outcome<M: Machine> {
     /// Nothing is to be written. The answer rests on the version that was read, and on these facts.
     Read { requirements: Vec<Requirement>, answer: Result<M::Reply, M::Refusal> },
+    /// The owner requires of a commanded entity what is not so.
+    Unmet { kind: &'static str },
     /// The entity's next state, and the commit that says so.
     Write { next: M, commit: Commit, answer: Result<M::Reply, M::Refusal> },
 }
@@ -42,6 +44,10 @@ pub(super) async fn decide<M: Machine>(
         if let Err(refusal) = decided {
             let (requirements, answer) = (Vec::new(), Err(refusal));
             return Ok((Outcome::Read { requirements, answer }, commanded));
+        }
+        // To decide again would not help: the requirement comes from outside.
+        if let Some(unmet) = commit.requirements.iter().find(|one| staging.contradicts(one)) {
+            return Ok((Outcome::Unmet { kind: unmet.kind() }, commanded));
         }
         staging.add_to(&mut commit);
         writes |= !(commit.changes.is_empty() && commit.records.is_empty());

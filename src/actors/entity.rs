@@ -150,6 +150,10 @@ impl<M: Machine> State<M> {
                 Ok((Outcome::Write { next, commit, answer }, commanded)) => {
                     (next, commit, answer, commanded)
                 }
+                Ok((Outcome::Unmet { kind }, _)) => {
+                    self.held = Some(Held { machine, version, seen_at });
+                    return Settled::Answered(Err(Failure::Unmet { kind }));
+                }
                 Ok((Outcome::Read { requirements, answer: outcome }, commanded)) => {
                     let at_any = !matches!(condition, Condition::IsAt(_));
                     let young = now.since(seen_at) < STALE && at_any;

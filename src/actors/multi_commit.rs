@@ -7,41 +7,59 @@
 use super::{
     commit_builder::{Author, add_effects, nothing_yet},
     hydrate::HydrateError,
+    read_set::ReadSet,
     services::Services,
-    staging::{StagedEntity, Staging},
 };
 use crate::{
-    domain::{Context, Decision, EntityKind, Machine, Requirement, Staged, Timestamp},
+    clock::Stopwatch,
+    domain::{Context, Decision, Machine, Requirement, Timestamp},
     store::{Commit, CommitError},
 };
-use std::{any::Any, sync::Arc};
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// Begins decisions over several entities; clones are the same.
 #[derive(Clone)]
-pub struct MultiCommits(Arc<Services>);
+pub struct MultiCommits {
+    services: Arc<Services>,
+    /// So long a commit may take from the first read to its answer.
+    limit: Option<Duration>,
+}
 
 impl MultiCommits {
     pub(crate) fn new(services: Arc<Services>) -> Self {
-        Self(services)
+        Self { services, limit: None }
+    }
+
+    /// Bounds how long each commit may take. What is not begun by then is not written; what is, and has no answer
+    /// by then, is of unknown fate.
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     pub fn begin(&self, context: &Context) -> MultiCommit {
-        MultiCommit::new(self.0.clone(), context.clone())
+        let deadline = self.limit.map(|limit| (Stopwatch::start(), limit));
+        MultiCommit { deadline, ..MultiCommit::new(self.services.clone(), context.clone()) }
+    }
+
+    /// Begins to read what a decision rests on.
+    pub fn read_set(&self) -> ReadSet {
+        ReadSet::new(self.services.clone())
     }
 }
 
 /// Decisions that are committed together or not at all.
 pub struct MultiCommit {
-    services: Arc<Services>,
     context: Context,
     commit: Commit,
-    staging: Staging,
+    reads: ReadSet,
+    deadline: Option<(Stopwatch, Duration)>,
 }
 
 impl MultiCommit {
     pub(crate) fn new(services: Arc<Services>, context: Context) -> Self {
         let commit = nothing_yet(services.clock.now());
-        Self { services, context, commit, staging: Staging::default() }
+        Self { context, commit, reads: ReadSet::new(services), deadline: None }
     }
 
     /// Decides `command` on the entity `id`, on top of what was decided on it here before.
@@ -52,15 +70,16 @@ impl MultiCommit {
     ) -> Result<Result<M::Reply, M::Refusal>, HydrateError> {
         let at = self.commit.at;
         let Decision { effects, commands, mut outcome, .. } =
-            self.staged_mut::<M>(id).await?.decide(command, at);
-        let (context, services) = (&self.context, &*self.services);
+            self.reads.staged_mut::<M>(id).await?.decide(command, at);
+        let ReadSet { services, staging } = &mut self.reads;
+        let (context, services) = (&self.context, &**services);
         let author = Author { kind: M::KIND, id, context, services };
         add_effects(&mut self.commit, effects, &author);
         if let Ok(reply) = &mut outcome
             && !commands.is_empty()
         {
             let into = (&mut self.commit, &author);
-            if let Err(refusal) = self.staging.carry_out(commands, reply, into).await? {
+            if let Err(refusal) = staging.carry_out(commands, reply, into).await? {
                 outcome = Err(refusal);
             }
         }
@@ -72,19 +91,24 @@ impl MultiCommit {
     /// What was looked at must be unchanged when the rest is committed. A row that was not there
     /// cannot be required to stay away: a caller that relies on its absence decides to create it.
     pub async fn look<M: Machine>(&mut self, id: &str) -> Result<&M, HydrateError> {
-        Ok(self.staged_mut::<M>(id).await?.next())
+        self.reads.look(id).await
+    }
+
+    /// What was read so far.
+    pub fn reads(&mut self) -> &mut ReadSet {
+        &mut self.reads
     }
 
     /// Returns the version at which the entity `id` was read, 0 where it was not there.
     pub async fn version<M: Machine>(&mut self, id: &str) -> Result<i64, HydrateError> {
-        Ok(self.entity::<M>(id).await?.version)
+        self.reads.version::<M>(id).await
     }
 
     /// Writes the entity `id` again as it is, so that of two commits that touch it one loses.
     ///
     /// For what is decided over a list: two decisions over one list may change no row in common.
     pub async fn touch<M: Machine>(&mut self, id: &str) -> Result<(), HydrateError> {
-        let entity = self.entity::<M>(id).await?;
+        let entity = self.reads.entity::<M>(id).await?;
         if entity.version > 0 {
             entity.machine.touch();
         }
@@ -104,21 +128,17 @@ impl MultiCommit {
     /// Commits everything, or nothing; what was read and left alone must still be as it was.
     pub async fn commit(mut self) -> Result<(), CommitError> {
         let born = std::mem::take(&mut self.commit.changes);
-        self.staging.add_to(&mut self.commit);
+        self.reads.staging.add_to(&mut self.commit);
         self.commit.changes.extend(born);
         if self.commit.changes.is_empty() {
             return Ok(());
         }
-        self.services.store.commit(self.commit).await.map(drop)
-    }
-
-    async fn entity<M: Machine>(&mut self, id: &str) -> Result<&mut StagedEntity, HydrateError> {
-        self.staging.entity(&self.services.store, EntityKind::of::<M>(), id).await
-    }
-
-    async fn staged_mut<M: Machine>(&mut self, id: &str) -> Result<&mut Staged<M>, HydrateError> {
-        let entity: &mut dyn Any = &mut *self.entity::<M>(id).await?.machine;
-        let staged = entity.downcast_mut::<Staged<M>>();
-        Ok(staged.expect("an entity is staged as the machine of its kind"))
+        let committed = self.reads.services.store.commit(self.commit);
+        let Some((since, limit)) = self.deadline else { return committed.await.map(drop) };
+        let left = limit.saturating_sub(since.elapsed());
+        if left.is_zero() {
+            return Err(CommitError::Unavailable);
+        }
+        timeout(left, committed).await.unwrap_or(Err(CommitError::Unknown)).map(drop)
     }
 }

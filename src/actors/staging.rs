@@ -65,6 +65,22 @@ impl Staging {
         Ok(Ok(()))
     }
 
+    /// Tells whether an entity was read at another version than is required.
+    pub(super) fn contradicts(&self, requirement: &Requirement) -> bool {
+        let Requirement::Unchanged { kind, id, version } = requirement else { return false };
+        let read = self.order.iter().find(|(of, key)| of == kind && key == id);
+        read.and_then(|key| self.entities.get(key)).is_some_and(|read| read.version != *version)
+    }
+
+    /// What was read is required to be unchanged.
+    pub(super) fn requirements(&self) -> Vec<Requirement> {
+        let read = self.order.iter().filter_map(|key| Some((key, self.entities.get(key)?.version)));
+        // A row that was not there cannot be required to stay away.
+        read.filter(|(_, version)| *version > 0)
+            .map(|((kind, id), version)| Requirement::Unchanged { kind, id: id.clone(), version })
+            .collect()
+    }
+
     /// Adds to `commit` what has changed; what was only looked at must still be as it was.
     pub(super) fn add_to(&self, commit: &mut Commit) {
         for key in &self.order {

@@ -9,7 +9,7 @@ use super::{
     key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
     kind_shared::KindShared,
     metrics::KindReport,
-    multi_commit::MultiCommit,
+    multi_commit::{MultiCommit, MultiCommits},
     outbox::{Couriers, Outbox, OutboxArguments},
     outbox_metrics::{OutboxMetrics, TopicReport},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
@@ -157,7 +157,11 @@ impl Tree {
 
     /// Begins decisions over several entities that are committed together.
     pub fn multi_commit(&self, context: &Context) -> MultiCommit {
-        MultiCommit::new(self.services.clone(), context.clone())
+        self.multi_commits().begin(context)
+    }
+
+    pub fn multi_commits(&self) -> MultiCommits {
+        MultiCommits::new(self.services.clone())
     }
 
     /// Reads the entities of a kind, and lists of them, without starting their actors.

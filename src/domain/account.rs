@@ -46,7 +46,7 @@ mod standing;
 
 pub use addresses::{Channel, MOST_WRONG_CODES, Proposed, Reach};
 pub use claim_fault::{ClaimFault, ClaimProblem};
-pub use command::{Command, Draft, Event, Refusal, Removed, Reply};
+pub use command::{Command, Draft, Event, Refusal, Removed, Reply, SessionRenewal};
 pub use credentials::{
     Credential, CredentialKind, Credentials, MalformedSecret, PasswordHash, RecoveryCodes,
     SealedSecret,
@@ -285,6 +285,12 @@ impl Machine for Account {
                     return decision;
                 }
                 decision.dispatching(self.notice(mail, now))
+            }
+            (Command::Renewing { command, renewal }, _) => {
+                let decision = self.decide(command, now);
+                let mut next = self.clone();
+                decision.events.iter().for_each(|event| next.apply(event));
+                decision.commanding(renewal.command(&next))
             }
             (Command::Rehash { from, to }, known) => {
                 let usable = known.filter(|known| !known.is_suspended());

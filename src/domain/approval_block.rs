@@ -9,7 +9,7 @@
 //!
 //! Nothing is refused.
 
-use super::{Decision, Listing, Machine, Record, Timestamp};
+use super::{Decision, Listing, Machine, Record, SubCommand, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The clients that an account has blocked.
@@ -27,6 +27,12 @@ impl Sides {
     pub fn id(&self) -> String {
         // An account is a UUID; a client's id may hold anything.
         format!("{}:{}", self.account, self.client_id)
+    }
+
+    /// Has the client blocked in the commit of another decision.
+    pub fn block<M: Machine>(self) -> SubCommand<M> {
+        let (id, block) = (self.id(), Command::Block(self));
+        SubCommand::insisting::<ApprovalBlock>(id, block, |never| match never {})
     }
 }
 

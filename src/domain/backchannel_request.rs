@@ -29,9 +29,8 @@ pub use asked::{ApprovalRequest, Deciding, Verdict};
 pub use ping::{CIBA_PING, PING_PURPOSE, Ping, PingContent};
 
 use super::{
-    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Name, Requirement, SubCommand,
-    Timestamp,
-    approval_block::{self, ApprovalBlock, Sides},
+    CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Name, Requirement, Timestamp,
+    approval_block::Sides,
     authorization::Denial,
     awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
     grant::Grant,
@@ -283,9 +282,7 @@ impl BackchannelRequest {
         if block {
             let client_id = pending.request.wanted.client_id.clone();
             let sides = Sides { account: account.to_owned(), client_id };
-            let (id, block) = (sides.id(), approval_block::Command::Block(sides));
-            let block = SubCommand::insisting::<ApprovalBlock>(id, block, |never| match never {});
-            decision = decision.commanding(block);
+            decision = decision.commanding(sides.block());
         }
         pending.pinging(decision.recording(record))
     }

@@ -3,7 +3,7 @@
 use super::{
     Requirement, Timestamp,
     account::Account,
-    assurance::{Acr, Evidence, Level, Method},
+    assurance::{Acr, Level, Method},
     authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
     authorization_details::{Detail, Details},
     client::GrantType,
@@ -232,14 +232,4 @@ impl Grant {
         let parents = self.parents.iter().map(|id| Requirement::live::<TokenFamily>(&**id));
         session.into_iter().chain(account).chain(parents).collect()
     }
-}
-
-/// A person who has signed in, as far as a grant needs to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Person {
-    pub account: String,
-    /// The epoch of the account in which they have proved it.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub epoch: u64,
-    pub evidence: Evidence,
 }

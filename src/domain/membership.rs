@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | unborn | provision | enabled, or ended if the draft says so | the organization is unknown or suspended, or has no such role |
 //! | enabled | provision | what was given replaced; ended if the draft says so | likewise |
-//! | enabled | provision, by the person themself | ended; the person has left | the organization is suspended |
+//! | enabled | leave | ended; the person has left, and an invitation of theirs is withdrawn | the organization is suspended |
 //! | ended | provision | enabled, with the rest of the draft | likewise; the person has left and was not invited again |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
@@ -13,8 +13,10 @@
 //! the commit.
 
 use super::{
-    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Timestamp,
+    Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Requirement, SubCommand,
+    Timestamp,
     epoch::{is_first, next_epoch},
+    invitation::{self, Invitation},
     organization,
 };
 use serde::{Deserialize, Serialize};
@@ -97,6 +99,14 @@ pub struct Draft {
 pub enum Command {
     /// `home` is the organization of the membership, as it is now.
     Provision { draft: Draft, home: Option<organization::Known> },
+    /// The person leaves.
+    Leave {
+        home: Option<organization::Known>,
+        /// The id of an invitation that waits for them there: who leaves is asked again before they come back.
+        invitation: Option<String>,
+        /// What was read and must still be so.
+        requirements: Vec<Requirement>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +140,18 @@ impl Known {
     /// Neither count ever falls, so their sum is the same only while both are.
     pub fn epoch_at(&self, home: &organization::Known) -> u64 {
         self.epoch.saturating_add(home.epoch)
+    }
+
+    /// What the person wants who leaves.
+    fn leaving(&self) -> Draft {
+        Draft {
+            id: self.id.clone(),
+            account: self.account.clone(),
+            organization: self.organization.clone(),
+            roles: None,
+            enabled: Some(false),
+            word: Word::Person,
+        }
     }
 
     fn new(draft: &Draft, now: Timestamp) -> Self {
@@ -171,6 +193,18 @@ impl Membership {
         match self {
             Self::Unborn => None,
             Self::Known(known) => Some(known),
+        }
+    }
+
+    fn provision(
+        &self,
+        draft: &Draft,
+        home: Option<&organization::Known>,
+        now: Timestamp,
+    ) -> Decision<Self> {
+        match self.redraw(draft, home, now) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
         }
     }
 
@@ -242,10 +276,19 @@ impl Machine for Membership {
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
-        let Command::Provision { draft, home } = command;
-        match self.redraw(draft, home.as_ref(), now) {
-            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
-            Err(why) => Decision::refuse(why),
+        match command {
+            Command::Provision { draft, home } => self.provision(draft, home.as_ref(), now),
+            Command::Leave { home, invitation, requirements } => {
+                let Some(known) = self.known() else { return Decision::refuse(Refusal::OtherPair) };
+                let decision = self.provision(&known.leaving(), home.as_ref(), now);
+                let withdraw = invitation.iter().map(|id| {
+                    // One that is over meanwhile needs no end.
+                    let withdraw = invitation::Command::Withdraw;
+                    SubCommand::to::<Invitation>(&**id, withdraw, |_over, _| Ok(()))
+                });
+                let decision = withdraw.fold(decision, Decision::commanding);
+                requirements.iter().cloned().fold(decision, Decision::requiring)
+            }
         }
     }
 

@@ -45,6 +45,7 @@ pub mod membership;
 pub mod message;
 pub mod organization;
 pub mod password;
+pub mod person;
 pub mod picture;
 mod projection;
 pub mod proof_of_work;

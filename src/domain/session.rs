@@ -19,8 +19,8 @@
 use super::{
     Birth, CLOCK_SKEW, Decision, Device, Fingerprint, Listing, Machine, Record, Timestamp,
     assurance::{Evidence, Method},
-    grant::Person,
     logout::SessionEnded,
+    person::Person,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -102,6 +102,8 @@ pub enum Command {
     Renew {
         person: Person,
         token: Fingerprint,
+        /// The token of the caller who renews it, who may be late: another request may have renewed it.
+        former: Option<Fingerprint>,
     },
     /// The person signed into a client that is told when the session ends.
     SignInto {
@@ -130,6 +132,8 @@ pub enum Refusal {
     Over,
     #[error("it is the session of another account")]
     OtherAccount,
+    #[error("it has another token by now")]
+    OtherToken,
 }
 
 impl Session {
@@ -267,7 +271,10 @@ impl Machine for Session {
             Command::Renew { person, .. } if person.account != open.person.account => {
                 Decision::refuse(Refusal::OtherAccount)
             }
-            Command::Renew { person, token } => {
+            Command::Renew { former: Some(former), .. } if *former != open.token => {
+                Decision::refuse(Refusal::OtherToken)
+            }
+            Command::Renew { person, token, .. } => {
                 let evidence = person.evidence.clone();
                 let renewed = Event::Renewed { token: *token, evidence, at: now };
                 Decision::accept(vec![renewed], ()).recording(record("session.renewed"))

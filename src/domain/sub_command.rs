@@ -97,10 +97,12 @@ impl<N: Machine> StagedMachine for Staged<N> {
 pub struct SubCommand<M: Machine> {
     pub entity: EntityKind,
     pub id: String,
+    command: Box<dyn Any + Send>,
     run: Box<Run<M>>,
 }
 
 type Run<M> = dyn FnOnce(
+        &dyn Any,
         &mut dyn StagedMachine,
         &mut <M as Machine>::Reply,
         Timestamp,
@@ -117,15 +119,25 @@ impl<M: Machine> SubCommand<M> {
         + Send
         + 'static,
     ) -> Self {
-        let run = move |entity: &mut dyn StagedMachine, reply: &mut M::Reply, now: Timestamp| {
+        let run = move |command: &dyn Any,
+                        entity: &mut dyn StagedMachine,
+                        reply: &mut M::Reply,
+                        now: Timestamp| {
+            let command = command.downcast_ref::<N::Command>().expect("it is boxed below");
             let entity: &mut dyn Any = entity;
             let staged = entity.downcast_mut::<Staged<N>>();
             let staged = staged.expect("an entity is staged as the machine of its kind");
-            let Decision { effects, commands, outcome, .. } = staged.decide(&command, now);
+            let Decision { effects, commands, outcome, .. } = staged.decide(command, now);
             assert!(commands.is_empty(), "a commanded entity commands no other");
             fold(outcome, reply).map(|()| effects)
         };
-        Self { entity: EntityKind::of::<N>(), id: id.into(), run: Box::new(run) }
+        let (entity, id, command) = (EntityKind::of::<N>(), id.into(), Box::new(command));
+        Self { entity, id, command, run: Box::new(run) }
+    }
+
+    /// Returns the command, if it is one for entities of this machine.
+    pub fn command<N: Machine>(&self) -> Option<&N::Command> {
+        (self.entity.kind == N::KIND).then(|| self.command.downcast_ref()).flatten()
     }
 
     /// Commands the entity `id`; if it refuses, so does the owner.
@@ -144,6 +156,6 @@ impl<M: Machine> SubCommand<M> {
         reply: &mut M::Reply,
         now: Timestamp,
     ) -> Result<Effects, M::Refusal> {
-        (self.run)(entity, reply, now)
+        (self.run)(&*self.command, entity, reply, now)
     }
 }

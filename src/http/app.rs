@@ -18,7 +18,7 @@ mod tokens;
 mod views;
 
 use crate::{
-    actors::{Hydrated, MultiCommit, MultiCommits, StartError},
+    actors::{Hydrated, MultiCommit, MultiCommits, ReadSet, StartError},
     claims_hook::ClaimsHook,
     crypto::{
         Dice, PairwiseSubjects, VerifiedTokens,
@@ -55,6 +55,10 @@ use std::{
 };
 use url::Url;
 use views::Views;
+
+/// So long a change of several entities may take from its first read to its answer: less than the time that a request
+/// has, after which the caller would be told that nothing was spent.
+const LONGEST_CHANGE: Duration = Duration::from_secs(10);
 
 /// What handlers share; clones are the same.
 #[derive(Clone)]
@@ -181,7 +185,7 @@ impl App {
             entities: Entities::host(system).await?,
             views: Views::of(system),
             store: system.fresh_reads(),
-            multi_commits: system.multi_commits(),
+            multi_commits: system.multi_commits().within(LONGEST_CHANGE),
             limits,
             settings,
             crypto,
@@ -267,6 +271,11 @@ impl App {
         if let Some(client) = seen.as_ref().and_then(|seen| seen.machine.known()) {
             self.note_use_of(context, client);
         }
+    }
+
+    /// Begins to read what a decision rests on.
+    pub(super) fn read_set(&self) -> ReadSet {
+        self.multi_commits.read_set()
     }
 
     /// Begins decisions over several entities that are committed together.

@@ -1,14 +1,11 @@
 //! Has the account of an address decide one command, beside running servers.
 
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     domain::account::{Account, Command, EMAIL_ADDRESSES, Known, normalise_email},
     store::{CommitError, ReadError},
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
-
-/// How often it is tried while the account changes.
-const TRIES: usize = 20;
 
 /// An account before and after a command.
 pub(super) struct AccountChange {
@@ -31,6 +28,8 @@ pub enum AccountChangeError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(AccountChangeError);
+
 /// Changes the account that has this address, for a reason that the operator may give.
 pub(super) async fn change_account(
     workbench: &Workbench,
@@ -40,20 +39,13 @@ pub(super) async fn change_account(
 ) -> Result<AccountChange, AccountChangeError> {
     const NONE: AccountChangeError = AccountChangeError::NoSuchAccount;
     let address = normalise_email(email).ok_or(NONE)?;
-    for _ in 0..TRIES {
+    let decide = async |commit: &mut MultiCommit| {
         let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
         let (_, id) = found.ok_or(NONE)?;
-        let mut commit = workbench.multi_commit_because(reason);
         let before = commit.look::<Account>(&id).await?.known().cloned().ok_or(NONE)?;
         commit.decide::<Account>(&id, command).await?.map_err(|_| NONE)?;
         let after = commit.look::<Account>(&id).await?.known().cloned().ok_or(NONE)?;
-        match commit.commit().await {
-            Ok(()) => return Ok(AccountChange { before, after }),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(AccountChangeError::NotCommitted(error));
-            }
-        }
-    }
-    Err(AccountChangeError::Contended)
+        Ok(AccountChange { before, after })
+    };
+    workbench.retrying(reason, decide).await
 }

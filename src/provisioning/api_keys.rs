@@ -10,13 +10,10 @@ use crate::{
         organization::{self, Organization},
     },
     store::CommitError,
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
 use std::{fmt, time::Duration};
 use zeroize::Zeroizing;
-
-/// How often it is tried while something changes.
-const TRIES: usize = 20;
 
 /// What a key is made of.
 pub struct NewApiKey<'a> {
@@ -58,6 +55,8 @@ pub enum ApiKeyError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(ApiKeyError);
+
 /// Issues a key of the operator.
 pub async fn create_api_key(
     workbench: &Workbench,
@@ -66,25 +65,22 @@ pub async fn create_api_key(
     let id = draw_uuid(workbench.dice());
     let missing = || ApiKeyError::NoSuchKey(id.clone());
     let minted = mint_api_key(&id, workbench.dice()).ok_or_else(missing)?;
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit();
+    let issue = async |commit: &mut MultiCommit| {
         let issue = Issue {
             id: id.clone(),
             name: new.name.to_owned(),
             permissions: new.permissions.to_vec(),
             expires_at: new.expires_in.map(|time| workbench.clock().now() + time),
             secret: minted.fingerprint,
-            home: home(&mut commit, new.organization).await?,
+            home: home(commit, new.organization).await?,
             backing: Backing::Operator,
             grantor: None,
             parents: Vec::new(),
         };
-        decide(&mut commit, &id, &Command::Issue(Box::new(issue))).await?;
-        if committed(commit).await? {
-            return Ok(ApiKeyShown { id, text: minted.text, former_until: None });
-        }
-    }
-    Err(ApiKeyError::Contended)
+        decide(commit, &id, &Command::Issue(Box::new(issue))).await
+    };
+    workbench.retrying(None, issue).await?;
+    Ok(ApiKeyShown { id, text: minted.text, former_until: None })
 }
 
 /// Gives a key another secret; the one before is good for as long as they overlap.
@@ -95,39 +91,32 @@ pub async fn rotate_api_key(
 ) -> Result<ApiKeyShown, ApiKeyError> {
     let missing = || ApiKeyError::NoSuchKey(id.to_owned());
     let minted = mint_api_key(id, workbench.dice()).ok_or_else(missing)?;
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit();
+    let rotate = async |commit: &mut MultiCommit| {
         let key = commit.look::<ApiKey>(id).await?.known().cloned().ok_or_else(missing)?;
-        let home = home(&mut commit, &key.organization).await?;
-        let backing = backing(&mut commit, &key).await?;
+        let home = home(commit, &key.organization).await?;
+        let backing = backing(commit, &key).await?;
         let rotate = Rotate { secret: minted.fingerprint, overlap, home, backing, grantor: None };
-        let reply = decide(&mut commit, id, &Command::Rotate(Box::new(rotate))).await?;
-        if committed(commit).await? {
-            let former_until = match reply {
-                Reply::Rotated { former_until } => former_until,
-                Reply::Issued(_) | Reply::Used | Reply::Revoked => None,
-            };
-            return Ok(ApiKeyShown { id: id.to_owned(), text: minted.text, former_until });
-        }
-    }
-    Err(ApiKeyError::Contended)
+        decide(commit, id, &Command::Rotate(Box::new(rotate))).await
+    };
+    let former_until = match workbench.retrying(None, rotate).await? {
+        Reply::Rotated { former_until } => former_until,
+        Reply::Issued(_) | Reply::Used | Reply::Revoked => None,
+    };
+    Ok(ApiKeyShown { id: id.to_owned(), text: minted.text, former_until })
 }
 
 /// Revokes a key; returns false where it was revoked before.
 pub async fn revoke_api_key(workbench: &Workbench, id: &str) -> Result<bool, ApiKeyError> {
     let missing = || ApiKeyError::NoSuchKey(id.to_owned());
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit();
+    let revoke = async |commit: &mut MultiCommit| {
         let seen = commit.look::<ApiKey>(id).await?;
         let (key, was_active) = (seen.known().cloned(), seen.revoked_at().is_none());
         let key = key.ok_or_else(missing)?;
-        let home = Box::new(home(&mut commit, &key.organization).await?);
-        decide(&mut commit, id, &Command::Revoke { home }).await?;
-        if committed(commit).await? {
-            return Ok(was_active);
-        }
-    }
-    Err(ApiKeyError::Contended)
+        let home = Box::new(home(commit, &key.organization).await?);
+        decide(commit, id, &Command::Revoke { home }).await?;
+        Ok(was_active)
+    };
+    workbench.retrying(None, revoke).await
 }
 
 /// Reads a key, be it revoked.
@@ -145,7 +134,7 @@ async fn home(commit: &mut MultiCommit, slug: &str) -> Result<organization::Know
 
 /// Reads the issuer of a key as it is now.
 async fn backing(commit: &mut MultiCommit, key: &Key) -> Result<Backing, ApiKeyError> {
-    let backing = key_backing(commit, &key.issuer).await?;
+    let backing = key_backing(commit.reads(), &key.issuer).await?;
     backing.ok_or(ApiKeyError::Refused(Refusal::NoIssuer))
 }
 
@@ -155,17 +144,4 @@ async fn decide(
     command: &Command,
 ) -> Result<Reply, ApiKeyError> {
     commit.decide::<ApiKey>(id, command).await?.map_err(ApiKeyError::Refused)
-}
-
-/// Commits; returns false where something changed meanwhile.
-async fn committed(commit: MultiCommit) -> Result<bool, ApiKeyError> {
-    match commit.commit().await {
-        Ok(()) => Ok(true),
-        Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {
-            Ok(false)
-        }
-        Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-            Err(ApiKeyError::NotCommitted(error))
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Suspends, enables or deletes a client, or gives it another secret, beside running servers.
 
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     crypto::{draw_client_secret, draw_text},
     domain::{
         Fingerprint, Provisioned, Timestamp,
@@ -9,13 +9,10 @@ use crate::{
         organization::Organization,
     },
     store::CommitError,
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
 use std::time::Duration;
 use zeroize::Zeroizing;
-
-/// How often it is tried while the client changes.
-const TRIES: usize = 20;
 
 /// What is done to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +36,8 @@ pub enum ClientError {
     #[error("nothing was changed")]
     NotCommitted(#[source] CommitError),
 }
+
+commit_failure!(ClientError);
 
 /// Does it, and returns whether anything has changed.
 pub async fn change_client(
@@ -87,8 +86,7 @@ async fn decide(
     command: &Command,
     reason: Option<&str>,
 ) -> Result<Provisioned, ClientError> {
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit_because(reason);
+    let decide = async |commit: &mut MultiCommit| {
         let home = commit.look::<Client>(client_id).await?.held();
         if let Some(slug) = home.and_then(|known| known.organization.clone()) {
             let home = commit.look::<Organization>(&slug).await?.known();
@@ -96,20 +94,10 @@ async fn decide(
                 return Err(ClientError::Refused(Refusal::Suspended(slug)));
             }
         }
-        let outcome = match commit.decide::<Client>(client_id, command).await? {
-            Ok(outcome) => outcome,
-            Err(Refusal::NoSuchClient) => {
-                return Err(ClientError::NoSuchClient(client_id.to_owned()));
-            }
-            Err(refusal) => return Err(ClientError::Refused(refusal)),
-        };
-        match commit.commit().await {
-            Ok(()) => return Ok(outcome),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(ClientError::NotCommitted(error));
-            }
-        }
-    }
-    Err(ClientError::Contended)
+        commit.decide::<Client>(client_id, command).await?.map_err(|refusal| match refusal {
+            Refusal::NoSuchClient => ClientError::NoSuchClient(client_id.to_owned()),
+            refusal => ClientError::Refused(refusal),
+        })
+    };
+    workbench.retrying(reason, decide).await
 }

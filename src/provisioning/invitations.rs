@@ -2,17 +2,14 @@
 
 use super::lists::Entries;
 use crate::{
-    actors::{HydrateError, hydrate},
+    actors::{HydrateError, MultiCommit, hydrate},
     domain::{
         invitation::{Command, INVITATIONS, Invitation, Pending},
         organization::{ORGANIZATIONS, Organization},
     },
     store::CommitError,
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
-
-/// How often it is tried while the invitation changes.
-const TRIES: usize = 20;
 
 /// Why invitations were not listed, or none was withdrawn.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +25,8 @@ pub enum InvitationsError {
     #[error("no invitation was withdrawn")]
     NotCommitted(#[source] CommitError),
 }
+
+commit_failure!(InvitationsError);
 
 /// Lists the invitations of one organization, or of all, that can be accepted now; with their ids, the
 /// oldest of an organization first.
@@ -63,21 +62,13 @@ pub async fn invitations(
 /// Withdraws an invitation, and returns what it was.
 pub async fn uninvite(workbench: &Workbench, id: &str) -> Result<Pending, InvitationsError> {
     let missing = || InvitationsError::NoSuchInvitation(id.to_owned());
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit();
+    let decide = async |commit: &mut MultiCommit| {
         let now = workbench.clock().now();
         let pending = commit.look::<Invitation>(id).await?.pending(now).cloned();
         let pending = pending.ok_or_else(missing)?;
         let decided = commit.decide::<Invitation>(id, &Command::Withdraw).await?;
         decided.map_err(|_| missing())?;
-        match commit.commit().await {
-            Ok(()) => return Ok(pending),
-            // It was accepted meanwhile.
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(InvitationsError::NotCommitted(error));
-            }
-        }
-    }
-    Err(InvitationsError::Contended)
+        Ok(pending)
+    };
+    workbench.retrying(None, decide).await
 }

@@ -11,13 +11,10 @@ use crate::{
         organization::{self, Organization, Role},
     },
     store::CommitError,
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
 use std::fmt;
 use zeroize::Zeroizing;
-
-/// How often it is tried while the organization changes.
-const TRIES: usize = 20;
 
 /// The role of those who administer one organization.
 pub const ADMINISTRATOR: &str = "administrator";
@@ -75,6 +72,8 @@ pub enum InviteError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(InviteError);
+
 /// Makes an invitation, and leaves a mail with its link.
 pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invited, InviteError> {
     let (vault, dice) = (workbench.vault(), workbench.dice());
@@ -82,8 +81,7 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
     let token = OpaqueKind::Invitation.mint(&id, &vault, dice);
     let link = Zeroizing::new((invite.link)(&token.text));
     let slug = invite.organization;
-    for _ in 0..TRIES {
-        let mut multi_commit = workbench.multi_commit();
+    let decide = async |multi_commit: &mut MultiCommit| {
         let home = multi_commit.look::<Organization>(slug).await?.known().cloned();
         let home = home.ok_or_else(|| InviteError::NoSuchOrganization(slug.to_owned()))?;
         if !home.enabled {
@@ -119,18 +117,13 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
         };
         let make = invitation::Command::Make(Box::new(make));
         // A new invitation takes the place of the former.
-        withdraw_pending(workbench, &mut multi_commit, slug, invite.email).await?;
+        withdraw_pending(workbench, multi_commit, slug, invite.email).await?;
         let made = multi_commit.decide::<Invitation>(&id, &make).await?;
         made.map_err(|_| InviteError::Email(invite.email.to_owned()))?;
-        match multi_commit.commit().await {
-            Ok(()) => return Ok(Invited { id, link, roles }),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(InviteError::NotCommitted(error));
-            }
-        }
-    }
-    Err(InviteError::Contended)
+        Ok(roles)
+    };
+    let roles = workbench.retrying(None, decide).await?;
+    Ok(Invited { id, link, roles })
 }
 
 /// Withdraws the invitation of an address into an organization, where one is pending.

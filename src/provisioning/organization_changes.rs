@@ -2,17 +2,14 @@
 
 use super::table::{LONGEST_NAME, wrong_name};
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     domain::{
         Provisioned,
         organization::{Command, Draft, Known, Organization, Refusal},
     },
     store::CommitError,
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
-
-/// How often it is tried while the organization changes.
-const TRIES: usize = 20;
 
 /// What is done to an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +41,8 @@ pub enum OrganizationError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(OrganizationError);
+
 /// Does it, and returns whether anything has changed.
 pub async fn change_organization(
     workbench: &Workbench,
@@ -62,8 +61,7 @@ pub async fn change_organization(
         OrganizationChange::Suspend => draft.enabled = Some(false),
         OrganizationChange::Enable => draft.enabled = Some(true),
     }
-    for _ in 0..TRIES {
-        let mut commit = workbench.multi_commit();
+    let decide = async |commit: &mut MultiCommit| {
         let exists = commit.look::<Organization>(slug).await?.known().is_some();
         match (change, exists) {
             (OrganizationChange::Create { .. }, true) => {
@@ -77,15 +75,9 @@ pub async fn change_organization(
         let provision = Command::Provision(draft.clone());
         let outcome = commit.decide::<Organization>(slug, &provision).await?;
         let outcome = outcome.map_err(OrganizationError::Refused)?;
-        match commit.commit().await {
-            Ok(()) => return Ok(outcome != Provisioned::Unchanged),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(OrganizationError::NotCommitted(error));
-            }
-        }
-    }
-    Err(OrganizationError::Contended)
+        Ok(outcome != Provisioned::Unchanged)
+    };
+    workbench.retrying(None, decide).await
 }
 
 /// Reads an organization.

@@ -1,7 +1,7 @@
 //! Lets the person of an account recover it by a link, beside running servers.
 
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     crypto::{OpaqueKind, id_of_uuid},
     domain::{
         Locale, Timestamp,
@@ -9,13 +9,10 @@ use crate::{
         message::{Asked, Mail, MailContent},
     },
     store::{CommitError, ReadError},
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
 use std::fmt;
 use zeroize::Zeroizing;
-
-/// How often it is tried while the account changes.
-const TRIES: usize = 20;
 
 /// Who recovers, and how they are told.
 pub struct Recover<'a> {
@@ -59,6 +56,8 @@ pub enum RecoverError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(RecoverError);
+
 /// Makes a link for the account that has this address, and leaves a mail that tells of it. A link that
 /// was made before is void.
 pub async fn recover(
@@ -67,13 +66,12 @@ pub async fn recover(
 ) -> Result<RecoveryIssued, RecoverError> {
     let address = normalise_email(asked.email).ok_or(RecoverError::NoSuchAccount)?;
     let (vault, dice) = (workbench.vault(), workbench.dice());
-    for _ in 0..TRIES {
+    let decide = async |commit: &mut MultiCommit| {
         let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
         let (_, account) = found.ok_or(RecoverError::NoSuchAccount)?;
         let id = id_of_uuid(&account).ok_or(RecoverError::NoSuchAccount)?;
         let token = OpaqueKind::RecoveryLink.mint(&id, &vault, dice);
         let stop = OpaqueKind::RecoveryStop.mint(&id, &vault, dice);
-        let mut commit = workbench.multi_commit();
         let known = commit.look::<Account>(&account).await?.known();
         let known = known.ok_or(RecoverError::NoSuchAccount)?;
         let issue = Command::IssueRecoveryLink { token: token.fingerprint, stop: stop.fingerprint };
@@ -96,16 +94,8 @@ pub async fn recover(
         // As the account keeps it.
         let kept = commit.look::<Account>(&account).await?.known();
         let kept = kept.and_then(|known| known.recovery_link).ok_or(RecoverError::NoSuchAccount)?;
-        match commit.commit().await {
-            Ok(()) => {
-                let link = Zeroizing::new((asked.link)(&token.text));
-                return Ok(RecoveryIssued { account, link, expires_at: kept.expires_at });
-            }
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(RecoverError::NotCommitted(error));
-            }
-        }
-    }
-    Err(RecoverError::Contended)
+        let link = Zeroizing::new((asked.link)(&token.text));
+        Ok(RecoveryIssued { account, link, expires_at: kept.expires_at })
+    };
+    workbench.retrying(None, decide).await
 }

@@ -1,18 +1,15 @@
 //! Clears what failed attempts hold against an account, beside running servers.
 
 use crate::{
-    actors::HydrateError,
+    actors::{HydrateError, MultiCommit},
     domain::{
         Machine as _,
         account::{Account, EMAIL_ADDRESSES, normalise_email},
         throttle::{Command, Throttle, held_against},
     },
     store::{CommitError, ReadError},
-    system::Workbench,
+    system::{Workbench, commit_failure},
 };
-
-/// How often it is tried while attempts are being made.
-const TRIES: usize = 20;
 
 /// What was cleared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,13 +35,14 @@ pub enum UnlockError {
     NotCommitted(#[source] CommitError),
 }
 
+commit_failure!(UnlockError);
+
 /// Clears every throttle of the account that has this address.
 pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, UnlockError> {
     let address = normalise_email(email).ok_or(UnlockError::NoSuchAccount)?;
-    for _ in 0..TRIES {
+    let decide = async |multi_commit: &mut MultiCommit| {
         let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
         let (_, id) = found.ok_or(UnlockError::NoSuchAccount)?;
-        let mut multi_commit = workbench.multi_commit();
         let account = multi_commit.look::<Account>(&id).await?.known();
         let charged = account.map(held_against).ok_or(UnlockError::NoSuchAccount)?;
         let mut authenticators = Vec::new();
@@ -56,14 +54,7 @@ pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, Unlo
                 authenticators.push(authenticator);
             }
         }
-        match multi_commit.commit().await {
-            Ok(()) => return Ok(Unlocked { account: id, authenticators }),
-            // An attempt came between, or the account changed.
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(error @ (CommitError::Unavailable | CommitError::Unknown)) => {
-                return Err(UnlockError::NotCommitted(error));
-            }
-        }
-    }
-    Err(UnlockError::Contended)
+        Ok(Unlocked { account: id, authenticators })
+    };
+    workbench.retrying(None, decide).await
 }

@@ -275,6 +275,19 @@ fn drivers_are_known_to_the_engine_alone() {
 }
 
 #[test]
+fn a_commit_without_an_owner_is_for_the_management_api_alone_in_http() {
+    visit(Path::new("src/http"), &mut |path, line| {
+        let at_home = path.starts_with("src/http/api") || path == Path::new("src/http/app.rs");
+        let made = line.contains("MultiCommit") || line.contains("multi_commit(");
+        assert!(
+            at_home || !made,
+            "a handler asks one owner (adr/0124): {}: {line}",
+            path.display()
+        );
+    });
+}
+
+#[test]
 fn actix_is_used_by_the_hashing_pool_alone() {
     visit(Path::new("src"), &mut |path, line| {
         let hashing = path.starts_with("src/actors/hashing") || path.ends_with("hashing.rs");

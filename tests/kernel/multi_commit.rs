@@ -3,13 +3,14 @@
 use crate::{
     doorbell::Doorbell,
     ledger::{Command, Ledger, Refusal},
-    support::World,
+    support::{World, eventually},
 };
 use porteiro::{
     actors::Failure,
     domain::{Context, Requirement},
     store::{CommitError, Moment},
 };
+use std::time::Duration;
 
 fn named(entry: u64, name: &str) -> Command {
     Command::AppendAndName(entry, Some(name.to_owned()))
@@ -170,5 +171,25 @@ async fn a_large_commit_is_whole_or_not_at_all() {
         let stored = world.stranger().await.count("entities").await;
         assert_eq!((done.is_ok(), stored), if moment.is_some() { (false, 0) } else { (true, 500) });
     }
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_takes_too_long_is_of_unknown_fate_and_one_that_is_not_begun_never_happens() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let limit = Duration::from_millis(300);
+    let changes = node.tree.multi_commits().within(limit);
+    let mut late = changes.begin(&Context::operator());
+    late.decide::<Ledger>("late", &Command::Append(1)).await.unwrap().unwrap();
+    tokio::time::sleep(limit).await;
+    assert_eq!(late.commit().await, Err(CommitError::Unavailable));
+    assert!(node.entries("late").await.is_empty());
+    let mut slow = changes.begin(&Context::operator());
+    slow.decide::<Ledger>("slow", &Command::Append(1)).await.unwrap().unwrap();
+    let held = node.script.hold_next_write();
+    assert_eq!(slow.commit().await, Err(CommitError::Unknown));
+    drop(held);
+    eventually("what was begun", async || node.entries("slow").await == [1]).await;
     node.stop().await;
 }

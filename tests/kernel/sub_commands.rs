@@ -4,7 +4,11 @@ use crate::{
     ledger::{Command, Refusal},
     support::{World, eventually, refused},
 };
-use porteiro::{actors::Failure, domain::Timestamp, store::Moment};
+use porteiro::{
+    actors::Failure,
+    domain::{Requirement, Timestamp},
+    store::Moment,
+};
 use tokio::task::JoinSet;
 
 fn command(entry: u64, others: &[(&str, Command)]) -> Command {
@@ -97,6 +101,26 @@ async fn an_owner_without_a_change_of_its_own_may_command_and_read() {
     assert_eq!(node.ledgers.ask("owner", pass(Command::Append(2))).await.unwrap(), [1, 2]);
     assert_eq!(node.ledgers.ask("owner", pass(Command::Ensure(2))).await.unwrap(), [1, 2]);
     assert_eq!(node.store.report().commits, commits + 1);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_required_of_a_commanded_entity_and_is_not_so_is_unmet_at_once() {
+    let world = World::new().await;
+    let node = world.node().await;
+    node.append("other", 1).await.unwrap();
+    let version = node.store.load("ledger", "other").await.unwrap().unwrap().version;
+    let while_at = |version| {
+        let (kind, id) = ("ledger", "other".to_owned());
+        Command::AppendIf(2, Requirement::Unchanged { kind, id, version })
+    };
+    // To decide again would not help: the version comes from the caller.
+    let asked = command(9, &[("other", while_at(version - 1))]);
+    let answer = node.ledgers.ask("owner", asked).await;
+    assert!(matches!(answer, Err(Failure::Unmet { kind: "ledger" })), "{answer:?}");
+    assert!(node.entries("owner").await.is_empty());
+    let asked = command(9, &[("other", while_at(version))]);
+    assert_eq!(node.ledgers.ask("owner", asked).await.unwrap(), [9, 1, 2]);
     node.stop().await;
 }
 

@@ -21,6 +21,7 @@ mod authenticator;
 mod authorization;
 mod authorization_details;
 mod authorize_answers;
+mod awaited_commits;
 mod backchannel;
 mod bad_days;
 mod binary;

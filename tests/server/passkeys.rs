@@ -263,7 +263,7 @@ async fn one_passkey_signs_in_on_many_devices_at_once() {
 }
 
 #[tokio::test]
-async fn a_sign_in_by_passkey_is_three_commits() {
+async fn a_sign_in_by_passkey_is_two_commits() {
     let (server, mut device) = open().await;
     server.quiet().await;
     let before = server.running.system().store().report().commits;
@@ -273,7 +273,7 @@ async fn a_sign_in_by_passkey_is_three_commits() {
     assert!(parameter(&redirect(&done), "code").is_some());
     server.quiet().await;
     let commits = server.running.system().store().report().commits - before;
-    assert!(commits <= 3, "{commits} commits, those that no one waits for included");
+    assert!(commits <= 2, "{commits} commits, those that no one waits for included");
     server.stop().await;
 }
 

@@ -16,7 +16,8 @@ impl Known {
             | Command::UseTotp { .. }
             | Command::Rehash { .. }
             | Command::Tell(_)
-            | Command::Telling { .. } => Err(Refusal::Exists),
+            | Command::Telling { .. }
+            | Command::Renewing { .. } => Err(Refusal::Exists),
             Command::Describe(claims) => self.describe(claims, now),
             Command::Propose { channel, proposed, message } => {
                 let news = Ok(Some(Self::propose(*channel, proposed)));

@@ -1,10 +1,16 @@
 //! What may be asked of an account, what comes of it, and why not.
 
 use super::{
-    Channel, ClaimFault, Known, LONGEST_EMAIL, MOST_PASSKEYS, Passkey, PasskeyUse, PasswordHash,
-    Profile, Proposed, Reach, RecoveredBy, RecoveryCodes, RecoveryLink, SealedSecret,
+    Account, Channel, ClaimFault, Known, LONGEST_EMAIL, MOST_PASSKEYS, Passkey, PasskeyUse,
+    PasswordHash, Profile, Proposed, Reach, RecoveredBy, RecoveryCodes, RecoveryLink, SealedSecret,
 };
-use crate::domain::{Dispatch, Fingerprint, Provisioned, Timestamp, message::Mail};
+use crate::domain::{
+    Dispatch, Fingerprint, Provisioned, SubCommand, Timestamp,
+    assurance::Method,
+    message::Mail,
+    person::Person,
+    session::{self, Session},
+};
 use serde_json::{Map, Value};
 
 /// What a provisioning file says; what is `None` stays as it is.
@@ -121,6 +127,38 @@ pub enum Command {
         command: Box<Command>,
         mail: Box<Mail>,
     },
+    /// Does what the command says, and has a session of the person go on under a new token in the same
+    /// commit: a copy of the former one is good for nothing from then on.
+    Renewing {
+        command: Box<Command>,
+        renewal: Box<SessionRenewal>,
+    },
+}
+
+/// A session that goes on under a new token when a credential has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRenewal {
+    /// The id of the session.
+    pub session: String,
+    /// Of the token that the caller presented.
+    pub former: Fingerprint,
+    pub token: Fingerprint,
+    /// As the session knows them.
+    pub person: Person,
+    /// What was proved by this goes on by the authenticator that takes its place.
+    pub method: Method,
+}
+
+impl SessionRenewal {
+    /// Commands the session, once the account is `next`.
+    pub(super) fn command(&self, next: &Account) -> SubCommand<Account> {
+        let Self { session, former, token, person, method } = self;
+        let authenticator = next.known().and_then(|known| known.authenticators().of(*method));
+        let evidence = person.evidence.clone().carried_over(*method, authenticator);
+        let person = Person { evidence, ..person.clone() };
+        let renew = session::Command::Renew { person, token: *token, former: Some(*former) };
+        SubCommand::insisting::<Session>(&**session, renew, |_| Refusal::SessionOver)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,6 +213,8 @@ pub enum Removed {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    #[error("the session is over, or has another token by now")]
+    SessionOver,
     #[error(
         "is no e-mail address: name@host, at most {LONGEST_EMAIL} bytes, neither spaces nor any \
          of ()<>[],:;\\\" in it"

@@ -32,6 +32,8 @@ pub struct AuthorizationFacts {
     pub consent: ConsentRule,
     /// How often the person has ended what they let the client do; see [`crate::domain::consent`].
     pub consent_epoch: u64,
+    /// How often the redirect URIs of the client have changed; `None` where no consent to it is remembered.
+    pub remembers: Option<u64>,
     /// The client is told when the session ends (OIDC Back-Channel Logout).
     pub hears_of_logout: bool,
     /// What beside the membership was read and must still be so.

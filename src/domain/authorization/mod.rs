@@ -25,7 +25,8 @@ use super::{
     Requirement, Timestamp,
     assurance::Acr,
     authority::Widening,
-    grant::{Grant, Limits, MembershipRef, Person, Wish},
+    grant::{Grant, Limits, MembershipRef, Wish},
+    person::Person,
 };
 use serde::{Deserialize, Serialize};
 

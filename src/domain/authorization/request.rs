@@ -6,7 +6,7 @@ use crate::domain::{
     authority::{Audience, Scopes},
     authorization_details::Details,
     consent::Given,
-    grant::Person,
+    person::Person,
     pushed_request::Pushed,
     requested_claims::RequestedClaims,
 };

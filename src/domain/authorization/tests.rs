@@ -46,6 +46,7 @@ fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
         members_of: None,
         consent,
         consent_epoch: 0,
+        remembers: None,
         hears_of_logout,
         requirements,
     }

@@ -1,9 +1,11 @@
 //! A request for an approval in a flow: as it was read, what the person says of it, and what becomes of it.
 
+use super::{Flow, Refusal};
 use crate::domain::{
-    Fingerprint,
+    Fingerprint, SubCommand,
+    approval_block::Sides,
     authorization::{ConsentQuestion, Denial},
-    backchannel_request::{self, ApprovalRequest},
+    backchannel_request::{self, ApprovalRequest, BackchannelRequest},
     grant::Grant,
 };
 use serde::{Deserialize, Serialize};
@@ -29,14 +31,6 @@ impl ApprovalAsked {
     }
 }
 
-/// What becomes of a request for an approval in the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalChange {
-    /// Its id.
-    pub id: String,
-    pub command: backchannel_request::Command,
-}
-
 /// A request for an approval that a person was shown, and what they said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalSaid {
@@ -55,7 +49,7 @@ pub struct ApprovalSaid {
 
 impl ApprovalSaid {
     /// The person says yes, and has proved enough.
-    pub(super) fn approved(&self, grant: Box<Grant>) -> ApprovalChange {
+    pub(super) fn approved(&self, grant: Box<Grant>) -> SubCommand<Flow> {
         let approval = backchannel_request::Approval {
             id: self.id.clone(),
             grant,
@@ -64,18 +58,19 @@ impl ApprovalSaid {
             in_flow: true,
             requirements: Vec::new(),
         };
-        let command = backchannel_request::Command::Approve(Box::new(approval));
-        ApprovalChange { id: self.id.clone(), command }
+        self.command(backchannel_request::Command::Approve(Box::new(approval)))
     }
 
-    /// The person says no, or may not grant what is asked for. That they have not proved enough says
-    /// nothing: the request waits.
-    pub(super) fn denied(
-        &self,
-        account: &str,
-        why: &Denial,
-        block: bool,
-    ) -> Option<ApprovalChange> {
+    fn command(&self, command: backchannel_request::Command) -> SubCommand<Flow> {
+        SubCommand::insisting::<BackchannelRequest>(&*self.id, command, |refusal| match refusal {
+            backchannel_request::Refusal::Decided => Refusal::AlreadyDecided,
+            _ => Refusal::NotWaiting,
+        })
+    }
+
+    /// The person says no, or may not grant what is asked for, and may want no more requests of the client.
+    /// That they have not proved enough says nothing: the request waits.
+    pub(super) fn denied(&self, account: &str, why: &Denial, block: bool) -> Vec<SubCommand<Flow>> {
         if matches!(
             why,
             Denial::TooManyAttempts
@@ -84,10 +79,13 @@ impl ApprovalSaid {
                 | Denial::NotSureEnough
                 | Denial::Superseded
         ) {
-            return None;
+            return Vec::new();
         }
         let (account, why) = (account.to_owned(), why.clone());
-        let command = backchannel_request::Command::Deny { account, why, block };
-        Some(ApprovalChange { id: self.id.clone(), command })
+        let sides = Sides { account: account.clone(), client_id: self.client_id.clone() };
+        // A commanded entity commands no other: the flow blocks the client itself.
+        let deny = backchannel_request::Command::Deny { account, why, block: false };
+        let block = block.then(|| sides.block());
+        [self.command(deny)].into_iter().chain(block).collect()
     }
 }

@@ -1,8 +1,10 @@
 //! A device in a flow: the one whose code the person enters, and what becomes of its request.
 
+use super::{Flow, Refusal};
 use crate::domain::{
+    SubCommand,
     authorization::Denial,
-    device_grant::{self, DeviceRequest},
+    device_grant::{self, DeviceGrant, DeviceRequest},
     grant::Grant,
 };
 use serde::{Deserialize, Serialize};
@@ -20,29 +22,25 @@ pub struct EnteredDevice {
 
 impl EnteredDevice {
     /// The person says yes.
-    pub(super) fn approved(&self, grant: Box<Grant>) -> DeviceChange {
-        let id = self.grant.clone();
-        DeviceChange { grant: id.clone(), command: device_grant::Command::Approve { id, grant } }
+    pub(super) fn approved(&self, grant: Box<Grant>) -> SubCommand<Flow> {
+        self.command(device_grant::Command::Approve { id: self.grant.clone(), grant })
+    }
+
+    fn command(&self, command: device_grant::Command) -> SubCommand<Flow> {
+        // It has expired, or was decided on in another flow.
+        SubCommand::insisting::<DeviceGrant>(&*self.grant, command, |_| Refusal::WrongUserCode)
     }
 
     /// The person says no, or may not grant what is asked for. That they could not prove who they are
     /// says nothing: another may enter the code.
-    pub(super) fn denied(&self, account: &str, why: &Denial) -> Option<DeviceChange> {
+    pub(super) fn denied(&self, account: &str, why: &Denial) -> Option<SubCommand<Flow>> {
         if matches!(
             why,
             Denial::TooManyAttempts | Denial::Stopped | Denial::OtherPerson | Denial::Superseded
         ) {
             return None;
         }
-        let command = device_grant::Command::Deny { account: account.to_owned(), why: why.clone() };
-        Some(DeviceChange { grant: self.grant.clone(), command })
+        let (account, why) = (account.to_owned(), why.clone());
+        Some(self.command(device_grant::Command::Deny { account, why }))
     }
-}
-
-/// What becomes of the request of a device in the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceChange {
-    /// The id of its grant.
-    pub grant: String,
-    pub command: device_grant::Command,
 }

@@ -33,13 +33,16 @@
 //! judged on. Each later step is judged on the account as it is then: where an authenticator has been
 //! changed or removed, or the account was recovered, the flow fails. What a flow ends in is created in the
 //! same commit, which requires the account that the end was judged on: a session, and the token family of a
-//! code (adr/0104).
+//! code (adr/0104). What changes with it in other entities the flow commands (adr/0124): the use of a passkey
+//! or code and a new credential (account), a session that goes on or ends, the request of a device or for an
+//! approval, an invitation and its membership, the consent.
 //!
 //! A flow begins as a [`Seed`] that is written nowhere but, sealed, into its own id: looking at a
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
 //! is kept at least that long, so no flow can begin twice.
 
 mod approval;
+mod commands;
 mod device;
 mod goal;
 mod held;
@@ -51,8 +54,9 @@ mod selecting;
 mod settling;
 mod step;
 
-pub use approval::{ApprovalAsked, ApprovalChange, ApprovalSaid};
-pub use device::{DeviceChange, EnteredDevice};
+pub use approval::{ApprovalAsked, ApprovalSaid};
+pub use commands::Joining;
+pub use device::EnteredDevice;
 pub use goal::{
     APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY,
     SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, Wanted,
@@ -63,13 +67,13 @@ pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
-    Acceptance, AccountChange, AccountSeen, Command, Finished, FinishedSession, Fresh, Material,
-    Moment, Notice, Proved, Reply, Selected, SessionChange, Step,
+    AccountSeen, Command, Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved,
+    Reply, Selected, SessionChange, Step,
 };
 
 use super::{
     CLOCK_SKEW, Decision, Machine, Timestamp, assurance::Method, authorization::Denial,
-    grant::Person,
+    person::Person,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +122,22 @@ pub enum Refusal {
     WrongUserCode,
     #[error("what the person has proved was changed since, or the account was recovered")]
     Superseded,
+    #[error("the code or passkey was used before, or the account has it no more")]
+    Spent,
+    #[error("the account does not take the change")]
+    AccountRefused,
+    #[error("the account does not take the passkey")]
+    PasskeyRefused,
+    #[error("the session is over")]
+    SessionOver,
+    #[error("the invitation cannot be accepted")]
+    InvitationOver,
+    #[error("the organization is suspended")]
+    Suspended,
+    #[error("the request for an approval is decided")]
+    AlreadyDecided,
+    #[error("there is no such request for an approval that waits")]
+    NotWaiting,
 }
 
 impl Flow {

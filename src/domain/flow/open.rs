@@ -10,7 +10,7 @@ use crate::domain::{
     assurance::{Acr, AuthenticatorId, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, RequestedGrant, choices},
     epoch::is_first,
-    grant::Person,
+    person::Person,
     pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
@@ -347,14 +347,15 @@ impl Open {
     fn fail_blocking(self, denial: Denial, block: bool) -> Decision<Flow> {
         let Self { seed, person, device, approval, .. } = self;
         let approval = approval.zip(person.as_ref());
-        let approval =
-            approval.and_then(|(said, person)| said.denied(&person.account, &denial, block));
-        let denied = device.zip(person.as_ref());
-        let device = denied.and_then(|(device, person)| device.denied(&person.account, &denial));
+        let approval = approval.map(|(said, person)| said.denied(&person.account, &denial, block));
+        let device = device.zip(person.as_ref());
+        let device = device.and_then(|(device, person)| device.denied(&person.account, &denial));
         let pushed = seed.request.as_ref().and_then(|request| request.pushed.clone());
         let over = Over { seed, person, denial: Some(denial), finished: None };
-        let reply = Reply { device, approval, ..Reply::over(over.clone()) };
+        let reply = Reply::over(over.clone());
         let decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
+        let denied = approval.into_iter().flatten().chain(device);
+        let decision = denied.fold(decision, Decision::commanding);
         // The client is told: what it has pushed is used up by that as well.
         pushed.iter().map(PushedRequest::used).fold(decision, Decision::bearing)
     }

@@ -2,14 +2,14 @@
 
 use super::{
     Flow, Goal, HeldContent, MOST_WRONG, Material, Moment, Open, Proved, Refusal, Rules, Stage,
-    step::AccountChange,
+    commands,
 };
 use crate::domain::{
     Decision, Fingerprint, Record, Timestamp,
     account::Command,
     assurance::{Evidence, Level, Method},
     authorization::Denial,
-    grant::Person,
+    person::Person,
 };
 
 /// How many wrong credentials end a flow.
@@ -156,6 +156,8 @@ impl Open {
             |record: &Record| ["sign_in.succeeded", "recovery.started"].contains(&record.event);
         let said = decision.outcome.is_err() || decision.effects.records.iter().any(says_so);
         let decision = shown.filter(|_| !said).into_iter().fold(decision, Decision::recording);
+        let uses = proved.uses.clone().map(|command| commands::spend(&proved.account, command));
+        let decision = uses.into_iter().fold(decision, Decision::commanding);
         proved.requirement().into_iter().fold(decision, Decision::requiring)
     }
 
@@ -189,12 +191,9 @@ impl Open {
         let makes_codes = |change: &Command| matches!(change, Command::IssueRecoveryCodes(_));
         self.keeps_codes = self.seed.request.is_some() && changes.iter().any(makes_codes);
         let mut decision = self.settle(material, rules, false, now);
-        if let Ok(reply) = &mut decision.outcome {
-            let account = person.account;
-            let change = |command| AccountChange { account: account.clone(), command };
-            let first: Vec<AccountChange> = changes.into_iter().map(change).collect();
-            reply.changes.splice(0..0, first);
-        }
+        // An account that is made here is made before anything else is asked of it.
+        let change = |command| commands::change(&person.account, command);
+        decision.commands.splice(0..0, changes.into_iter().map(change));
         decision
     }
 }

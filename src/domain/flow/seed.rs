@@ -5,7 +5,7 @@ use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{AuthenticatorId, Evidence, Proof, Worth},
     authorization::{Choice, ConsentQuestion, Request},
-    grant::Person,
+    person::Person,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::Not;

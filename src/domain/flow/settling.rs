@@ -1,16 +1,17 @@
 //! What follows from all that is known: a question, or the end.
 
 use super::{
-    Acceptance, AccountChange, AccountSeen, Event, Finished, FinishedSession, Flow, Material,
-    Moment, Notice, Open, Over, Refusal, Reply, Rules, SessionChange, Stage, Wanted,
+    AccountSeen, Event, Finished, FinishedSession, Flow, Material, Moment, Notice, Open, Over,
+    Refusal, Reply, Rules, SessionChange, Stage, Wanted, commands,
     goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
-    Decision, Record, Requirement, Timestamp,
+    Decision, Fingerprint, Record, Requirement, SubCommand, Timestamp,
     account::{self, Account, Known},
     assurance::{AuthenticatorId, amr},
     authorization::Denial,
-    grant::Person,
+    grant::Grant,
+    person::Person,
     pushed_request::PushedRequest,
     session::{self, Session, Told},
     token_family::{self, TokenFamily},
@@ -132,7 +133,8 @@ impl Open {
             }
             Next::End(ending) => {
                 let session = FinishedSession { id: session, change };
-                self.end(ending, session, material, now)
+                let consents = allowed && self.stage == Stage::Consent;
+                self.end(ending, (session, consents), material, now)
             }
         }
     }
@@ -154,12 +156,11 @@ impl Open {
     fn end(
         self,
         ending: Ending,
-        mut session: FinishedSession,
+        (mut session, consents): (FinishedSession, bool),
         material: &Material,
         now: Timestamp,
     ) -> Decision<Flow> {
-        let Ending { session: becomes, grant, requirements, changes, .. } = ending;
-        let Ending { signs_out_everywhere, accepts, .. } = ending;
+        let Ending { session: becomes, grant, requirements, changes, accepts } = ending;
         let Some(person) = self.person.clone() else { return Decision::refuse(Refusal::NotNow) };
         if becomes == SessionEnding::SignedOut {
             session.change = SessionChange::Ended;
@@ -167,7 +168,7 @@ impl Open {
         let touched = becomes != SessionEnding::Untouched;
         let (fresh, request) = (&material.fresh, self.seed.request.clone());
         let over = Over {
-            seed: self.seed,
+            seed: self.seed.clone(),
             person: Some(person.clone()),
             denial: None,
             finished: Some(Finished {
@@ -176,34 +177,39 @@ impl Open {
                 session: touched.then(|| session.clone()),
             }),
         };
-        let account = &person.account;
-        let change = |command| AccountChange { account: account.clone(), command };
+        let account = &*person.account;
         // A person who signs in again wants to keep the account.
         let keeps = material.account.deleting && becomes == SessionEnding::SignedIn;
         let kept = keeps.then_some(account::Command::KeepAccount);
-        let changes: Vec<AccountChange> = changes.into_iter().chain(kept).map(change).collect();
-        let accepts = accepts.map(|invitation| Acceptance { invitation, account: account.clone() });
-        let signs_out = signs_out_everywhere.then(|| account.clone());
-        let granted = grant.clone();
-        let device = self.device.as_ref().zip(grant.as_ref());
-        let device = device.map(|(device, grant)| device.approved(grant.clone()));
-        let approval = self.approval.as_ref().zip(grant.as_ref());
-        let approval = approval.map(|(said, grant)| said.approved(grant.clone()));
         let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
         let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
-        let begins = session.change == SessionChange::Begun;
-        let signs_into = told.clone().filter(|_| !begins);
-        let reply = Reply {
-            granted,
-            changes,
-            signs_out,
-            accepts,
-            device,
-            approval,
-            signs_into,
-            ..Reply::over(over.clone())
-        };
+        let reply = Reply::over(over.clone());
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
+        for command in changes.into_iter().chain(kept) {
+            decision = decision.commanding(commands::change(account, command));
+        }
+        if let Some(invitation) = accepts {
+            let applicant = self.applicant.as_ref().map(|applicant| applicant.email.clone());
+            let joining = match &material.joining {
+                Some(Ok(joining)) => joining,
+                Some(Err(refusal)) => return Decision::refuse(*refusal),
+                None => return Decision::refuse(Refusal::InvitationOver),
+            };
+            let Some(email) = joining.email.clone().or(applicant) else {
+                return Decision::refuse(Refusal::InvitationOver);
+            };
+            decision = commands::join(decision, &invitation, account, (email, joining));
+        }
+        let approved = grant.as_ref().and_then(|grant| self.approves(grant));
+        decision = approved.into_iter().fold(decision, Decision::commanding);
+        if touched {
+            decision = go_on(decision, &person, &session, (fresh.session_token, told.clone()));
+        }
+        let remembers = material.facts.as_ref().and_then(|facts| facts.remembers);
+        if let (Some(grant), Some(redirects)) = (&grant, remembers.filter(|_| consents)) {
+            let consent = commands::consent(grant, redirects);
+            decision = consent.into_iter().fold(decision, Decision::commanding);
+        }
         if becomes == SessionEnding::SignedIn {
             let told = told.map(|client_id| Told::first(&*session.id, client_id));
             let signing_in = SigningIn { person: &person, session: &session, told };
@@ -247,6 +253,15 @@ impl Open {
         let decision = material.tell(Moment::Ended, decision);
         requirements.into_iter().fold(decision, Decision::requiring)
     }
+
+    /// Approves the request of a device or of a back channel, where the flow is about one.
+    fn approves(&self, grant: &Grant) -> Option<SubCommand<Flow>> {
+        let device = self.device.as_ref().map(|device| device.approved(Box::new(grant.clone())));
+        device.or_else(|| {
+            let said = self.approval.as_ref()?;
+            Some(said.approved(Box::new(grant.clone())))
+        })
+    }
 }
 
 impl Material {
@@ -255,6 +270,24 @@ impl Material {
         let due = self.notices.iter().filter(|notice| notice.when == when);
         due.fold(decision, |decision, Notice { message, .. }| decision.dispatching(message.clone()))
     }
+}
+
+/// Has the session that the flow ends in renewed, ended, or tell the client of its end.
+fn go_on(
+    decision: Decision<Flow>,
+    person: &Person,
+    session: &FinishedSession,
+    (token, told): (Fingerprint, Option<String>),
+) -> Decision<Flow> {
+    let id = &*session.id;
+    let change = match session.change {
+        SessionChange::Renewed => Some(commands::renew(id, person, token)),
+        SessionChange::Ended => Some(commands::end_session(id)),
+        SessionChange::Begun | SessionChange::Kept => None,
+    };
+    let told = told.filter(|_| session.change != SessionChange::Begun);
+    let note = told.map(|client_id| commands::sign_into(id, client_id));
+    change.into_iter().chain(note).fold(decision, Decision::commanding)
 }
 
 /// Who signs in where.

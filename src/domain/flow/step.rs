@@ -1,15 +1,14 @@
 //! What may be done in a flow, and what is answered.
 
 use super::{
-    Applicant, ApprovalAsked, ApprovalChange, DeviceChange, EnteredDevice, Flow, Held, Open, Over,
-    Rules, Seed,
+    Applicant, ApprovalAsked, EnteredDevice, Flow, Held, Joining, Open, Over, Refusal, Rules, Seed,
 };
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
     assurance::{AuthenticatorId, Authenticators, Method, Worth},
     authorization::AuthorizationFacts,
-    grant::{Grant, Person},
+    person::Person,
 };
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -168,6 +167,8 @@ pub struct Proved {
     pub worth: Option<Worth>,
     /// By which authenticator it was given, where the account has several for the step.
     pub by: Option<AuthenticatorId>,
+    /// What the account notes of it in the same commit: a passkey was used, a code is spent.
+    pub uses: Option<account::Command>,
 }
 
 impl Proved {
@@ -181,20 +182,13 @@ impl Proved {
             spends: None,
             worth: None,
             by: None,
+            uses: None,
         }
     }
 
     pub(super) fn requirement(&self) -> Option<Requirement> {
         self.version.map(|version| Requirement::unchanged::<Account>(&*self.account, version))
     }
-}
-
-/// A change of an account that belongs into the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountChange {
-    /// The id of the account.
-    pub account: String,
-    pub command: account::Command,
 }
 
 /// What a flow that may end in this step is given.
@@ -211,6 +205,8 @@ pub struct Material {
     pub methods: Vec<Method>,
     /// What people are told when the flow comes so far.
     pub notices: Vec<Notice>,
+    /// What an invitation would give now, in a flow that is for one; or why it gives nothing.
+    pub joining: Option<Result<Box<Joining>, Refusal>>,
 }
 
 /// An account as it was read.
@@ -241,15 +237,6 @@ pub enum Moment {
     Ended,
 }
 
-/// An invitation that is accepted in the commit of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Acceptance {
-    /// The id of the invitation.
-    pub invitation: String,
-    /// The id of the account that accepts it.
-    pub account: String,
-}
-
 /// What a flow that comes to its end needs to bear: ids and fingerprints drawn for it alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fresh {
@@ -274,20 +261,8 @@ pub struct Fresh {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub flow: Flow,
-    /// What the family stands for that was born in this very step; its code is good.
-    pub granted: Option<Box<Grant>>,
-    /// What changes in accounts with this very step.
-    pub changes: Vec<AccountChange>,
-    /// The account whose sessions and families end with this very step.
-    pub signs_out: Option<String>,
-    /// The invitation that is accepted with this very step.
-    pub accepts: Option<Acceptance>,
-    /// What becomes of the request of a device with this very step.
-    pub device: Option<DeviceChange>,
-    /// What becomes of a request for an approval with this very step.
-    pub approval: Option<ApprovalChange>,
-    /// The client that is told when the session ends in which the person goes on.
-    pub signs_into: Option<String>,
+    /// The id of the consent that was given with this very step.
+    pub consent: Option<String>,
 }
 
 /// What a flow has come to.
@@ -331,17 +306,7 @@ impl Reply {
         Self::showing(Flow::Over(Box::new(over)))
     }
 
-    /// The flow, and nothing that happens with it.
     pub(super) fn showing(flow: Flow) -> Self {
-        Self {
-            flow,
-            granted: None,
-            changes: Vec::new(),
-            signs_out: None,
-            accepts: None,
-            device: None,
-            approval: None,
-            signs_into: None,
-        }
+        Self { flow, consent: None }
     }
 }

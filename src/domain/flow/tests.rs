@@ -1,14 +1,17 @@
 use super::*;
 use crate::domain::{
-    Device, Fingerprint, Record, Requirement,
-    account::Account,
+    Device, Fingerprint, Record, Requirement, SubCommand,
+    account::{self, Account},
     assurance::{Acr, AuthenticatorId, Authenticators, Evidence, Level, Worth},
     authority::Audience,
     authorization::{
         AuthorizationFacts, ConsentRule, MembershipChoice, ReplyTo, Request, RequestedGrant,
         ResponseMode,
     },
-    session::Session,
+    consent::{self, Consent},
+    grant::Grant,
+    session::{self, Session},
+    token_family::TokenFamily,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -100,6 +103,7 @@ fn facts(slugs: &[&str], consent: ConsentRule) -> AuthorizationFacts {
         members_of: None,
         consent,
         consent_epoch: 0,
+        remembers: None,
         hears_of_logout,
         requirements,
     }
@@ -135,12 +139,13 @@ fn account_seen(version: i64, epoch: u64) -> AccountSeen {
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = account_seen(3, 0);
     let (methods, notices) = (Vec::new(), Vec::new());
-    Box::new(Material { facts, approval: None, fresh: fresh(), account, methods, notices })
+    let fresh = fresh();
+    Box::new(Material { facts, approval: None, fresh, account, methods, notices, joining: None })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> Proved {
     let (account, version, methods) = ("ana".to_owned(), Some(3), methods.to_vec());
-    Proved { step, account, version, methods, spends: None, worth: None, by: None }
+    Proved { step, account, version, methods, spends: None, worth: None, by: None, uses: None }
 }
 
 fn prove(facts: Option<AuthorizationFacts>) -> Step {
@@ -183,6 +188,21 @@ fn births(decision: &Decision<Flow>) -> Vec<&'static str> {
     decision.effects.births.iter().map(|birth| birth.kind).collect()
 }
 
+/// Lists the commands for entities of one kind, with their ids.
+fn commanded<N: Machine>(decision: &Decision<Flow>) -> Vec<(&str, &N::Command)> {
+    let of_kind = |one: &'_ SubCommand<Flow>| one.command::<N>().is_some();
+    let commands = decision.commands.iter().filter(|one| of_kind(one));
+    commands.map(|one| (&*one.id, one.command::<N>().unwrap())).collect()
+}
+
+/// Returns what the family stands for that is born with the decision.
+fn granted(decision: &Decision<Flow>) -> Option<Grant> {
+    let births = &decision.effects.births;
+    let family = births.iter().find(|birth| birth.kind == TokenFamily::KIND)?;
+    let family: TokenFamily = serde_json::from_str(&family.state).unwrap();
+    family.grant().cloned()
+}
+
 fn session(flow: &Flow) -> Option<FinishedSession> {
     match flow {
         Flow::Over(over) => over.finished.clone()?.session,
@@ -211,7 +231,7 @@ fn signing_in_for_a_first_party_bears_session_and_family_at_once() {
     let requirements = &done.effects.requirements;
     assert!(requirements.contains(&place("acme").requirements[0]), "as they were read");
     assert!(requirements.contains(&Requirement::live::<Account>("ana")));
-    assert!(done.outcome.unwrap().granted.is_some());
+    assert!(granted(&done).is_some());
 }
 
 #[test]
@@ -412,8 +432,13 @@ fn a_step_up_in_a_session_adds_to_its_evidence_and_renews_it() {
     let totp = proved("totp", &[Method::Totp]);
     let done =
         take(&mut flow, &seed, Step::Prove { proved: totp, material: material(Some(facts)) });
-    let granted = done.outcome.unwrap().granted.unwrap();
-    assert_eq!(granted.level, Level::Aal2);
+    assert_eq!(granted(&done).unwrap().level, Level::Aal2);
+    let [("old", session::Command::Renew { token, former: None, .. })] =
+        commanded::<Session>(&done)[..]
+    else {
+        panic!("the session is renewed in the same commit")
+    };
+    assert_eq!(*token, fresh().session_token);
     let renewed = FinishedSession { id: "old".to_owned(), change: SessionChange::Renewed };
     assert_eq!(session(&flow), Some(renewed));
 }
@@ -495,3 +520,47 @@ mod select;
 
 #[path = "tests_superseded.rs"]
 mod superseded;
+
+#[test]
+fn the_use_of_a_proof_is_noted_in_the_commit_of_the_flow() {
+    let uses = Some(account::Command::UseTotp { step: 7 });
+    let both = [Method::Password, Method::Totp];
+    let (mut flow, seed) = (Flow::default(), seed(None));
+    take(&mut flow, &seed, identify());
+    take(
+        &mut flow,
+        &seed,
+        Step::Prove { proved: proved("password", &both), material: material(None) },
+    );
+    let totp = Proved { uses, ..proved("totp", &both) };
+    let done = take(&mut flow, &seed, Step::Prove { proved: totp, material: material(None) });
+    let used = account::Command::UseTotp { step: 7 };
+    assert_eq!(commanded::<Account>(&done), [("ana", &used)]);
+    let judged = Requirement::unchanged::<Account>("ana", 3);
+    assert!(done.effects.requirements.contains(&judged));
+}
+
+#[test]
+fn a_consent_is_remembered_in_the_commit_of_the_flow_where_it_is_at_all() {
+    for remembers in [None, Some(4)] {
+        let facts = || {
+            let asked = facts(&[], ConsentRule::Remembered(None));
+            AuthorizationFacts { remembers, ..asked }
+        };
+        let (mut flow, seed) = (Flow::default(), seed(Some(request())));
+        take(&mut flow, &seed, identify());
+        let asked = take(&mut flow, &seed, prove(Some(facts())));
+        assert!(asked.commands.is_empty());
+        assert_eq!(stage(&flow), Some(Stage::Consent));
+        let done = take(&mut flow, &seed, decide(true, facts()));
+        let given = commanded::<Consent>(&done);
+        let Some(redirects) = remembers else {
+            assert_eq!(given, []);
+            continue;
+        };
+        let [("ana::app", consent::Command::Give { redirects: noted, .. })] = given[..] else {
+            panic!("{given:?}")
+        };
+        assert_eq!(*noted, redirects);
+    }
+}

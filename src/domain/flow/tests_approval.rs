@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::domain::{
+    approval_block::ApprovalBlock,
     authorization_details::{SubsetRules, Texts},
-    backchannel_request::{self, ApprovalRequest},
+    backchannel_request::{self, ApprovalRequest, BackchannelRequest},
     resource::DetailType,
 };
 
@@ -59,6 +60,10 @@ fn confirm(allow: bool, facts: AuthorizationFacts) -> Step {
     Step::Decide { step: "confirm", allow, material: with(facts, "ana") }
 }
 
+fn decided(decision: &Decision<Flow>) -> Vec<(&str, &backchannel_request::Command)> {
+    commanded::<BackchannelRequest>(decision)
+}
+
 #[test]
 fn a_person_is_always_asked_and_the_request_is_approved_with_the_end() {
     let (seed, mut flow, shown) = signed_in(plain(), &[]);
@@ -66,8 +71,9 @@ fn a_person_is_always_asked_and_the_request_is_approved_with_the_end() {
     let done = take(&mut flow, &seed, confirm(true, plain()));
     let account = Requirement::live::<Account>("ana");
     assert!(done.effects.requirements.contains(&account));
-    let change = done.outcome.unwrap().approval.unwrap();
-    let backchannel_request::Command::Approve(yes) = change.command else { panic!("a yes") };
+    let [("r", backchannel_request::Command::Approve(yes))] = decided(&done)[..] else {
+        panic!("a yes")
+    };
     assert_eq!((&*yes.id, yes.in_flow, yes.asserted), ("r", true, false));
     assert_eq!(yes.grant.organization(), Some("acme"));
 }
@@ -77,10 +83,9 @@ fn what_has_changed_since_it_was_shown_is_shown_again() {
     let (seed, mut flow, _) = signed_in(plain(), &[]);
     let other = || facts(&["other"], ConsentRule::FirstParty);
     let again = take(&mut flow, &seed, confirm(true, other()));
-    let again = again.outcome.unwrap();
-    assert_eq!((stage(&again.flow), again.approval), (Some(Stage::Confirm), None));
+    assert_eq!((stage(&flow), decided(&again)), (Some(Stage::Confirm), vec![]));
     let done = take(&mut flow, &seed, confirm(true, other()));
-    assert!(done.outcome.unwrap().approval.is_some());
+    assert_eq!(decided(&done).len(), 1);
 }
 
 #[test]
@@ -88,9 +93,12 @@ fn a_no_denies_and_blocks_only_where_the_person_says_so() {
     let block = Step::Block { step: "confirm", material: material(None) };
     for (step, block) in [(confirm(false, plain()), false), (block, true)] {
         let (seed, mut flow, _) = signed_in(plain(), &[]);
-        let change = take(&mut flow, &seed, step).outcome.unwrap().approval.unwrap();
+        let done = take(&mut flow, &seed, step);
         let (account, why) = ("ana".to_owned(), Denial::ConsentRefused);
-        assert_eq!(change.command, backchannel_request::Command::Deny { account, why, block });
+        // A commanded entity commands no other: the flow blocks the client itself.
+        let deny = backchannel_request::Command::Deny { account, why, block: false };
+        assert_eq!(decided(&done), [("r", &deny)]);
+        assert_eq!(commanded::<ApprovalBlock>(&done).len(), usize::from(block));
     }
 }
 
@@ -100,27 +108,26 @@ fn another_person_decides_nothing() {
     take(&mut flow, &seed, Step::Identify { identifier: "ana@acme.test".to_owned() });
     let material = with(plain(), "bruno");
     let failed = take(&mut flow, &seed, Step::Prove { proved: proved("password", &[]), material });
-    let failed = failed.outcome.unwrap();
-    assert!(matches!(failed.flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)));
-    assert_eq!(failed.approval, None);
+    assert_eq!(decided(&failed), []);
+    assert!(matches!(flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)));
 }
 
 #[test]
 fn what_cannot_be_taken_back_is_signed_by_a_passkey_after_the_yes() {
     let methods = [Method::Password, Method::Passkey];
     let (seed, mut flow, _) = signed_in(irreversible(), &methods);
-    let asked = take(&mut flow, &seed, confirm(true, irreversible())).outcome.unwrap();
-    assert_eq!((stage(&asked.flow), asked.approval), (Some(Stage::Credential), None));
+    let asked = take(&mut flow, &seed, confirm(true, irreversible()));
+    assert_eq!((stage(&flow), decided(&asked)), (Some(Stage::Credential), vec![]));
     // What they said yes to stays in sight.
-    assert!(matches!(&asked.flow, Flow::Open(open) if open.question.is_some()));
+    assert!(matches!(&flow, Flow::Open(open) if open.question.is_some()));
     let again =
         Step::Prove { proved: proved("password", &methods), material: with(irreversible(), "ana") };
-    let again = take(&mut flow, &seed, again).outcome.unwrap();
-    assert_eq!((stage(&again.flow), again.approval), (Some(Stage::Credential), None));
+    let again = take(&mut flow, &seed, again);
+    assert_eq!((stage(&flow), decided(&again)), (Some(Stage::Credential), vec![]));
     let signed =
         Step::Prove { proved: proved("passkey", &methods), material: with(irreversible(), "ana") };
-    let done = take(&mut flow, &seed, signed).outcome.unwrap();
-    let backchannel_request::Command::Approve(yes) = done.approval.unwrap().command else {
+    let done = take(&mut flow, &seed, signed);
+    let [("r", backchannel_request::Command::Approve(yes))] = decided(&done)[..] else {
         panic!("a yes")
     };
     assert!(yes.asserted);

@@ -1,7 +1,7 @@
 //! A person lets a device act for them.
 
 use super::*;
-use crate::domain::device_grant::{self, DeviceRequest};
+use crate::domain::device_grant::{self, DeviceGrant, DeviceRequest};
 
 fn asked(acr_values: Vec<Acr>) -> Box<EnteredDevice> {
     let wanted = RequestedGrant { acr_values, ..request().wanted };
@@ -33,11 +33,16 @@ fn offers(flow: &Flow) -> Vec<&'static str> {
     }
 }
 
+fn decided(decision: &Decision<Flow>) -> Vec<(&str, &device_grant::Command)> {
+    commanded::<DeviceGrant>(decision)
+}
+
 fn signed_in() -> (Seed, Flow) {
     let (seed, mut flow) = (begun(), Flow::default());
     take(&mut flow, &seed, Step::Identify { identifier: "ana@acme.test".to_owned() });
     let proved = take(&mut flow, &seed, prove(None));
-    assert_eq!(proved.outcome.unwrap().device, None);
+    assert_eq!(decided(&proved), []);
+    proved.outcome.unwrap();
     (seed, flow)
 }
 
@@ -68,11 +73,10 @@ fn a_person_always_confirms_what_they_are_shown_and_the_device_is_approved_with_
     assert_eq!(births(&done), ["session"], "the device's grant bears the family");
     let live = Requirement::live::<Account>("ana");
     assert!(done.effects.requirements.contains(&live));
-    let reply = done.outcome.unwrap();
-    let DeviceChange { grant: id, command } = reply.device.unwrap();
-    let device_grant::Command::Approve { id: of, grant } = command else { panic!("{command:?}") };
-    assert_eq!((id.as_str(), of.as_str()), ("g", "g"));
-    assert_eq!(Some(&grant), reply.granted.as_ref());
+    let [("g", device_grant::Command::Approve { id, grant })] = decided(&done)[..] else {
+        panic!("a yes")
+    };
+    assert_eq!(id, "g");
     assert_eq!(grant.session.as_deref(), Some("session"));
     assert_eq!(grant.organization(), Some("other"));
 }
@@ -83,16 +87,13 @@ fn a_no_and_what_the_person_may_not_grant_are_denials() {
     take(&mut flow, &seed, enter(Some(asked(vec![])), first_party(&[])));
     let denied = take(&mut flow, &seed, confirm(false, first_party(&[])));
     assert!(births(&denied).is_empty());
-    let deny = |why| {
-        let command = device_grant::Command::Deny { account: "ana".to_owned(), why };
-        Some(DeviceChange { grant: "g".to_owned(), command })
-    };
-    assert_eq!(denied.outcome.unwrap().device, deny(Denial::ConsentRefused));
+    let deny = |why| device_grant::Command::Deny { account: "ana".to_owned(), why };
+    assert_eq!(decided(&denied), [("g", &deny(Denial::ConsentRefused))]);
     let (seed, mut flow) = signed_in();
     let mut suspended = first_party(&["acme"]);
     suspended.memberships[0].enabled = false;
     let failed = take(&mut flow, &seed, enter(Some(asked(vec![])), suspended));
-    assert_eq!(failed.outcome.unwrap().device, deny(Denial::NotAMember));
+    assert_eq!(decided(&failed), [("g", &deny(Denial::NotAMember))]);
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn a_person_with_several_organizations_chooses_first() {
     let chosen = take(&mut flow, &seed, choose("acme", both()));
     assert_eq!(stage(&chosen.outcome.unwrap().flow), Some(Stage::Confirm));
     let done = take(&mut flow, &seed, confirm(true, both()));
-    assert!(done.outcome.unwrap().device.is_some());
+    assert_eq!(decided(&done).len(), 1);
 }
 
 #[test]

@@ -1,7 +1,13 @@
 //! Kinds that make an account, give one back, or let a person into an organization.
 
 use super::*;
-use crate::domain::{DeliveryClass, DeliveryKey, Dispatch, Secret, account, assurance::Method};
+use crate::domain::{
+    DeliveryClass, DeliveryKey, Dispatch, Secret, account,
+    assurance::Method,
+    invitation::{self, Invitation},
+    membership::{self, Membership},
+    organization::Organization,
+};
 
 const PASSWORD: &str = "$argon2id$new";
 
@@ -105,7 +111,8 @@ fn a_sign_up_makes_its_account_with_the_first_credential_or_without_one() {
         assert_eq!(former.outcome.unwrap_err(), Refusal::Wrong);
         take(&mut flow, &seed, held("drawn")).outcome.unwrap();
         let proved = take(&mut flow, &seed, present("drawn", None, &[]));
-        assert!(births(&proved).is_empty() && proved.outcome.unwrap().changes.is_empty());
+        assert!(births(&proved).is_empty() && proved.commands.is_empty());
+        proved.outcome.unwrap();
         let credential = ["passkey/create_options", "passkey/create", "new_password", "skip"];
         assert_eq!(offers(&flow), credential);
         assert!(take(&mut flow, &seed, applicant("eva@acme.test")).outcome.is_err());
@@ -113,10 +120,10 @@ fn a_sign_up_makes_its_account_with_the_first_credential_or_without_one() {
         let expected = changes.len();
         let done = take(&mut flow, &seed, enrol(step, changes));
         assert_eq!(births(&done), [Session::KIND]);
-        let made = done.outcome.unwrap().changes;
+        let made = commanded::<Account>(&done);
         assert_eq!(made.len(), 1 + expected);
-        assert!(made.iter().all(|change| change.account == "drawn"));
-        let account::Command::Create(draft) = &made[0].command else { panic!("{made:?}") };
+        assert!(made.iter().all(|(id, _)| *id == "drawn"));
+        let account::Command::Create(draft) = made[0].1 else { panic!("{made:?}") };
         assert_eq!((draft.email.as_str(), draft.email_verified), ("ida@acme.test", Some(true)));
         let again = take(&mut flow, &seed, enrol("skip", vec![]));
         assert_eq!(again.outcome.unwrap_err(), Refusal::Over);
@@ -146,7 +153,7 @@ fn seed_flow(seed: &Seed) -> Flow {
 }
 
 fn recover(done: &Decision<Flow>) -> &account::Command {
-    &done.outcome.as_ref().unwrap().changes[0].command
+    commanded::<Account>(done)[0].1
 }
 
 #[test]
@@ -159,7 +166,7 @@ fn mail_alone_recovers_an_account_without_a_second_factor() {
     assert_eq!(*recover(&done), expected);
     assert!(births(&done).is_empty(), "no session begins");
     assert_eq!(done.effects.dispatches.len(), 1, "the address is told");
-    assert_eq!(done.outcome.unwrap().signs_out.as_deref(), Some("ana"));
+    done.outcome.unwrap();
     assert!(session(&flow).is_none());
 }
 
@@ -230,24 +237,32 @@ fn an_invitation_is_accepted_by_the_account_that_was_invited() {
         account: account.map(str::to_owned),
         organization: None,
     };
-    let acceptance = |account: &str| Acceptance {
-        invitation: "invitation".to_owned(),
-        account: account.to_owned(),
+    let accepted = |decision: &Decision<Flow>, account: &str, email: &str| {
+        let (account, email) = (account.to_owned(), email.to_owned());
+        let accept = invitation::Command::Accept { account, email };
+        assert_eq!(commanded::<Invitation>(decision), [("invitation", &accept)]);
+        let members = commanded::<Membership>(decision);
+        let [("m", membership::Command::Provision { draft, .. })] = members[..] else {
+            panic!("{members:?}")
+        };
+        assert_eq!(draft.roles.as_deref(), Some(&["clerk".to_owned()][..]));
+        let read = Requirement::unchanged::<Invitation>("invitation", 5);
+        assert!(decision.effects.requirements.contains(&read));
     };
     let begin =
         |account, stage| Seed { invited: Some(invited(account)), ..begin(INVITATION, stage) };
     let prove = || {
-        let material = Box::new(Material { account: AccountSeen::default(), ..*material(None) });
+        let material = joining(Some("eva@acme.test"));
         Step::Prove { proved: proved("password", &[]), material }
     };
     let (mut flow, seed) = (Flow::default(), begin(Some("ana"), Stage::Credential));
     assert!(!offers(&seed_flow(&seed)).contains(&"identifier"), "who was invited is known");
     let done = take(&mut flow, &seed, prove());
-    assert_eq!(done.outcome.unwrap().accepts, Some(acceptance("ana")));
+    accepted(&done, "ana", "eva@acme.test");
 
     let (mut flow, seed) = (Flow::default(), begin(Some("eva"), Stage::Credential));
     let other = take(&mut flow, &seed, prove());
-    assert_eq!((births(&other).len(), other.outcome.unwrap().accepts), (0, None));
+    assert_eq!((births(&other).len(), other.commands.len()), (0, 0));
     assert!(matches!(&flow, Flow::Over(over) if over.denial == Some(Denial::OtherPerson)));
 
     let (mut flow, seed) = (Flow::default(), begin(None, Stage::Profile));
@@ -255,12 +270,34 @@ fn an_invitation_is_accepted_by_the_account_that_was_invited() {
     assert_eq!(offers(&flow), ["passkey/create_options", "passkey/create", "new_password", "skip"]);
     let done = take(&mut flow, &seed, enrol_fresh());
     assert_eq!(births(&done), [Session::KIND]);
-    let reply = done.outcome.unwrap();
-    assert!(matches!(reply.changes[0].command, account::Command::Create(_)));
-    assert_eq!(reply.accepts, Some(acceptance("drawn")));
+    assert!(matches!(commanded::<Account>(&done)[0].1, account::Command::Create(_)));
+    accepted(&done, "drawn", "eva@acme.test");
+
+    // One that gives nothing any more is refused, and nothing is written.
+    let over = Some(Err(Refusal::InvitationOver));
+    let material = Box::new(Material { joining: over, ..*joining(Some("eva@acme.test")) });
+    let (mut flow, seed) = (Flow::default(), begin(Some("ana"), Stage::Credential));
+    let refused = take(&mut flow, &seed, Step::Prove { proved: proved("password", &[]), material });
+    assert_eq!(refused.outcome, Err(Refusal::InvitationOver));
+    assert!(refused.events.is_empty());
+}
+
+/// What the end of an invitation is given, for an account with this address.
+fn joining(email: Option<&str>) -> Box<Material> {
+    let acme = r#"{"Known":{"slug":"acme","name":"Acme","enabled":true,"roles":[]}}"#;
+    let acme: Organization = serde_json::from_str(acme).unwrap();
+    let joining = Joining {
+        email: email.map(str::to_owned),
+        organization: acme.known().unwrap().clone(),
+        membership: "m".to_owned(),
+        roles: vec!["clerk".to_owned()],
+        requirements: vec![Requirement::unchanged::<Invitation>("invitation", 5)],
+    };
+    let (account, joining) = (AccountSeen::default(), Some(Ok(Box::new(joining))));
+    Box::new(Material { account, joining, ..*material(None) })
 }
 
 fn enrol_fresh() -> Step {
-    let material = Box::new(Material { account: AccountSeen::default(), ..*material(None) });
+    let material = joining(None);
     Step::Enrol { step: "skip", spends: None, changes: Vec::new(), material }
 }

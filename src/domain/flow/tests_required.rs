@@ -34,7 +34,7 @@ fn what_the_organization_requires_is_asked_for_once_it_is_known() {
     let Flow::Open(open) = &flow else { panic!("{flow:?}") };
     assert_eq!(open.stage, Stage::Credential);
     let passkey = Step::Prove { proved: proved("passkey", methods), material: material_of(&both) };
-    let granted = take(&mut flow, &seed, passkey).outcome.unwrap().granted.unwrap();
+    let granted = granted(&take(&mut flow, &seed, passkey)).unwrap();
     assert_eq!((granted.organization(), granted.level), (Some("acme"), Level::Aal2));
 }
 

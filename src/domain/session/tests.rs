@@ -64,12 +64,12 @@ fn only_its_token_opens_a_session_and_a_renewal_changes_it() {
     let mut session = session();
     assert!(session.opened_by(Fingerprint::of(b"other"), NOW).is_none());
     let (later, token) = (NOW + DAY, Fingerprint::of(b"new"));
-    let renew = Command::Renew { person: person("ana", later), token };
+    let renew = Command::Renew { person: person("ana", later), token, former: None };
     assert_eq!(ask(&mut session, &renew, later), Ok(()));
     assert!(session.opened_by(Fingerprint::of(b"token"), later).is_none());
     let open = session.opened_by(token, later).unwrap();
     assert_eq!(open.person_at(later).evidence.last(), Some(later));
-    let foreign = Command::Renew { person: person("eve", later), token };
+    let foreign = Command::Renew { person: person("eve", later), token, former: None };
     assert_eq!(ask(&mut session, &foreign, later), Err(Refusal::OtherAccount));
 }
 
@@ -168,7 +168,8 @@ fn every_client_that_is_told_hears_once_that_the_session_has_ended() {
 fn a_session_that_is_renewed_or_used_tells_the_same_clients_and_one_that_is_over_none_more() {
     let mut session = session();
     assert_eq!(ask(&mut session, &sign_into("web"), NOW), Ok(()));
-    let renew = Command::Renew { person: person("ana", NOW), token: Fingerprint::of(b"new") };
+    let renew =
+        Command::Renew { person: person("ana", NOW), token: Fingerprint::of(b"new"), former: None };
     assert_eq!(ask(&mut session, &renew, NOW + DAY), Ok(()));
     assert!(session.owned_by("ana", NOW + DAY).unwrap().tells("web"));
     assert_eq!(ask(&mut session, &sign_into("app"), NOW + 40 * DAY), Err(Refusal::Over));

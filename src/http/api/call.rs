@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     actors::Hydrated,
+    clock::Stopwatch,
     domain::{Context, assurance::Acr, organization, trail::Note},
     http::{
         answer::{error::Problem, private_json},
@@ -27,7 +28,7 @@ use axum::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 type Home = Hydrated<organization::Organization>;
 type Params = [(String, String)];
@@ -58,6 +59,9 @@ struct Incoming {
 
 /// How often an operation is decided while other changes come between.
 const TRIES: usize = 4;
+
+/// After this time it is not decided again: with the last try it is less than the time that a request has.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Answers a request for an operation.
 pub async fn serve(
@@ -111,11 +115,11 @@ async fn admit(
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
-    let mut tries = 1;
+    let (mut tries, since) = (1, Stopwatch::start());
     let answer = loop {
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         let answer = (operation.handle)(call).await;
-        if tries == TRIES || !is_conflict(&answer) {
+        if tries == TRIES || since.elapsed() > LONGEST || !is_conflict(&answer) {
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.

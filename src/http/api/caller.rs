@@ -314,7 +314,7 @@ impl Caller {
                 known.map(|known| home.confers(&known.roles))
             }
             Holder::Key { key } => {
-                let backing = key_backing(commit, &key.issuer).await?;
+                let backing = key_backing(commit.reads(), &key.issuer).await?;
                 let machine = commit.look::<ApiKey>(&key.id).await?;
                 let active = machine.known().filter(|_| machine.revoked_at().is_none());
                 let live = active.zip(backing.as_ref());

@@ -3,7 +3,11 @@
 use super::{call::Call, caller::Authority};
 use crate::{
     actors::{CommitError, MultiCommit},
-    domain::{Machine, authority::Permission},
+    domain::{
+        Machine,
+        authority::Permission,
+        invitation::{Command, Invitation},
+    },
     http::answer::error::Problem,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -81,6 +85,14 @@ impl Change {
             return Err(NOT_HELD);
         }
         self.grants(self.authority.home.confers(roles).iter())
+    }
+
+    /// Withdraws an invitation, where there is one.
+    pub async fn withdraw(&mut self, invitation: Option<String>) -> Result<(), Problem> {
+        let Some(id) = invitation else { return Ok(()) };
+        // One that is over meanwhile needs no end.
+        let _over = self.commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
+        Ok(())
     }
 
     /// Commits what was decided.

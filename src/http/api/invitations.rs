@@ -117,7 +117,8 @@ pub async fn create(mut call: Call) -> Answer {
     };
     // A new invitation takes the place of the former.
     let slug = &call.caller.organization;
-    inviter::withdraw_pending(&call.app, &mut change.commit, slug, &to).await?;
+    let former = inviter::pending(&call.app, slug, &to).await?;
+    change.withdraw(former).await?;
     let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
     made.map_err(|_| no_address())?;
     change.finish().await?;

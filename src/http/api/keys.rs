@@ -164,7 +164,7 @@ pub async fn rotate(mut call: Call) -> Answer {
     let id = call.param("key").to_owned();
     let mut change = call.begin().await?;
     let key = own(&call, &mut change, &id).await?;
-    let backing = key_backing(&mut change.commit, &key.issuer).await?.ok_or(NOT_HELD)?;
+    let backing = key_backing(change.commit.reads(), &key.issuer).await?.ok_or(NOT_HELD)?;
     let minted = mint_api_key(&id, &*call.app.dice).ok_or(Problem::NOT_FOUND)?;
     let rotate = Rotate {
         secret: minted.fingerprint,
@@ -210,7 +210,7 @@ async fn backing(call: &Call, change: &mut Change) -> Result<Backing, Problem> {
         Holder::Client { client_id } => Issuer::Client { client_id: client_id.clone() },
         Holder::Key { key } => key.issuer.clone(),
     };
-    key_backing(&mut change.commit, &issuer).await?.ok_or(NOT_HELD)
+    key_backing(change.commit.reads(), &issuer).await?.ok_or(NOT_HELD)
 }
 
 async fn answer(

@@ -177,7 +177,8 @@ pub async fn change(mut call: Call) -> Answer {
     if known.enabled && enabled == Some(false) {
         // What was sent before would bring them back.
         let (slug, account) = (&known.organization, &known.account);
-        inviter::withdraw_of_account(&call.app, &mut change.commit, slug, account).await?;
+        let invitation = inviter::pending_for(&call.app, slug, account).await?;
+        change.withdraw(invitation).await?;
     }
     change.finish().await?;
     let seen = call.app.views.memberships.look_anew(&id).await?;

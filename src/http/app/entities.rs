@@ -6,8 +6,8 @@ use crate::{
         access_token::AccessToken, account::Account, agent_allowance::AgentAllowance,
         api_key::ApiKey, approval_block::ApprovalBlock, backchannel_request::BackchannelRequest,
         client::Client, client_assertion::ClientAssertion, consent::Consent,
-        device_grant::DeviceGrant, flow::Flow, session::Session, token_family::TokenFamily,
-        trail::Trail,
+        device_grant::DeviceGrant, flow::Flow, membership::Membership, session::Session,
+        token_family::TokenFamily, trail::Trail,
     },
     system::System,
 };
@@ -25,6 +25,7 @@ pub(in crate::http) struct Entities {
     pub device_grants: Asked<DeviceGrant>,
     pub families: Asked<TokenFamily>,
     pub flows: Asked<Flow>,
+    pub memberships: Asked<Membership>,
     pub sessions: Asked<Session>,
     /// What is written into the trail of an organization and changes nothing else.
     pub trails: Asked<Trail>,
@@ -45,6 +46,7 @@ impl Entities {
             device_grants: system.host().await?,
             families: system.host().await?,
             flows: system.host().await?,
+            memberships: system.host().await?,
             sessions: system.host().await?,
             trails: system.host().await?,
         })

@@ -71,6 +71,10 @@ impl FactsReader<'_> {
             members_of: self.client.organization.clone().filter(|_| self.client.members_only),
             consent: ConsentRule::FirstParty,
             consent_epoch: 0,
+            remembers: self
+                .redirect_uri
+                .filter(|uri| !self.client.can_be_posed_as(uri))
+                .map(|_| self.client.redirects_epoch),
             hears_of_logout: self.client.hears_of_logout(),
             // What was checked of the client must still be so when a code is issued.
             requirements: vec![Requirement::unchanged::<Client>(

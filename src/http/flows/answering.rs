@@ -14,7 +14,7 @@ use crate::{
         Context,
         assurance::{Level, Method},
         flow::{Channel, Flow, Fresh, Over, SIGN_IN, SessionChange, Stage},
-        grant::Person,
+        person::Person,
         session, throttle,
     },
     http::{

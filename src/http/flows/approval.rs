@@ -3,26 +3,20 @@
 
 use super::{
     begin::{Beginning, begun, in_session, seed},
-    committing::{NotTaken, unreadable},
     document::Document,
     opened::Opened,
 };
 use crate::{
-    actors::MultiCommit,
     domain::{
         account::Known,
         assurance::Acr,
         authorization::ConsentQuestion,
-        backchannel_request::{BackchannelRequest, Refusal},
-        flow::{
-            APPROVAL, ApprovalAsked, ApprovalChange, ApprovalSought, Flow, Goal, SignedIn, Stage,
-            Wanted,
-        },
+        flow::{APPROVAL, ApprovalAsked, ApprovalSought, Flow, Goal, SignedIn, Stage, Wanted},
     },
     http::{
         answer::error::Problem,
         app::App,
-        authorization::approval::{self, ALREADY_DECIDED, NOT_WAITING},
+        authorization::approval::{self, NOT_WAITING},
         extract::request_source::RequestSource,
         people::session::Present,
     },
@@ -52,20 +46,6 @@ pub(super) async fn known(
 
 async fn first(app: &App, account: &str) -> Result<ApprovalAsked, Problem> {
     approval::list(app, account).await?.into_iter().next().ok_or(NOT_WAITING)
-}
-
-/// Approves or denies the request, in the commit that ends the flow.
-pub(super) async fn decide(
-    commit: &mut MultiCommit,
-    change: &ApprovalChange,
-) -> Result<(), NotTaken> {
-    let ApprovalChange { id, command } = change;
-    let decided = commit.decide::<BackchannelRequest>(id, command).await.map_err(unreadable)?;
-    decided.map_err(|refusal| match refusal {
-        Refusal::Decided => ALREADY_DECIDED,
-        _ => NOT_WAITING,
-    })?;
-    Ok(())
 }
 
 /// Finds what a flow is about that begins in a session, and what the person is shown of it.

@@ -3,7 +3,7 @@
 //! 1. what decides about the client's request is looked up, and becomes requirements of the commit;
 //! 2. ids and secrets are drawn for a flow that may end now;
 //! 3. the flow decides. What belongs to its end is in the same commit: the session that begins, goes
-//!    on or ends, the family of the code, the consent that it was granted on;
+//!    on or ends, the family of the code, the consent that it was granted on, the use of a passkey or code;
 //! 4. where something has changed meanwhile, all of it is done again; where the fate of the commit is
 //!    not known, the flow itself tells whether it was ours.
 
@@ -14,9 +14,8 @@ use super::{
     committing::{NotTaken, take},
     decided_request::DecidedRequest,
     document::{Document, Shown},
-    known_browser,
+    invited, known_browser,
     opened::Opened,
-    operator_link,
     problems::{ACCOUNT_CHANGED, SESSION_OVER, UNAVAILABLE},
     sign_out, stop,
     taken::Taken,
@@ -154,16 +153,6 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
     let in_session = in_session || matches!(asking.answer, Said::Selected(_));
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
-    if recovers && matches!(asking.answer, Said::Enrolled(_)) {
-        if let Some(link) = &opened.seed.operator_link {
-            operator_link::insist(app, link).await?;
-        }
-        // Before the commit that ends what is left: a client that refreshes without a pause would
-        // else make that commit lose for ever. Who has proved it by what is gone ends nothing.
-        if opened.look(app).await?.still_rests_on(&seen_now(app, asking.account).await?) {
-            sign_out::everywhere(app, &acting.context, asking.account).await?;
-        }
-    }
     let device = user_code::known(app, opened, &asking).await?;
     let approval = approval::known(app, opened, asking.account).await?;
     for number in 0..TRIES {
@@ -177,18 +166,20 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
             return Err(ACCOUNT_CHANGED);
         }
         let account = AccountSeen::of(known, seen.version);
-        let deleting = account.deleting;
+        let joining = match &opened.seed.invited {
+            Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
+            None => None,
+        };
         let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
         let methods = known.map(Known::methods).unwrap_or_default();
         let fresh = drawn.fresh.clone();
         let approval = approval.clone();
-        let material = Material { facts, approval, fresh, account, methods, notices };
+        let material = Material { facts, approval, fresh, account, methods, notices, joining };
         let step = asking.answer.step(material);
-        match take(app, acting, (step, deleting), &drawn).await {
+        match take(app, acting, step, &drawn).await {
             Ok(flow) => {
                 let finished = matches!(&flow, Flow::Over(over) if over.finished.is_some());
                 if recovers && finished {
-                    // What was born between the list and the commit.
                     sign_out::after_commit(app, &acting.context, asking.account).await;
                 }
                 if let (Some(other), Flow::Over(over)) = (replaced, &flow)
@@ -230,12 +221,6 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
         }
     }
     Err(UNAVAILABLE)
-}
-
-/// Reads an account as it is now.
-async fn seen_now(app: &App, account: &str) -> Result<AccountSeen, Problem> {
-    let seen = app.views.accounts.peek(account).await?;
-    Ok(AccountSeen::of(seen.machine.known(), seen.version))
 }
 
 /// Shows a flow that goes on.

@@ -1,19 +1,14 @@
 //! Invitations: found by their token when a flow begins, accepted in the commit that ends it.
 
-use super::{
-    committing::{NotTaken, unreadable},
-    problems::{INVITATION_NOT_GOOD, ORGANIZATION_SUSPENDED},
-};
+use super::problems::{INVITATION_NOT_GOOD, ORGANIZATION_SUSPENDED};
 use crate::{
-    actors::MultiCommit,
     crypto::{OpaqueKind, draw_uuid},
     domain::{
-        Context,
-        account::{Account, EMAIL_ADDRESSES, normalise_email},
+        account::{EMAIL_ADDRESSES, Known, normalise_email},
         authorization::Choice,
-        flow::{Acceptance, Invited},
-        invitation::{self, Invitation, Pending},
-        membership::{self, MEMBERSHIP_PAIRS, Membership, pair},
+        flow::{Invited, Joining, Refusal},
+        invitation::{Invitation, Pending},
+        membership::{MEMBERSHIP_PAIRS, Membership, pair},
         organization::Organization,
     },
     http::{answer::error::Problem, app::App, people::inviter},
@@ -42,8 +37,7 @@ async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Probl
     let home = app.views.organizations.look_anew(&pending.organization).await?;
     let known = home.machine.known().filter(|home| home.enabled).ok_or(ORGANIZATION_SUSPENDED)?;
     // Nothing is committed: it is looked at again when the invitation is accepted.
-    let mut look = app.multi_commit(&Context::node());
-    if !inviter::still_stands(app, &mut look, (pending, known)).await? {
+    if !inviter::still_stands(app, &mut app.read_set(), (pending, known)).await? {
         return Err(INVITATION_NOT_GOOD);
     }
     let slug = pending.organization.clone();
@@ -53,52 +47,36 @@ async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Probl
     Ok(Invited { invitation: id, email: pending.email.clone(), account, organization })
 }
 
-/// Accepts the invitation and makes the account a member, in the commit that ends the flow.
+/// Reads what the invitation of a flow would give this account now, or why it gives nothing.
 ///
 /// Roles that a member holds already stay. Those of the invitation must still be there.
-pub async fn accept(
+pub async fn joining(
     app: &App,
-    commit: &mut MultiCommit,
-    acceptance: &Acceptance,
-) -> Result<(), NotTaken> {
-    let Acceptance { invitation, account } = acceptance;
-    let known = commit.look::<Account>(account).await.map_err(unreadable)?.known();
-    let email = known.map(|known| known.email.clone()).ok_or(INVITATION_NOT_GOOD)?;
-    let command = invitation::Command::Accept { account: account.clone(), email };
-    let decided = commit.decide::<Invitation>(invitation, &command).await.map_err(unreadable)?;
-    let Ok(invitation::Reply::Accepted(pending)) = decided else {
-        return Err(INVITATION_NOT_GOOD.into());
+    invited: &Invited,
+    (account, known): (&str, Option<&Known>),
+) -> Result<Result<Box<Joining>, Refusal>, Problem> {
+    let mut reads = app.read_set();
+    let machine = reads.look::<Invitation>(&invited.invitation).await?;
+    let Some(pending) = machine.pending(app.clock.now()).cloned() else {
+        return Ok(Err(Refusal::InvitationOver));
     };
     let slug = &pending.organization;
-    let home = commit.look::<Organization>(slug).await.map_err(unreadable)?.known().cloned();
+    let home = reads.look::<Organization>(slug).await?.known().cloned();
+    let Some(organization) = home else { return Ok(Err(Refusal::InvitationOver)) };
     // To a member who holds the roles already nothing would change, and the invitation would be used up.
-    if home.as_ref().is_some_and(|home| !home.enabled) {
-        return Err(ORGANIZATION_SUSPENDED.into());
+    if !organization.enabled {
+        return Ok(Err(Refusal::Suspended));
     }
-    if let Some(home) = &home
-        && !inviter::still_stands(app, commit, (&pending, home)).await.map_err(unreadable)?
-    {
-        return Err(INVITATION_NOT_GOOD.into());
+    if !inviter::still_stands(app, &mut reads, (&pending, &organization)).await? {
+        return Ok(Err(Refusal::InvitationOver));
     }
-    let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await;
-    let held = held.map_err(Problem::from)?.map(|(_, id)| id);
-    let id = held.unwrap_or_else(|| draw_uuid(&*app.dice));
-    let former = commit.look::<Membership>(&id).await.map_err(unreadable)?.known();
+    let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await?.map(|(_, id)| id);
+    let membership = held.unwrap_or_else(|| draw_uuid(&*app.dice));
+    let former = reads.look::<Membership>(&membership).await?.known();
     let mut roles =
         former.filter(|one| one.enabled).map(|one| one.roles.clone()).unwrap_or_default();
     roles.extend(pending.roles.iter().cloned());
-    let draft = membership::Draft {
-        id: id.clone(),
-        account: account.clone(),
-        organization: slug.clone(),
-        roles: Some(roles),
-        enabled: Some(true),
-        word: membership::Word::Person,
-    };
-    let provision = membership::Command::Provision { draft, home };
-    let decided = commit.decide::<Membership>(&id, &provision).await.map_err(unreadable)?;
-    decided.map(drop).map_err(|refusal| match refusal {
-        membership::Refusal::Suspended(_) => ORGANIZATION_SUSPENDED.into(),
-        _ => INVITATION_NOT_GOOD.into(),
-    })
+    let email = known.map(|known| known.email.clone());
+    let requirements = reads.requirements();
+    Ok(Ok(Box::new(Joining { email, organization, membership, roles, requirements })))
 }

@@ -9,7 +9,7 @@
 use crate::{
     actors::HydrateError,
     crypto::draw_id,
-    domain::{Timestamp, account, assurance::Level, grant::Person},
+    domain::{Timestamp, account, assurance::Level, person::Person},
     http::{app::App, extract::request_source::RequestSource},
 };
 use axum::http::HeaderValue;

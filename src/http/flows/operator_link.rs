@@ -1,7 +1,7 @@
 //! Links by which operators let people recover their accounts: found by their token when a flow begins,
 //! spent in the commit of the new credential, voided by the holder of the account's address.
 
-use super::problems::{ACCOUNT_CHANGED, RECOVERY_NOT_GOOD};
+use super::problems::RECOVERY_NOT_GOOD;
 use crate::{
     actors::Failure,
     crypto::{OpaqueKind, uuid_of_id},
@@ -25,18 +25,6 @@ pub async fn find(app: &App, token: &str) -> Result<OperatorLink, Problem> {
     let known = known.filter(|known| known.is_recovered_by(genuine.fingerprint, at));
     let epoch = known.ok_or(RECOVERY_NOT_GOOD)?.epoch;
     Ok(OperatorLink { account, token: genuine.fingerprint, epoch, at })
-}
-
-/// Insists that the link is still good. The account looks at it in the commit; but before that commit
-/// sessions end, and the holder of a void link must not end them.
-pub async fn insist(app: &App, link: &OperatorLink) -> Result<(), Problem> {
-    let seen = app.views.accounts.peek(&link.account).await?;
-    let good = |known: &&_| is_good(app, link, known);
-    seen.machine.known().filter(good).map(drop).ok_or(ACCOUNT_CHANGED)
-}
-
-fn is_good(app: &App, link: &OperatorLink, known: &crate::domain::account::Known) -> bool {
-    known.epoch == link.epoch && known.is_recovered_by(link.token, app.clock.now())
 }
 
 /// Voids the link whose stopping token this is; `None` where it is no such token.

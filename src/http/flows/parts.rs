@@ -9,7 +9,7 @@ use crate::{
         authorization_details::{Detail, Rendered},
         client::{ClientMetadata, KnownClient},
         flow::Seed,
-        grant::Person,
+        person::Person,
     },
     http::{app::App, clients},
 };

@@ -3,7 +3,10 @@
 use crate::{
     actors::{Failure, HydrateError},
     domain::{assurance::Acr, flow::Refusal},
-    http::answer::error::Problem,
+    http::{
+        answer::error::Problem,
+        authorization::approval::{ALREADY_DECIDED, NOT_WAITING},
+    },
     store::views::ReadError,
 };
 use axum::http::StatusCode;
@@ -139,10 +142,17 @@ impl From<Refusal> for Problem {
             Refusal::Over => OVER,
             Refusal::NotNow => NOT_NOW,
             Refusal::NotAChoice => invalid("there is no such organization to choose"),
-            Refusal::Wrong => INVALID_CREDENTIALS,
+            Refusal::Wrong | Refusal::Spent => INVALID_CREDENTIALS,
             Refusal::TooManyMessages => TOO_MANY_MESSAGES,
             Refusal::WrongUserCode => USER_CODE_NOT_VALID,
             Refusal::Superseded => SUPERSEDED,
+            Refusal::AccountRefused => ACCOUNT_CHANGED,
+            Refusal::PasskeyRefused => PASSKEY_REFUSED,
+            Refusal::SessionOver => SESSION_OVER,
+            Refusal::InvitationOver => INVITATION_NOT_GOOD,
+            Refusal::Suspended => ORGANIZATION_SUSPENDED,
+            Refusal::AlreadyDecided => ALREADY_DECIDED,
+            Refusal::NotWaiting => NOT_WAITING,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     domain::{
         authorization::{Choice, RequestedGrant},
         flow::{ApprovalAsked, EnteredDevice, Flow, Invited, Seed},
-        grant::Person,
+        person::Person,
     },
     http::{
         app::App,

@@ -1,19 +1,18 @@
-//! The code of a device: looked up once the person has signed in, decided on in the commit that ends
-//! the flow (RFC 8628 §3.3).
+//! The code of a device: looked up once the person has signed in, decided on by the flow in
+//! its own commit (RFC 8628 §3.3).
 
 use super::{
     answering::Answered,
-    committing::{NotTaken, unreadable},
     ending::{Asking, Said, take_step},
     opened::Opened,
-    problems::{NOT_NOW, USER_CODE_NOT_VALID},
+    problems::NOT_NOW,
 };
 use crate::{
-    actors::{Failure, MultiCommit},
+    actors::Failure,
     domain::{
         Actor, Context,
-        device_grant::{Command, DeviceGrant, Reply, USER_CODES},
-        flow::{DEVICE, DeviceChange, EnteredDevice, Flow, Stage},
+        device_grant::{Command, Reply, USER_CODES},
+        flow::{DEVICE, EnteredDevice, Flow, Stage},
     },
     http::{answer::error::Problem, app::App, authorization::user_codes},
 };
@@ -35,17 +34,6 @@ pub(super) async fn known(
         Flow::Open(open) => open.device.clone(),
         Flow::Over(_) | Flow::Unborn => None,
     })
-}
-
-/// Approves or denies the request, in the commit that ends the flow.
-pub(super) async fn decide(
-    commit: &mut MultiCommit,
-    change: &DeviceChange,
-) -> Result<(), NotTaken> {
-    let DeviceChange { grant, command } = change;
-    let decided = commit.decide::<DeviceGrant>(grant, command).await.map_err(unreadable)?;
-    // It has expired, or was decided on in another flow.
-    decided.map(drop).map_err(|_| USER_CODE_NOT_VALID.into())
 }
 
 /// Enters the code that the flow began with, as soon as the person has signed in.

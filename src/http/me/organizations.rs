@@ -6,9 +6,8 @@
 
 use super::{EntryId, Items, caller::SignedIn};
 use crate::{
-    actors::{Bound, CommitError, MultiCommit},
+    actors::{Bound, Failure, ReadSet},
     domain::{
-        Context,
         account::Known,
         membership::{
             self, MEMBERS, MEMBERSHIP_PAIRS, Membership, ROLE_HOLDERS, Refusal, pair, role_of,
@@ -98,47 +97,34 @@ pub async fn delete(
         let (_, id) = found.ok_or(Problem::NOT_FOUND)?;
         let seen = app.views.memberships.look_anew(&id).await?;
         let mine = seen.machine.known().filter(|one| one.enabled).ok_or(Problem::NOT_FOUND)?;
-        match leave(&app, &caller.context, mine).await? {
-            Ok(()) => return Ok(StatusCode::NO_CONTENT.into_response()),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
-            Err(CommitError::Unavailable) => return Err(Problem::UNAVAILABLE),
+        let leave = leave(&app, mine).await?;
+        let asked =
+            app.entities.memberships.ask_if(&caller.context, &id, seen.version, leave).await;
+        app.views.memberships.forget(&id);
+        match asked {
+            Ok(_) => return Ok(StatusCode::NO_CONTENT.into_response()),
+            Err(Failure::Refused(Refusal::Suspended(_))) => return Err(SUSPENDED),
+            Err(Failure::Refused(_)) => return Err(Problem::NOT_FOUND),
+            // Something that it rests on has changed: look again.
+            Err(Failure::Unmet { .. } | Failure::OtherVersion { .. } | Failure::Contended) => {}
+            Err(failure) if failure.may_have_happened() => return Err(Problem::OUTCOME_UNKNOWN),
+            Err(_) => return Err(Problem::UNAVAILABLE),
         }
     }
     Err(Problem::UNAVAILABLE)
 }
 
-async fn leave(
-    app: &App,
-    context: &Context,
-    mine: &membership::Known,
-) -> Result<Result<(), CommitError>, Problem> {
+/// Reads what leaving rests on. Of two managers who leave at once each requires the other to stay: one looks again.
+async fn leave(app: &App, mine: &membership::Known) -> Result<membership::Command, Problem> {
     let slug = &mine.organization;
-    let mut commit = app.multi_commit(context);
-    let home = commit.look::<Organization>(slug).await?.known().cloned();
+    let mut reads = app.read_set();
+    let home = reads.look::<Organization>(slug).await?.known().cloned();
     if let Some(home) = home.as_ref().filter(|home| home.enabled && manages(home, mine)) {
-        // Of two who leave at once one comes second, and looks again.
-        commit.touch::<Organization>(slug).await?;
-        insist_on_another(app, &mut commit, home, mine).await?;
+        insist_on_another(app, &mut reads, home, mine).await?;
     }
-    let draft = membership::Draft {
-        id: mine.id.clone(),
-        account: mine.account.clone(),
-        organization: slug.clone(),
-        roles: None,
-        enabled: Some(false),
-        word: membership::Word::Person,
-    };
-    let end = membership::Command::Provision { draft, home };
-    match commit.decide::<Membership>(&mine.id, &end).await? {
-        Ok(_) => {
-            // Who leaves is asked again before they come back.
-            inviter::withdraw_of_account(app, &mut commit, slug, &mine.account).await?;
-            Ok(commit.commit().await)
-        }
-        Err(Refusal::Suspended(_)) => Err(SUSPENDED),
-        Err(_) => Err(Problem::NOT_FOUND),
-    }
+    let invitation = inviter::pending_for(app, slug, &mine.account).await?;
+    let requirements = reads.requirements();
+    Ok(membership::Command::Leave { home, invitation, requirements })
 }
 
 fn manages(home: &organization::Known, member: &membership::Known) -> bool {
@@ -154,7 +140,7 @@ const MEMBERS_READ: Bound = Bound::new(Bound::MOST);
 /// Looks for another member who can manage the members, among those who hold a role that lets them.
 async fn insist_on_another(
     app: &App,
-    commit: &mut MultiCommit,
+    reads: &mut ReadSet,
     home: &organization::Known,
     mine: &membership::Known,
 ) -> Result<(), Problem> {
@@ -181,6 +167,6 @@ async fn insist_on_another(
         found = members.iter().find_map(|(_, entry)| another(&entry.machine));
     }
     // They must still be so in the commit.
-    commit.look::<Membership>(&found.ok_or(LAST_ADMINISTRATOR)?).await?;
+    reads.look::<Membership>(&found.ok_or(LAST_ADMINISTRATOR)?).await?;
     Ok(())
 }

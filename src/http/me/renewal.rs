@@ -3,20 +3,22 @@
 //! Account and session change in one commit: a copy of the former token is good for nothing from then on. A
 //! browser gets its cookie anew, a caller with `X-Session-Token` the token itself.
 
-use super::{caller::Caller, change::refused};
+use super::{
+    caller::{Caller, SESSION_REQUIRED},
+    change::refused,
+};
 use crate::{
-    actors::CommitError,
+    actors::Failure,
     crypto::OpaqueKind,
     domain::{
-        account::{Account, Command},
+        account::{Command, Refusal, SessionRenewal},
         assurance::Method,
-        grant::Person,
-        session::{self, Session},
+        person::Person,
     },
     http::{
         answer::{error::Problem, private_json},
         app::App,
-        extract::cookies::with_cookies,
+        cookies::with_cookies,
         flows,
     },
 };
@@ -26,9 +28,6 @@ use axum::{
 };
 use serde::Serialize;
 use zeroize::Zeroizing;
-
-/// How often it is tried while the account or the session changes.
-const TRIES: usize = 8;
 
 /// What a caller gets who presented the former token in a header.
 #[derive(Serialize)]
@@ -49,32 +48,33 @@ pub async fn change_and_renew(
         presented.and_then(|token| OpaqueKind::Session.read(token, &app.crypto.vault.now()));
     let former = presented.ok_or(Problem::UNAVAILABLE)?.fingerprint;
     let minted = OpaqueKind::Session.mint(id, &app.crypto.vault.now(), &*app.dice);
-    for _ in 0..TRIES {
-        let mut commit = app.multi_commit(&caller.context);
-        let decided = commit.decide::<Account>(caller.account(), &command).await?;
-        decided.map_err(refused)?;
-        let known = commit.look::<Account>(caller.account()).await?.known();
-        let authenticator = known.and_then(|known| known.authenticators().of(method));
-        // Another request may have renewed the session by the same token.
-        let now = app.clock.now();
-        let open = commit.look::<Session>(id).await?.opened_by(former, now).is_some();
-        let evidence = caller.present.person.evidence.clone();
-        let evidence = evidence.carried_over(method, authenticator);
-        let person = Person { evidence, ..caller.present.person.clone() };
-        let renew = session::Command::Renew { person: person.clone(), token: minted.fingerprint };
-        let renewed = commit.decide::<Session>(id, &renew).await?;
-        renewed.ok().filter(|()| open).ok_or(super::caller::SESSION_REQUIRED)?;
-        let committed = commit.commit().await;
-        app.views.accounts.forget(caller.account());
-        app.views.sessions.forget(id);
-        match committed {
-            Ok(()) => return Ok(answer(app, caller, &person, minted.text).await),
-            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
-            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
-            Err(CommitError::Unavailable) => return Err(Problem::UNAVAILABLE),
+    let renewal = Box::new(SessionRenewal {
+        session: id.clone(),
+        former,
+        token: minted.fingerprint,
+        person: caller.present.person.clone(),
+        method,
+    });
+    let command = Command::Renewing { command: Box::new(command), renewal };
+    let asked = app.entities.accounts.ask(&caller.context, caller.account(), command).await;
+    app.views.accounts.forget(caller.account());
+    app.views.sessions.forget(id);
+    match asked {
+        Ok(_) => {}
+        Err(Failure::Refused(Refusal::SessionOver)) => return Err(SESSION_REQUIRED),
+        Err(Failure::Refused(refusal)) => return Err(refused(refusal)),
+        Err(failure) if failure.may_have_happened() => {
+            // The session tells: no other request has drawn its token.
+            let seen = app.views.sessions.peek(id).await?;
+            let renewed = seen.machine.opened_by(minted.fingerprint, app.clock.now());
+            renewed.ok_or(Problem::OUTCOME_UNKNOWN)?;
+        }
+        Err(failure) => {
+            tracing::info!(why = %failure, "an account could not be changed");
+            return Err(Problem::UNAVAILABLE);
         }
     }
-    Err(Problem::UNAVAILABLE)
+    Ok(answer(app, caller, &caller.present.person, minted.text).await)
 }
 
 async fn answer(

@@ -1,13 +1,13 @@
 //! On whose authority an invitation was made, as it is now; and the invitation that one address has.
 
 use crate::{
-    actors::{HydrateError, MultiCommit, key_backing},
+    actors::{HydrateError, ReadSet, key_backing},
     domain::{
         account::Account,
         api_key::ApiKey,
         authority::Permissions,
         client::Client,
-        invitation::{Command, Invitation, Inviter, PENDING_INVITATIONS, Pending, pending_name},
+        invitation::{Inviter, PENDING_INVITATIONS, Pending, pending_name},
         membership::Membership,
         organization,
     },
@@ -21,11 +21,11 @@ const INVITES: &str = "memberships:write";
 /// operator's word stays good.
 pub async fn still_stands(
     app: &App,
-    commit: &mut MultiCommit,
+    reads: &mut ReadSet,
     (pending, home): (&Pending, &organization::Known),
 ) -> Result<bool, HydrateError> {
     let Some(inviter) = &pending.inviter else { return Ok(true) };
-    let held = held(app, commit, inviter, home).await?;
+    let held = held(app, reads, inviter, home).await?;
     let passes_on = |held: Permissions| {
         let conferred = home.confers(&pending.roles);
         held.covers(INVITES) && held.missing(conferred.iter()).is_none()
@@ -33,10 +33,10 @@ pub async fn still_stands(
     Ok(held.is_some_and(passes_on))
 }
 
-/// Returns what the inviter holds in the organization now, by rows that the commit requires to be unchanged.
+/// Returns what the inviter holds in the organization now, by rows that a commit requires to be unchanged.
 async fn held(
     app: &App,
-    commit: &mut MultiCommit,
+    reads: &mut ReadSet,
     inviter: &Inviter,
     home: &organization::Known,
 ) -> Result<Option<Permissions>, HydrateError> {
@@ -46,27 +46,27 @@ async fn held(
             let seen = app.views.accounts.peek(account).await?;
             let now = app.clock.now();
             let usable = seen.machine.known().is_some_and(|known| known.admits(now));
-            let member = commit.look::<Membership>(membership).await?.known();
+            let member = reads.look::<Membership>(membership).await?.known();
             let member = member.filter(|one| {
                 one.enabled && one.organization == home.slug && one.account == *account
             });
             member.filter(|_| usable).map(|member| home.confers(&member.roles))
         }
         Inviter::Administrator { account } => {
-            let known = commit.look::<Account>(account).await?.known();
+            let known = reads.look::<Account>(account).await?.known();
             let now = app.clock.now();
             let administers = known.is_some_and(|known| known.administers && known.admits(now));
             administers.then(Permissions::of_administrator)
         }
         Inviter::Client { client_id } => {
-            let known = commit.look::<Client>(client_id).await?.known();
+            let known = reads.look::<Client>(client_id).await?.known();
             let known = known.filter(|known| {
                 !known.suspended && known.organization.as_ref() == Some(&home.slug)
             });
             known.map(|known| home.confers(&known.roles))
         }
         Inviter::ApiKey { id } => {
-            let machine = commit.look::<ApiKey>(id).await?;
+            let machine = reads.look::<ApiKey>(id).await?;
             let active = machine.revoked_at().is_none();
             let now = app.clock.now();
             let good = |end: Option<crate::domain::Timestamp>| end.is_none_or(|end| now < end);
@@ -74,7 +74,7 @@ async fn held(
             match key {
                 None => None,
                 Some(key) => {
-                    let backing = key_backing(commit, &key.issuer).await?;
+                    let backing = key_backing(reads, &key.issuer).await?;
                     backing.and_then(|backing| key.confers(home, &backing).ok())
                 }
             }
@@ -82,30 +82,17 @@ async fn held(
     })
 }
 
-/// Withdraws the invitation of an address into an organization, where one is pending.
-pub async fn withdraw_pending(
-    app: &App,
-    commit: &mut MultiCommit,
-    slug: &str,
-    email: &str,
-) -> Result<(), Problem> {
+/// Finds the invitation that an address has into an organization.
+pub async fn pending(app: &App, slug: &str, email: &str) -> Result<Option<String>, Problem> {
     let found = app.store.find(PENDING_INVITATIONS, &pending_name(slug, email)).await?;
-    let Some((_, id)) = found else { return Ok(()) };
-    // One that is over meanwhile needs no end.
-    let _over = commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
-    Ok(())
+    Ok(found.map(|(_, id)| id))
 }
 
-/// The same for the address of an account whose membership ends.
-pub async fn withdraw_of_account(
-    app: &App,
-    commit: &mut MultiCommit,
-    slug: &str,
-    account: &str,
-) -> Result<(), Problem> {
+/// The same for the address of an account.
+pub async fn pending_for(app: &App, slug: &str, account: &str) -> Result<Option<String>, Problem> {
     let seen = app.views.accounts.peek(account).await?;
     match seen.machine.known() {
-        Some(known) => withdraw_pending(app, commit, slug, &known.email).await,
-        None => Ok(()),
+        Some(known) => pending(app, slug, &known.email).await,
+        None => Ok(None),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         Context, Requirement, Timestamp,
         account::{Account, Known},
         assurance::Authenticators,
-        grant::Person,
+        person::Person,
         session::{Command, Session},
     },
     http::{app::App, extract::request_source::RequestSource},

@@ -20,7 +20,7 @@
 use crate::{
     actors::{Failure, HydrateError},
     clock::Stopwatch,
-    http::answer::error::Problem,
+    http::answer::error::{OAuthError, Problem},
 };
 use std::time::Duration;
 
@@ -107,6 +107,17 @@ where
     fn from(stopped: Stopped<R>) -> Self {
         match stopped {
             Stopped::Failed(failure) => failure.into(),
+            Stopped::Unreadable(error) => error.into(),
+            Stopped::Unknown => Self::OUTCOME_UNKNOWN,
+        }
+    }
+}
+
+/// The same in the words of RFC 6749, for what is refused to no client.
+impl<R: std::fmt::Debug> From<Stopped<R>> for OAuthError {
+    fn from(stopped: Stopped<R>) -> Self {
+        match stopped {
+            Stopped::Failed(failure) => Self::unavailable().because(failure.to_string()),
             Stopped::Unreadable(error) => error.into(),
             Stopped::Unknown => Self::OUTCOME_UNKNOWN,
         }

@@ -5,7 +5,8 @@ use porteiro::domain::{
     assurance::{Acr, Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     authorization_details::Details,
-    grant::{Grant, Held, Limits, MembershipRef, Person},
+    grant::{Grant, Held, Limits, MembershipRef},
+    person::Person,
     requested_claims::RequestedClaims,
     session::{self, Session},
     token_family::{

@@ -25,7 +25,8 @@ use crate::domain::{
     Requirement, Timestamp, account,
     assurance::{self, Acr, Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
-    grant::{Grant, Person},
+    grant::Grant,
+    person::Person,
 };
 use std::time::Duration;
 
@@ -198,8 +199,6 @@ pub struct Ending {
     pub requirements: Vec<Requirement>,
     /// What changes in the person's account.
     pub changes: Vec<account::Command>,
-    /// Everything ends that the account is signed in by: sessions, and what clients were granted.
-    pub signs_out_everywhere: bool,
     /// The id of the invitation that the person accepts.
     pub accepts: Option<String>,
 }
@@ -207,14 +206,7 @@ pub struct Ending {
 impl Ending {
     /// The end of a flow that grants nothing.
     pub fn of(session: SessionEnding) -> Self {
-        Self {
-            session,
-            grant: None,
-            requirements: Vec::new(),
-            changes: Vec::new(),
-            signs_out_everywhere: false,
-            accepts: None,
-        }
+        Self { session, grant: None, requirements: Vec::new(), changes: Vec::new(), accepts: None }
     }
 }
 

@@ -11,7 +11,8 @@
 //! | anything | the link of an operator | a password or a passkey | every other credential |
 //!
 //! The account decides it again when it changes ([`Command::Recover`]): it may have enrolled a second
-//! factor while the flow was under way. No session begins; every session and grant ends.
+//! factor while the flow was under way. No session begins; every session and grant ends with the epoch of the
+//! account.
 
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
@@ -68,8 +69,7 @@ impl Goal for Recovery {
         if !open.enrolled {
             return Next::Ask(Question::Enrol);
         }
-        let ending = Ending::of(SessionEnding::Untouched);
-        Next::End(Ending { signs_out_everywhere: true, ..ending })
+        Next::End(Ending::of(SessionEnding::Untouched))
     }
 }
 

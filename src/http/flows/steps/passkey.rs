@@ -2,35 +2,30 @@
 //!
 //! 1. `passkey/options` begins a ceremony, which the flow holds until it is answered;
 //! 2. the answer names an account. Its passkeys are read: none where there is no such account;
-//! 3. the answer is verified with the passkey that it names, and the use is written down;
-//! 4. the flow is told whether it was right, and holds the ceremony no more, either way.
+//! 3. the answer is verified with the passkey that it names;
+//! 4. the flow is told whether it was right, and holds the ceremony no more, either way. A right one is written
+//!    down in the account in the same commit.
 //!
 //! Whatever is wrong, the answer is the same. No attempt is charged to an account: a signature cannot be
 //! guessed, and a person whom others have locked out of their password must have a way in (adr/0053).
 
-use super::{Step, StepRequest, Taken, Taking, ceremony};
+use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
-    actors::{Failure, Hydrated},
+    actors::Hydrated,
     crypto::passkeys::{PasskeyError, Presented},
     domain::{
         Fingerprint,
-        account::{self, Account, Known},
+        account::{Account, Command, Known},
         assurance::Worth,
         flow::{Open, ProofStep, Proved, Role},
     },
     http::{
-        answer::error::Problem,
-        flows::problems::{ACCOUNT_CHANGED, UNAVAILABLE},
-        limits::purpose::Purpose,
+        answer::error::Problem, flows::problems::INVALID_CREDENTIALS, limits::purpose::Purpose,
     },
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-
-/// How often a proof is given while its account changes. Each time it has to be given again, another
-/// request has changed the account: so many sign-ins of one person at once all get in.
-const TRIES: usize = 32;
 
 pub struct PasskeyOptions;
 
@@ -50,6 +45,8 @@ struct Verified {
     id: String,
     spends: Fingerprint,
     worth: Worth,
+    /// Has the account write down the use.
+    uses: Command,
     /// The account that it was verified on.
     seen: Arc<Hydrated<Account>>,
 }
@@ -99,9 +96,19 @@ impl Step for Passkey {
             let Body { credential } = request.body()?;
             request.charge(Purpose::Credential)?;
             let open = request.offered(self).await?;
-            match judge(&request, &open, &Value::Object(credential)).await? {
-                Ok((verified, proved)) => prove(&request, &verified, proved).await,
-                Err(Wrong { account }) => request.disprove_of(self, account, None).await,
+            let verified = match judge(&request, &open, &Value::Object(credential)).await? {
+                Ok(verified) => verified,
+                Err(Wrong { account }) => return request.disprove_of(self, account, None).await,
+            };
+            let seen = verified.seen.clone();
+            let prove = |known: &Known, version| verified.proved(known, version);
+            match request.prove_second(&mut None, seen.clone(), prove).await {
+                // The account has the passkey no more.
+                Err(problem) if problem == INVALID_CREDENTIALS => {
+                    let account = seen.machine.known().map(|known| known.id.clone());
+                    request.disprove_of(self, account, None).await
+                }
+                answer => answer,
             }
         })
     }
@@ -112,16 +119,17 @@ impl Verified {
     fn proved(&self, known: &Known, version: i64) -> Option<Proved> {
         let (spends, worth) = (Some(self.spends), Some(self.worth));
         let by = Some(known.passkey_authenticator(&self.id)?);
-        Some(Proved { spends, worth, by, ..Proved::of(Passkey.path(), known, version) })
+        let uses = Some(self.uses.clone());
+        Some(Proved { spends, worth, by, uses, ..Proved::of(Passkey.path(), known, version) })
     }
 }
 
-/// Verifies an answer, and writes down that the passkey was used.
+/// Verifies an answer.
 async fn judge(
     request: &StepRequest<'_>,
     open: &Open,
     credential: &Value,
-) -> Result<Result<(Verified, Proved), Wrong>, Problem> {
+) -> Result<Result<Verified, Wrong>, Problem> {
     let app = request.app;
     // Of whom more than one factor is asked, the account is known already.
     let asked = open.person.as_ref().map(|person| person.account.clone());
@@ -157,39 +165,6 @@ async fn judge(
         tracing::warn!(account = known.id, "the counter of a passkey did not grow");
     }
     let worth = passkeys.worth(passkey);
-    let verified = Verified { id: passkey.id.clone(), spends, worth, seen: seen.clone() };
-    let (context, command) = (&request.opened.context, account::Command::UsePasskey(used));
-    match app.entities.accounts.ask(context, &known.id, command).await {
-        Ok(noted) => match verified.proved(known, noted.version) {
-            Some(proved) => Ok(Ok((verified, proved))),
-            None => wrong(&PasskeyError::Unknown, account),
-        },
-        Err(Failure::Refused(_)) => wrong(&PasskeyError::Unknown, account),
-        Err(failure) => {
-            tracing::warn!(%failure, "the use of a passkey could not be written down");
-            Err(UNAVAILABLE)
-        }
-    }
-}
-
-/// Gives the proof, again where the account has changed meanwhile and still has the passkey: a person
-/// may sign in on two devices at once.
-async fn prove(
-    request: &StepRequest<'_>,
-    verified: &Verified,
-    mut proved: Proved,
-) -> Result<Taken, Problem> {
-    let mut seen = verified.seen.clone();
-    for _ in 0..TRIES {
-        let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
-        match request.prove_second(proved, None, known).await {
-            Err(problem) if problem == ACCOUNT_CHANGED => {}
-            answer => return answer,
-        }
-        seen = request.app.views.accounts.peek(&known.id).await?;
-        let known = seen.machine.known();
-        let again = known.and_then(|known| verified.proved(known, seen.version));
-        proved = again.ok_or(ACCOUNT_CHANGED)?;
-    }
-    Err(ACCOUNT_CHANGED)
+    let uses = Command::UsePasskey(used);
+    Ok(Ok(Verified { id: passkey.id.clone(), spends, worth, uses, seen: seen.clone() }))
 }

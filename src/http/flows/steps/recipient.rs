@@ -80,6 +80,7 @@ impl Recipient {
                 spends: None,
                 worth: None,
                 by: None,
+                uses: None,
             }),
             (_, Some(known), _) => Some(Proved::of(step, known, self.seen.version)),
             (_, None, Some(_)) => None,

@@ -48,18 +48,18 @@ impl Step for SavedCode {
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
             let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
-            let spend = async |known: &Known| spend(&request, known, &code).await;
-            request.take_second(self, account, spend).await
+            let judge = async |known: &Known| judge(&request, known, &code).await;
+            request.take_second(self, account, judge).await
         })
     }
 }
 
-/// Spends a code that is right, and returns the version of the account in which it is spent.
-async fn spend(
+/// Returns the command that spends a code, if it can be one: the account decides whether it is.
+async fn judge(
     request: &StepRequest<'_>,
     account: &Known,
     code: &str,
-) -> Result<Option<i64>, Problem> {
+) -> Result<Option<Command>, Problem> {
     let app = request.app;
     let Some(code) = RecoveryCode::read(code) else { return Ok(None) };
     let set = account.credentials.recovery_codes().filter(|(_, left)| *left > 0);
@@ -74,6 +74,5 @@ async fn spend(
     let Some(hash) = hashed else { return Ok(None) };
     let context = request.opened.context.clone().by(Actor::Person(account.id.clone()));
     let command = Command::UseRecoveryCode(hash);
-    let command = telling(app, &context, account, MailContent::RecoveryCodeUsed, command);
-    request.spend(&context, account, command).await
+    Ok(Some(telling(app, &context, account, MailContent::RecoveryCodeUsed, command)))
 }

@@ -2,10 +2,9 @@
 
 use super::{Step, StepRequest, Taken};
 use crate::{
-    actors::Failure,
+    actors::Hydrated,
     domain::{
-        Context,
-        account::{Command, Known},
+        account::{Account, Command, Known},
         flow::Proved,
         throttle::charged_to,
     },
@@ -13,21 +12,27 @@ use crate::{
         answer::error::Problem,
         flows::{
             ending::{self, Asking, Said},
-            problems::UNAVAILABLE,
+            problems::{ACCOUNT_CHANGED, INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE},
         },
         limits::attempts::{Attempt, NotCharged},
     },
 };
+use std::sync::Arc;
+
+/// How often a proof is given while its account changes. Each time it has to be given again, another
+/// request has changed the account: so many sign-ins of one person at once all get in.
+const TRIES: usize = 32;
 
 impl StepRequest<'_> {
     /// Takes a code of the account, at most as often as its allowance says.
     ///
-    /// `spend` returns the version of the account in which the code is spent, if it is right.
+    /// `judge` returns the command that spends the code, if it is right. The account carries it out in the
+    /// commit of the flow: of requests that race one is first, whichever nodes they come to.
     pub(super) async fn take_second(
         &self,
         step: &dyn Step,
         account: String,
-        spend: impl AsyncFnOnce(&Known) -> Result<Option<i64>, Problem>,
+        judge: impl AsyncFnOnce(&Known) -> Result<Option<Command>, Problem>,
     ) -> Result<Taken, Problem> {
         let (app, context) = (self.app, &self.opened.context);
         let charged = app.limits.attempts.charge(context, step.path(), &account).await;
@@ -36,29 +41,28 @@ impl StepRequest<'_> {
         }
         let seen = app.views.accounts.look_anew(&account).await?;
         let known = seen.machine.known().ok_or(UNAVAILABLE)?;
-        let attempt = match charged {
+        let mut attempt = Some(match charged {
             Ok(attempt) => attempt,
             // Others may know the password, and have guessed.
             Err(refused) => self.charge_known_browser(step.path(), known, refused).await?,
-        };
-        let Some(version) = spend(known).await? else {
+        });
+        let Some(uses) = judge(known).await? else {
             return self.disprove_of(step, Some(account), attempt).await;
         };
-        self.prove_second(Proved::of(step.path(), known, version), attempt, known).await
-    }
-
-    /// Has the account spend a code, and returns the version in which it is spent; none where it was
-    /// spent before. Of requests that race one is first, whichever nodes they come to.
-    pub(super) async fn spend(
-        &self,
-        context: &Context,
-        account: &Known,
-        command: Command,
-    ) -> Result<Option<i64>, Problem> {
-        match self.app.entities.accounts.ask(context, &account.id, command).await {
-            Ok(used) => Ok(Some(used.version)),
-            Err(Failure::Refused(_)) => Ok(None),
-            Err(_) => Err(UNAVAILABLE),
+        let method = step.proof().ok_or(NOT_NOW)?.worth.method;
+        let judged_by = known.authenticators().of(method);
+        // It was judged on one authenticator: another that takes its place is not proved by it.
+        let prove = |known: &Known, version| {
+            let by = known.authenticators().of(method).filter(|by| Some(*by) == judged_by)?;
+            let (by, uses) = (Some(by), Some(uses.clone()));
+            Some(Proved { by, uses, ..Proved::of(step.path(), known, version) })
+        };
+        match self.prove_second(&mut attempt, seen.clone(), prove).await {
+            // It was spent before.
+            Err(problem) if problem == INVALID_CREDENTIALS => {
+                self.disprove_of(step, Some(account), attempt).await
+            }
+            answer => answer,
         }
     }
 
@@ -66,23 +70,38 @@ impl StepRequest<'_> {
     /// then no attempt was charged. When the person has proved enough, nothing is held any more
     /// against any authenticator of their account: a person who was guessed against comes in by
     /// another one, and that clears it.
-    pub async fn prove_second(
+    ///
+    /// The proof is given again where the account has changed meanwhile and `prove` still finds it right: a person
+    /// may sign in on two devices at once.
+    pub(super) async fn prove_second(
         &self,
-        proved: Proved,
-        attempt: impl Into<Option<Attempt>>,
-        account: &Known,
+        attempt: &mut Option<Attempt>,
+        mut seen: Arc<Hydrated<Account>>,
+        prove: impl Fn(&Known, i64) -> Option<Proved>,
     ) -> Result<Taken, Problem> {
-        let attempt = attempt.into();
-        let asking = Asking { account: &account.id, chosen: None, answer: Said::Proved(proved) };
-        let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
-        if let Some(attempt) = attempt {
-            attempt.was_right(answered.authenticated);
-        }
-        if answered.authenticated {
-            for (authenticator, identifier) in charged_to(account) {
-                self.app.limits.attempts.clear(&self.opened.context, authenticator, &identifier);
+        for _ in 0..TRIES {
+            let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
+            let proved = prove(known, seen.version).ok_or(ACCOUNT_CHANGED)?;
+            let answer = Said::Proved(proved);
+            let asking = Asking { account: &known.id, chosen: None, answer };
+            match ending::proceed_noting(self.app, self.opened, asking).await {
+                Err(problem) if problem == ACCOUNT_CHANGED => {}
+                answered => {
+                    let answered = answered?;
+                    if let Some(attempt) = attempt.take() {
+                        attempt.was_right(answered.authenticated);
+                    }
+                    if answered.authenticated {
+                        for (authenticator, identifier) in charged_to(known) {
+                            let context = &self.opened.context;
+                            self.app.limits.attempts.clear(context, authenticator, &identifier);
+                        }
+                    }
+                    return Ok(answered.answer.into());
+                }
             }
+            seen = self.app.views.accounts.peek(&known.id).await?;
         }
-        Ok(answered.answer.into())
+        Err(ACCOUNT_CHANGED)
     }
 }

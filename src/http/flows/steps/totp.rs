@@ -50,25 +50,25 @@ impl Step for Totp {
                 return totp_enrolment::enrol(request, open, &code).await;
             }
             let account = open.person.ok_or(NOT_NOW)?.account;
-            let spend = async |known: &Known| spend(&request, known, &code).await;
-            request.take_second(self, account, spend).await
+            let judge = async |known: &Known| judge(&request, known, &code);
+            request.take_second(self, account, judge).await
         })
     }
 }
 
-/// Spends a code that is right, and returns the version of the account in which it is spent.
-async fn spend(
+/// Returns the command that spends a code, if it is right.
+fn judge(
     request: &StepRequest<'_>,
     account: &Known,
     code: &str,
-) -> Result<Option<i64>, Problem> {
-    let (app, context) = (request.app, &request.opened.context);
+) -> Result<Option<Command>, Problem> {
+    let app = request.app;
     let Some(sealed) = account.credentials.totp() else { return Ok(None) };
     let secret = app.crypto.vault.now().open(PURPOSE, account.id.as_bytes(), sealed.expose());
     let secret = secret.map_err(|error| {
         tracing::error!(%error, "the secret of an authenticator application cannot be opened");
         UNAVAILABLE
     })?;
-    let Some(step) = matching_step(&secret, code, app.clock.now()) else { return Ok(None) };
-    request.spend(context, account, Command::UseTotp { step }).await
+    let step = matching_step(&secret, code, app.clock.now());
+    Ok(step.map(|step| Command::UseTotp { step }))
 }

@@ -144,7 +144,7 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
     }
     let name = Some(quotable(&known.profile.full_name())).filter(|name| !name.is_empty());
     let (sign_out, cookies) = match section {
-        Section::Profile => leaving(page, caller, visit.address).await,
+        Section::Profile => Box::pin(leaving(page, caller, visit.address)).await,
         _ => (None, Vec::new()),
     };
     let drawn = AccountPage {
