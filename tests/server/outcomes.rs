@@ -2,6 +2,7 @@
 //! does as it is told keeps what it holds.
 
 use crate::{
+    ciba, device,
     http::Answer,
     person::{PASSWORD, claims, parameter, redirect, text},
     support::{TestOptions, TestServer},
@@ -60,23 +61,68 @@ async fn open() -> (TestServer, Arc<Faults>) {
 }
 
 impl TestServer {
-    /// How many commits of families were of unknown fate.
-    fn unknown_families(&self) -> u64 {
+    /// How many commits of a kind were of unknown fate.
+    fn unknown(&self, kind: &str) -> u64 {
         let kinds = self.running.system().kinds();
-        kinds.iter().find(|(kind, _)| *kind == "token_family").unwrap().1.unknown
+        kinds.iter().find(|(one, _)| *one == kind).unwrap().1.unknown
     }
 }
 
 /// Repeats a round until the planned fault has met a family, and not the work of another actor.
-async fn until_met(server: &TestServer, mut round: impl AsyncFnMut()) {
+async fn until_met(server: &TestServer, round: impl AsyncFnMut()) {
+    until_met_by(server, "token_family", round).await;
+}
+
+async fn until_met_by(server: &TestServer, kind: &str, mut round: impl AsyncFnMut()) {
     for _ in 0..10 {
-        let before = server.unknown_families();
+        let before = server.unknown(kind);
         round().await;
-        if server.unknown_families() > before {
+        if server.unknown(kind) > before {
             return;
         }
     }
-    panic!("the fault never met a family");
+    panic!("the fault never met a {kind}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_begins_by_a_commit_of_unknown_fate_begins_once_and_is_answered() {
+    let faults = Arc::new(Faults::default());
+    let options = || {
+        let fault_injection = faults.clone();
+        TestOptions { fault_injection, ..TestOptions::default() }
+    };
+    let server = device::open_in(options()).await;
+    let people = ciba::open_in(options()).await;
+    let session = people.sign_in("ana@acme.test").await;
+    for moment in [Moment::Commit, Moment::Answer] {
+        until_met_by(&server, "device_grant", async || {
+            faults.plan(moment, &[Fault::Fail]);
+            let codes = device::start(*server, "tv", &[]).await;
+            faults.clear();
+            device::allow(*server, &codes.user, "ana@acme.test").await;
+            assert_eq!(device::poll(*server, "tv", &codes.device).await.status, 200);
+        })
+        .await;
+        until_met_by(&server, "client", async || {
+            faults.plan(moment, &[Fault::Fail]);
+            let body = json!({ "redirect_uris": ["https://app.example/cb"] });
+            let answer = server.post_json("/connect/register", &body, &[]).await;
+            faults.clear();
+            assert_eq!(answer.status, 201, "{moment:?}: {answer:?}");
+        })
+        .await;
+        until_met_by(&people, "backchannel_request", async || {
+            // What the client may ask is charged before.
+            faults.plan(moment, &[Fault::Pass, Fault::Fail]);
+            ciba::start(*people, "agent", "ana@acme.test", &[]).await;
+            faults.clear();
+            // The person is asked once.
+            ciba::say(&people, &session, "approve").await;
+        })
+        .await;
+    }
+    server.stop().await;
+    people.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,7 +11,7 @@ use super::authorize::{
 use crate::{
     actors::Failure,
     crypto::{OpaqueKind, draw_id_at},
-    domain::device_grant::{Command, DeviceRequest, Pending, USER_CODES},
+    domain::device_grant::{Command, DeviceRequest, Pending, Refusal, USER_CODES},
     http::{
         answer::{
             error::{Code, OAuthError},
@@ -22,6 +22,7 @@ use crate::{
         clients,
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
         limits::{polls, purpose::Purpose},
+        reading::{new_entity, tries::Stopped},
         routes,
     },
 };
@@ -73,8 +74,10 @@ pub async fn post(
             request: request.clone(),
         };
         let begin = Command::Begin(Box::new(pending));
-        match app.entities.device_grants.ask_new(&caller.context, &id, begin).await {
-            Ok(_) => {
+        let is_there = |refusal: &Refusal| *refusal == Refusal::NotPending;
+        let (grants, asked) = (&app.entities.device_grants, (&caller.context, &*id));
+        match new_entity::begin(grants, asked, begin, is_there).await {
+            Ok(()) => {
                 let user_code = user_codes::shown(&user_code);
                 let page = |query: &[(&str, &str)]| {
                     app.page(app.settings.links.device.as_ref(), routes::DEVICE_SCREEN, query)
@@ -89,8 +92,8 @@ pub async fn post(
                 };
                 return Ok(private_json(&begun));
             }
-            Err(Failure::Taken { space: USER_CODES }) => {}
-            Err(failure) => return Err(OAuthError::unavailable().because(failure.to_string())),
+            Err(Stopped::Failed(Failure::Taken { space: USER_CODES })) => {}
+            Err(stopped) => return Err(stopped.into()),
         }
     }
     Err(OAuthError::unavailable().because("every user code that was drawn is shown already"))

@@ -31,6 +31,7 @@ use crate::{
         extract::{context::RequestContext, json::JsonPosted, origin::Origin},
         grants::target,
         limits::{purpose::Purpose, registrations::NotNow},
+        reading::{new_entity, tries::Stopped},
         routes,
     },
 };
@@ -106,11 +107,12 @@ pub async fn post(
         kept_for,
     };
     let register = Command::Register(Box::new(registrant));
-    app.entities.clients.ask_new(&context, &client_id, register).await.map_err(|failure| {
-        match failure {
-            Failure::Refused(Refusal::Metadata(faults)) => refusal::of(&faults),
-            other => OAuthError::unavailable().because(other.to_string()),
-        }
+    let is_there = |refusal: &Refusal| *refusal == Refusal::Exists;
+    let (clients, asked) = (&app.entities.clients, (&context, &*client_id));
+    let begun = new_entity::begin(clients, asked, register, is_there).await;
+    begun.map_err(|stopped| match stopped {
+        Stopped::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
+        stopped => stopped.into(),
     })?;
     let registered = Registered {
         registration_client_uri: own_address(&app, &client_id),

@@ -1,5 +1,6 @@
 //! Reading before a decision: how fresh what is looked at must be, and what a token was found to rest on.
 
+pub mod new_entity;
 pub mod read_token;
 pub mod tries;
 

@@ -8,11 +8,12 @@ use crate::{
     crypto::Dice,
     domain::{
         Context, Dispatch,
-        backchannel_request::{APPROVAL_PLACES, BackchannelRequest, Command, Pending},
+        backchannel_request::{APPROVAL_PLACES, BackchannelRequest, Command, Pending, Refusal},
     },
     http::{
         answer::{error::OAuthError, retry_after::RetryAfter},
         app::App,
+        reading::{new_entity, tries::Stopped},
     },
 };
 
@@ -61,12 +62,11 @@ impl Places<'_> {
             let place = self.find(&pending.request.account).await?;
             let pending = Box::new(Pending { place, ..pending.clone() });
             let begin = Command::Begin { pending, message: message.clone() };
-            match self.app.entities.backchannel_requests.ask_new(self.context, id, begin).await {
-                Ok(_) => return Ok(()),
-                Err(Failure::Taken { space: APPROVAL_PLACES }) => {}
-                Err(failure) => {
-                    return Err(OAuthError::unavailable().because(failure.to_string()));
-                }
+            let is_there = |refusal: &Refusal| *refusal == Refusal::NotPending;
+            let (requests, asked) = (&self.app.entities.backchannel_requests, (self.context, id));
+            match new_entity::begin(requests, asked, begin, is_there).await {
+                Err(Stopped::Failed(Failure::Taken { space: APPROVAL_PLACES })) => {}
+                begun => return begun.map_err(OAuthError::from),
             }
         }
         Err(OAuthError::unavailable())
