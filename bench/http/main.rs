@@ -103,6 +103,7 @@ async fn measure(options: Options) -> Outcome<()> {
         scene: Scene::new(options.plan.connections),
         folder: folder.path().to_owned(),
         binary: options.binary.clone(),
+        former: options.former.clone(),
         peer: options.peer.clone(),
         cast: options.cast.clone(),
         postgres: options.postgres.clone(),

@@ -13,6 +13,8 @@ use std::{path::PathBuf, time::Duration};
 
 pub struct Options {
     pub binary: PathBuf,
+    /// Another build, measured in turn with it.
+    pub former: Option<PathBuf>,
     pub peer: Option<PathBuf>,
     pub cast: Vec<Who>,
     /// Where rows are kept instead of in files.
@@ -31,13 +33,14 @@ pub struct Options {
 }
 
 const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--without SERVER]… [--postgres URL] [--binary FILE] \
-                     [--peer FOLDER] [--into FOLDER] [SCENARIO]";
+                     [--former FILE] [--peer FOLDER] [--into FOLDER] [SCENARIO]";
 
 impl Options {
     pub fn read(arguments: &[PathBuf]) -> Outcome<Self> {
         let (warm_up, measured) = (Duration::from_secs(1), Duration::from_secs(5));
         let mut options = Self {
             binary: PathBuf::from(env!("CARGO_BIN_EXE_porteiro")),
+            former: None,
             peer: None,
             cast: Who::ALL.to_vec(),
             postgres: None,
@@ -72,6 +75,10 @@ impl Options {
                     options.postgres = Some(value()?.to_str().ok_or(USAGE)?.to_owned());
                 }
                 "--binary" => options.binary.clone_from(value()?),
+                "--former" => {
+                    options.former = Some(value()?.clone());
+                    options.cast.insert(1, Who::Former);
+                }
                 "--peer" => options.peer = Some(value()?.clone()),
                 "--into" => options.into = Some(value()?.clone()),
                 name if names().any(|known| known == name) => options.only = Some(name.to_owned()),

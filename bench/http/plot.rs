@@ -111,6 +111,7 @@ impl Bar {
 fn colour(who: Who) -> &'static str {
     match who {
         Who::Porteiro => "#0072b2",
+        Who::Former => "#56b4e9",
         Who::Limit => "#9aa4ae",
         Who::Peer => "#e69f00",
     }

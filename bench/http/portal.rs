@@ -125,7 +125,7 @@ impl Portal {
     /// Signs somebody in, who consents; returns the cookies of their browser.
     pub async fn sign_in(&self, scene: &Scene, email: &str) -> Outcome<String> {
         let signed_in = match self.who {
-            Who::Porteiro => self.sign_in_by_flow(scene, email).await,
+            Who::Porteiro | Who::Former => self.sign_in_by_flow(scene, email).await,
             // It knows nobody, and asks nobody.
             Who::Limit => Ok("limit=nobody".to_owned()),
             Who::Peer => self.sign_in_by_redirects(email).await,

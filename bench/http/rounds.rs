@@ -177,7 +177,10 @@ fn verdicts(load: &dyn Load, ours: &Summary, other: &Summary) -> Vec<Verdict> {
         };
         bound.judge(format!("{}: {what} ÷ {}", load.name(), who.name()), figure, "")
     };
-    wanted.map(judge).collect()
+    // Another build is compared in every scenario: none may have become slower.
+    let former = [(Compared::Rate, Who::Former, Bound::Floor(0.95))];
+    let former = former.iter().filter(|_| other.who == Who::Former);
+    wanted.chain(former).map(judge).collect()
 }
 
 fn panels(load: &dyn Load, summaries: &[Summary]) -> Vec<Panel> {

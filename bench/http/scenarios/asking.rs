@@ -218,7 +218,7 @@ pub async fn tokens_of_people(
         // The peer keeps what userinfo is to take, which is for no API.
         let portal = match server.who {
             Who::Peer => Portal::for_scope(server, scene, "openid"),
-            Who::Porteiro | Who::Limit => Portal::at(server, scene),
+            Who::Porteiro | Who::Former | Who::Limit => Portal::at(server, scene),
         };
         let cookie = portal.sign_in(scene, email).await?;
         let code = {

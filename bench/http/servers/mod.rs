@@ -1,4 +1,4 @@
-//! The three servers, each a process of its own on loopback.
+//! The servers, each a process of its own on loopback.
 
 pub mod limit;
 pub mod peer;
@@ -28,6 +28,8 @@ pub const SIGN_IN: &str = "/sign-in";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     Porteiro,
+    /// Another build of Porteiro, to compare with.
+    Former,
     Limit,
     Peer,
 }
@@ -38,6 +40,7 @@ impl Who {
     pub fn name(self) -> &'static str {
         match self {
             Self::Porteiro => "porteiro",
+            Self::Former => "former",
             Self::Limit => "limit",
             Self::Peer => "peer",
         }
@@ -79,6 +82,8 @@ pub struct Stage {
     pub folder: PathBuf,
     /// The `porteiro` to be measured.
     pub binary: PathBuf,
+    /// Another `porteiro` that is measured in turn with it.
+    pub former: Option<PathBuf>,
     /// Where `server.mjs` and what it needs were installed.
     pub peer: Option<PathBuf>,
     pub cast: Vec<Who>,
@@ -99,6 +104,7 @@ impl Stage {
     pub async fn start(&self, who: Who) -> Outcome<Server> {
         match who {
             Who::Porteiro => porteiro::start(self).await,
+            Who::Former => porteiro::start_former(self).await,
             Who::Limit => limit::start(self).await,
             Who::Peer => peer::start(self).await,
         }

@@ -18,6 +18,7 @@ use std::{
 /// An installation that can be started and stopped any number of times.
 pub struct Installation<'a> {
     stage: &'a Stage,
+    binary: &'a Path,
     folder: PathBuf,
     pub port: u16,
     pub operator: u16,
@@ -37,8 +38,16 @@ impl<'a> Installation<'a> {
         let store = format!("sqlite://{}", stage.file(name).join("porteiro.db").display());
         let port = free_port()?;
         let issuer = format!("http://127.0.0.1:{port}");
-        let installation =
-            Self { stage, folder: stage.file(name), port, operator: free_port()?, issuer, store };
+        let binary = &*stage.binary;
+        let installation = Self {
+            stage,
+            binary,
+            folder: stage.file(name),
+            port,
+            operator: free_port()?,
+            issuer,
+            store,
+        };
         installation.make(lifetimes)?;
         Ok(installation)
     }
@@ -55,6 +64,7 @@ impl<'a> Installation<'a> {
     pub fn join(&self, name: &str) -> Outcome<Self> {
         let node = Self {
             stage: self.stage,
+            binary: self.binary,
             folder: self.stage.file(name),
             port: free_port()?,
             operator: free_port()?,
@@ -134,7 +144,7 @@ impl<'a> Installation<'a> {
     }
 
     fn porteiro(&self, subcommand: &str) -> Command {
-        let mut command = Command::new(&self.stage.binary);
+        let mut command = Command::new(self.binary);
         command.arg(subcommand).current_dir(&self.folder);
         command
     }
@@ -293,12 +303,28 @@ pub async fn start_with(stage: &Stage, lifetimes: &str) -> Outcome<(Server, Path
     Ok((server, installation.file("porteiro.db")))
 }
 
+/// Starts the other build, with the same keys and scene.
+pub async fn start_former(stage: &Stage) -> Outcome<Server> {
+    let binary = stage.former.as_deref().ok_or("there is no other build")?;
+    let name = format!("former-{}", free_port()?);
+    let installation = prepare(stage, &name).await?;
+    let installation = Installation { binary, ..installation };
+    installation.apply()?;
+    let mut server = greet(Who::Former, installation.serve()?, installation.port).await?;
+    server.operator = Some(loopback(installation.operator));
+    Ok(server)
+}
+
+async fn prepare<'a>(stage: &'a Stage, name: &str) -> Outcome<Installation<'a>> {
+    match &stage.postgres {
+        Some(server) => Installation::prepare_at(stage, name, &new_schema(server).await?),
+        None => Installation::prepare(stage, name),
+    }
+}
+
 pub async fn start(stage: &Stage) -> Outcome<Server> {
     let name = format!("porteiro-{}", free_port()?);
-    let installation = match &stage.postgres {
-        Some(server) => Installation::prepare_at(stage, &name, &new_schema(server).await?)?,
-        None => Installation::prepare(stage, &name)?,
-    };
+    let installation = prepare(stage, &name).await?;
     installation.apply()?;
     let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
     server.operator = Some(loopback(installation.operator));
