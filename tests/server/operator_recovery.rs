@@ -197,7 +197,13 @@ async fn the_holder_of_the_address_can_stop_it_before_and_after_the_link_was_ope
         let mail = wait_for(&server, 2 * round + 1).await.swap_remove(0);
         let page = link(&mail);
         let stop = parameter(&page, "stop").unwrap();
-        let flow = if opened_first { Some(begun(&server, &token).await) } else { None };
+        let flows = if opened_first {
+            let (one, other) = (begun(&server, &token).await, begun(&server, &token).await);
+            let options = server.step(&other, "passkey/create_options", json!({})).await.json();
+            Some((one, other, options))
+        } else {
+            None
+        };
         // A mail scanner stops nothing, nor does what recovers.
         server.get(&format!("{}?{}", page.path(), page.query().unwrap())).await;
         let forged = format!("{}A", &stop[..stop.len() - 1]);
@@ -213,12 +219,11 @@ async fn the_holder_of_the_address_can_stop_it_before_and_after_the_link_was_ope
         assert_eq!(stopped.status, 204, "{stopped:?}");
         server.post_json("/flows/stop", &body, &[]).await.problem(409, "flow_over");
         present(&server, &token).await.problem(400, "recovery_not_valid");
-        if let Some(flow) = flow {
-            choose(&server, &flow).await.problem(409, "account_changed");
-            let options = server.step(&flow, "passkey/create_options", json!({})).await.json();
+        if let Some((one, other, options)) = flows {
+            choose(&server, &one).await.problem(409, "account_changed");
             let made = Device::new(server.issuer()).create(&options).await;
             let body = json!({ "credential": made });
-            let late = server.step(&flow, "passkey/create", body).await;
+            let late = server.step(&other, "passkey/create", body).await;
             late.problem(409, "account_changed");
         }
         // Nothing has changed, and no session has ended.
