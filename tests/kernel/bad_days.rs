@@ -9,7 +9,13 @@ use porteiro::{
     domain::{Clock as _, Timestamp},
     store::{Change, Commit, Delta, Expected, Moment},
 };
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
@@ -198,6 +204,8 @@ struct Cable {
     port: u16,
     cut: tokio::sync::watch::Sender<bool>,
     swallow: tokio::sync::watch::Sender<bool>,
+    /// How many connections were opened over it.
+    opened: Arc<AtomicUsize>,
     _carrying: JoinSet<()>,
 }
 
@@ -208,11 +216,13 @@ impl Cable {
         let port = listener.local_addr().unwrap().port();
         let (cut, is_cut) = tokio::sync::watch::channel(false);
         let (swallow, swallows) = tokio::sync::watch::channel(false);
-        let mut carrying = JoinSet::new();
+        let opened = Arc::new(AtomicUsize::new(0));
+        let (mut carrying, count) = (JoinSet::new(), opened.clone());
         carrying.spawn(async move {
             let mut lines = JoinSet::new();
             loop {
                 let (mut near, _) = listener.accept().await.unwrap();
+                count.fetch_add(1, SeqCst);
                 let (address, mut is_cut) = (address.clone(), is_cut.clone());
                 let mut swallows = swallows.clone();
                 if *is_cut.borrow() {
@@ -232,7 +242,7 @@ impl Cable {
                 });
             }
         });
-        Self { port, cut, swallow, _carrying: carrying }
+        Self { port, cut, swallow, opened, _carrying: carrying }
     }
 
     /// The same database by way of this cable.
@@ -278,6 +288,28 @@ async fn connections_that_were_ended_while_they_were_idle_fail_no_read() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         cable.cut.send_replace(false);
         assert_eq!(node.entries("l0").await, [0; 0]);
+    }
+    cable.cut.send_replace(true);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_hang_up_while_they_read_cost_no_connection() {
+    let Some((_world, cable, node)) = across_a_cable().await else { return };
+    node.append("l0", 7).await.unwrap();
+    assert!(read_all(&node).await.iter().all(Result::is_ok));
+    let before = cable.opened.load(SeqCst);
+    for _ in 0..300 {
+        tokio::select! {
+            biased;
+            _ = node.store.load("ledger", "l0") => {}
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    let opened = cable.opened.load(SeqCst) - before;
+    assert!(opened <= 8, "{opened} connections for 300 reads that were left");
+    for number in 0..64 {
+        let expected: &[u64] = if number == 0 { &[7] } else { &[] };
+        assert_eq!(node.entries(&format!("l{number}")).await, expected, "answers are not mixed up");
     }
     cable.cut.send_replace(true);
 }

@@ -30,6 +30,9 @@ const MOST: u32 = 8;
 /// A connection that was idle for longer is tested before it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
+/// A read whose caller has gone may still be under way: the next one waits so long for its end.
+const LEFT_BEHIND: Duration = Duration::from_millis(500);
+
 /// One that was idle for longer is closed.
 const IDLE: Duration = Duration::from_mins(10);
 
@@ -54,6 +57,8 @@ struct Reader {
     connection: PgConnection,
     opened: Stopwatch,
     used: Stopwatch,
+    /// Its last caller has gone, and the answer is still to be read.
+    is_left_behind: bool,
 }
 
 /// A read that is under way, on a connection that no other uses.
@@ -61,18 +66,22 @@ struct Reading<'a> {
     shared: &'a Shared,
     reader: Option<Reader>,
     is_new: bool,
+    begun: Stopwatch,
+    /// How long the read may take.
+    timeout: Duration,
     _turn: SemaphorePermit<'a>,
 }
 
 /// Reads by one connection, or fails in bounded time whatever the network does. (A function that takes a closure would
 /// be this, if its future were known to be `Send`.)
 ///
-/// The wait for a connection is part of the time that a read may take. One that is given up on, by us or by its caller,
-/// takes its connection with it: an answer that comes late must not meet another question.
+/// The wait for a connection is part of the time that a read may take. One that is given up on by us takes its
+/// connection with it. Where its caller has gone, the connection is kept: the driver reads the rest of the answer
+/// before it asks again, so that no answer meets another question, and callers that hang up cost no connection.
 macro_rules! read {
     ($readers:expr, $connection:ident => $question:expr) => {{
         let reading = timeout($readers.timeout, async {
-            let mut reading = $readers.shared.begin().await?;
+            let mut reading = $readers.shared.begin($readers.timeout).await?;
             loop {
                 let $connection = reading.connection().await?;
                 let answer = $question.await;
@@ -128,7 +137,8 @@ impl Reading<'_> {
         } else {
             self.is_new = true;
             let connection = PgConnection::connect_with(&self.shared.options).await?;
-            Reader { connection, opened: Stopwatch::start(), used: Stopwatch::start() }
+            let (opened, used) = (Stopwatch::start(), Stopwatch::start());
+            Reader { connection, opened, used, is_left_behind: false }
         };
         Ok(&mut self.reader.insert(reader).connection)
     }
@@ -148,11 +158,23 @@ impl Reading<'_> {
     }
 }
 
+impl Drop for Reading<'_> {
+    /// Keeps the connection of a caller that has gone; one that we gave up on may never answer.
+    fn drop(&mut self) {
+        if let Some(reader) = self.reader.take()
+            && self.begun.elapsed() + LEFT_BEHIND < self.timeout
+        {
+            self.shared.keep(Reader { is_left_behind: true, ..reader });
+        }
+    }
+}
+
 impl Shared {
-    async fn begin(&self) -> Result<Reading<'_>> {
+    async fn begin(&self, timeout: Duration) -> Result<Reading<'_>> {
+        let begun = Stopwatch::start();
         let turn = self.turns.acquire().await.map_err(|_closed| DatabaseError::Closed)?;
         let reader = self.trusted().await;
-        Ok(Reading { shared: self, reader, is_new: false, _turn: turn })
+        Ok(Reading { shared: self, reader, is_new: false, begun, timeout, _turn: turn })
     }
 
     /// Returns a connection that was used a moment ago, or still answers.
@@ -160,8 +182,16 @@ impl Shared {
         loop {
             let mut reader = self.idle().pop()?;
             let is_young = reader.used.elapsed() <= TRUSTED_FOR;
-            if is_young || reader.connection.ping().await.is_ok() {
+            if is_young && !reader.is_left_behind {
                 return Some(reader);
+            }
+            let answers = if reader.is_left_behind {
+                timeout(LEFT_BEHIND, reader.connection.ping()).await.is_ok_and(|ping| ping.is_ok())
+            } else {
+                reader.connection.ping().await.is_ok()
+            };
+            if answers {
+                return Some(Reader { is_left_behind: false, ..reader });
             }
         }
     }
