@@ -229,7 +229,9 @@ async fn while_a_server_is_away_its_messages_are_not_leased_and_keep_their_place
     let webhook = message(DeliveryClass::Endpoint, DeliveryKey::client("app"), "other");
     postman.is_away.store(false, SeqCst);
     post(&node, "other", vec![webhook]).await;
-    eventually("another topic", async || postman.carried() == ["other"]).await;
+    // A try that was under way when the server came back may have carried one of the others.
+    let other = "other".to_owned();
+    eventually("another topic", async || postman.carried().contains(&other)).await;
     assert!(postman.tries() < 50, "{} tries of 600 messages", postman.tries());
     eventually("delivery", async || {
         world.clock.advance(Duration::from_secs(1));
