@@ -14,6 +14,7 @@ use crate::{
         membership::MEMBERSHIP_PAIRS,
         pushed_request::PushedRequest,
         session::Session,
+        token_family::TokenFamily,
     },
     http::{answer::error::Problem, app::App},
 };
@@ -53,10 +54,11 @@ pub(super) async fn take(
             return Err(NotTaken::Unmet { kind: Session::KIND });
         }
         Err(Failure::Unmet { kind }) => return Err(NotTaken::Unmet { kind }),
-        // Others keep changing what the flow commands, or have made the person a member: look again.
-        Err(Failure::Contended | Failure::Taken { space: MEMBERSHIP_PAIRS }) => {
-            return Err(NotTaken::Unmet { kind: Flow::KIND });
-        }
+        // Others keep changing what the flow commands, have made the person a member, or have approved the same
+        // request: look again.
+        Err(
+            Failure::Contended | Failure::Taken { space: MEMBERSHIP_PAIRS | TokenFamily::KIND },
+        ) => return Err(NotTaken::Unmet { kind: Flow::KIND }),
         Err(failure) if failure.may_have_happened() => return ours(app, opened, drawn).await,
         Err(Failure::Taken { space: PushedRequest::KIND }) => REQUEST_USED,
         // Another account has the address by now.
