@@ -19,7 +19,7 @@ async fn oidcc_rp_initiated_logout_discovery_endpoint_verification() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let state = "s".repeat(128);
     let asked = [
         ("id_token_hint", scene.hint()),
@@ -38,7 +38,7 @@ async fn oidcc_rp_initiated_logout() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_no_state() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let asked = [("id_token_hint", scene.hint()), ("post_logout_redirect_uri", BYE)];
     let left = scene.link(&asked).await;
     assert_eq!((left.status.as_u16(), left.header("location")), (303, Some(BYE)));
@@ -56,7 +56,7 @@ async fn oidcc_rp_initiated_logout_bad_post_logout_redirect_uri() {
         "https://web.example.com/cb",
         "javascript:alert(1)",
     ] {
-        let scene = Scene::open().await;
+        let scene = Scene::plain().await;
         let hint = scene.hint();
         let asked = [("id_token_hint", hint), ("post_logout_redirect_uri", bad), ("state", "s")];
         let page = scene.confirms(&scene.link(&asked).await).await;
@@ -67,7 +67,7 @@ async fn oidcc_rp_initiated_logout_bad_post_logout_redirect_uri() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_modified_id_token_hint() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let header = URL_SAFE_NO_PAD.encode(json!({ "typ": "JWT", "alg": "none" }).to_string());
     let said = scene.hint().split('.').nth(1).unwrap();
     let unsigned = format!("{header}.{said}.");
@@ -80,7 +80,7 @@ async fn oidcc_rp_initiated_logout_modified_id_token_hint() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_bad_id_token_hint() {
-    let (scene, foreign) = (Scene::open().await, Scene::open().await);
+    let (scene, foreign) = (Scene::plain().await, Scene::plain().await);
     let (ours, _) = scene.hint().rsplit_once('.').unwrap();
     let (_, theirs) = foreign.hint().rsplit_once('.').unwrap();
     let mixed = format!("{ours}.{theirs}");
@@ -97,7 +97,7 @@ async fn oidcc_rp_initiated_logout_bad_id_token_hint() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_no_id_token_hint() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let asked = [("post_logout_redirect_uri", BYE), ("state", "s"), ("client_id", "web")];
     is_question(&scene.link(&asked).await);
     let page = scene.confirms(&scene.link(&asked[..2]).await).await;
@@ -107,14 +107,14 @@ async fn oidcc_rp_initiated_logout_no_id_token_hint() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_no_params() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     scene.confirms(&scene.link(&[]).await).await;
     scene.server.stop().await;
 }
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_no_post_logout_redirect_uri() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let asked = [("id_token_hint", scene.hint()), ("state", "s")];
     let page = scene.confirms(&scene.link(&asked).await).await;
     assert!(!page.text().contains("href"));
@@ -123,7 +123,7 @@ async fn oidcc_rp_initiated_logout_no_post_logout_redirect_uri() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_only_state() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let page = scene.confirms(&scene.link(&[("state", "s")]).await).await;
     assert!(!page.text().contains("href"));
     scene.server.stop().await;
@@ -131,7 +131,7 @@ async fn oidcc_rp_initiated_logout_only_state() {
 
 #[tokio::test]
 async fn oidcc_rp_initiated_logout_query_added_to_post_logout_redirect_uri() {
-    let scene = Scene::open().await;
+    let scene = Scene::plain().await;
     let added = format!("{BYE}?foo=bar");
     let asked =
         [("id_token_hint", scene.hint()), ("post_logout_redirect_uri", &added), ("state", "s")];

@@ -3,7 +3,7 @@
 use crate::{
     http::Answer,
     person::{claims, parameter, redirect, text},
-    support::{TestServer, form, sealed},
+    support::{TestOptions, TestServer, form, sealed},
 };
 use hyper::Method;
 use serde_json::{Value, json};
@@ -25,7 +25,16 @@ pub struct Scene {
 
 impl Scene {
     pub async fn open() -> Self {
-        let server = TestServer::open().await;
+        Self::at(TestServer::open().await).await
+    }
+
+    /// The same without hosted screens, as the plans of certification are run.
+    pub async fn plain() -> Self {
+        let options = TestOptions { screens: false, ..TestOptions::default() };
+        Self::at(TestServer::open_in(options).await).await
+    }
+
+    async fn at(server: TestServer) -> Self {
         server.apply(&can_leave("web", BYE)).await;
         let session = server.sign_in("ana@acme.test").await;
         let tokens = tokens(&server, &session, "web").await;

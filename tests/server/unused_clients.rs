@@ -146,6 +146,8 @@ async fn no_more_clients_register_than_may_be_unused_until_people_use_some() {
     full.refused(503, "temporarily_unavailable");
     assert_eq!(full.header("retry-after"), Some("3600"));
     sign_in(&server, &first).await;
+    // No caller waits until the use is noted.
+    server.quiet().await;
     server.clock.advance(Duration::from_secs(2));
     registered(&server).await;
     register(&server, &[]).await.refused(503, "temporarily_unavailable");
