@@ -30,8 +30,8 @@ const MOST: u32 = 8;
 /// A connection that was idle for longer is tested before it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// A read whose caller has gone may still be under way: the next one waits so long for its end.
-const LEFT_BEHIND: Duration = Duration::from_millis(500);
+/// A connection that is tested, or whose last read may still be under way since its caller has gone, has so long to answer.
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// One that was idle for longer is closed.
 const IDLE: Duration = Duration::from_mins(10);
@@ -130,6 +130,27 @@ impl Readers {
 }
 
 impl Reading<'_> {
+    /// Takes a connection that was used a moment ago, or still answers.
+    async fn take_idle(&mut self) {
+        loop {
+            let idle = self.shared.idle().pop();
+            let Some(reader) = idle else { return };
+            let is_young = reader.used.elapsed() <= TRUSTED_FOR;
+            if is_young && !reader.is_left_behind {
+                self.reader = Some(reader);
+                return;
+            }
+            // The caller may go while it is tested.
+            let reader = self.reader.insert(Reader { is_left_behind: true, ..reader });
+            let answers = timeout(LEFT_BEHIND, reader.connection.ping()).await;
+            if answers.is_ok_and(|ping| ping.is_ok()) {
+                reader.is_left_behind = false;
+                return;
+            }
+            self.reader = None;
+        }
+    }
+
     /// Returns the connection, which is opened if there is none.
     async fn connection(&mut self) -> Result<&mut PgConnection> {
         let reader = if let Some(reader) = self.reader.take() {
@@ -173,27 +194,10 @@ impl Shared {
     async fn begin(&self, timeout: Duration) -> Result<Reading<'_>> {
         let begun = Stopwatch::start();
         let turn = self.turns.acquire().await.map_err(|_closed| DatabaseError::Closed)?;
-        let reader = self.trusted().await;
-        Ok(Reading { shared: self, reader, is_new: false, begun, timeout, _turn: turn })
-    }
-
-    /// Returns a connection that was used a moment ago, or still answers.
-    async fn trusted(&self) -> Option<Reader> {
-        loop {
-            let mut reader = self.idle().pop()?;
-            let is_young = reader.used.elapsed() <= TRUSTED_FOR;
-            if is_young && !reader.is_left_behind {
-                return Some(reader);
-            }
-            let answers = if reader.is_left_behind {
-                timeout(LEFT_BEHIND, reader.connection.ping()).await.is_ok_and(|ping| ping.is_ok())
-            } else {
-                reader.connection.ping().await.is_ok()
-            };
-            if answers {
-                return Some(Reader { is_left_behind: false, ..reader });
-            }
-        }
+        let mut reading =
+            Reading { shared: self, reader: None, is_new: false, begun, timeout, _turn: turn };
+        reading.take_idle().await;
+        Ok(reading)
     }
 
     fn keep(&self, reader: Reader) {
