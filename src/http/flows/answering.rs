@@ -1,12 +1,12 @@
-//! What is drawn for a flow that may end now, and the answer when it has.
+//! Fresh ids and secrets for a flow that may end now, and the answer when it has.
 
 use super::{
     browser_sessions::{self, adds},
-    document::{Document, Shown},
+    document::{Document, FlowView},
     known_browser,
     opened::Opened,
     parts::Outcome,
-    taken::FlowAnswer,
+    step_outcome::FlowAnswer,
 };
 use crate::{
     crypto::{Minted, OpaqueKind, draw_id_at},
@@ -27,26 +27,26 @@ use crate::{
 use axum::http::HeaderValue;
 use zeroize::Zeroizing;
 
-/// An answer, and whether the person has proved enough by now.
-pub struct Answered {
+/// How far a flow has come: the answer, and whether the person has proved enough by now.
+pub struct FlowProgress {
     pub answer: FlowAnswer,
     pub authenticated: bool,
 }
 
-/// Tokens drawn for a flow that may end with this step.
-pub(super) struct Drawn {
+/// Fresh tokens for a flow that may end with this step.
+pub(super) struct FreshSecrets {
     pub(super) session: Minted,
     pub(super) code: Minted,
     pub(super) fresh: Fresh,
 }
 
-/// A flow in which a person acts.
-pub(super) struct Acting<'a> {
+/// The person who acts, and the flow in which they do.
+pub(super) struct ActingPerson<'a> {
     pub(super) opened: &'a Opened,
     pub(super) context: Context,
 }
 
-pub(super) fn ended_by(over: &Over, drawn: &Drawn) -> bool {
+pub(super) fn ended_by(over: &Over, drawn: &FreshSecrets) -> bool {
     over.finished.as_ref().is_some_and(|finished| finished.family_id == drawn.fresh.family_id)
 }
 
@@ -56,10 +56,10 @@ pub(super) fn changes(over: &Over) -> Option<SessionChange> {
 
 pub(super) fn draw(
     app: &App,
-    acting: &Acting<'_>,
+    acting: &ActingPerson<'_>,
     present: Option<String>,
     remembered: bool,
-) -> Drawn {
+) -> FreshSecrets {
     let (vault, dice) = (app.crypto.vault.now(), &*app.dice);
     let now = app.clock.now();
     let (session_id, family_id) = (draw_id_at(dice, now), draw_id_at(dice, now));
@@ -81,17 +81,17 @@ pub(super) fn draw(
         code_lives: app.settings.lifetimes.authorization_code,
         present,
     };
-    Drawn { session, code, fresh }
+    FreshSecrets { session, code, fresh }
 }
 
 /// Answers; nothing that could fail is awaited for its own sake any more.
 pub(super) async fn answer(
     app: &App,
-    acting: &Acting<'_>,
+    acting: &ActingPerson<'_>,
     flow: Flow,
-    (drawn, recovery_codes, held): (Drawn, Vec<Zeroizing<String>>, &[HeldSession]),
-) -> Result<Answered, Problem> {
-    let Acting { opened, context } = acting;
+    (drawn, recovery_codes, held): (FreshSecrets, Vec<Zeroizing<String>>, &[HeldSession]),
+) -> Result<FlowProgress, Problem> {
+    let ActingPerson { opened, context } = acting;
     let Opened { id, seed, source, .. } = opened;
     let over = match &flow {
         Flow::Over(over) if ended_by(over, &drawn) => over,
@@ -107,11 +107,11 @@ pub(super) async fn answer(
             };
             let outcome = Outcome { recovery_codes, ..Outcome::default() };
             let outcome = (!outcome.recovery_codes.is_empty()).then_some(outcome);
-            let shown = Shown { id, seed, flow: going_on, outcome };
+            let shown = FlowView { id, seed, flow: going_on, outcome };
             let document = Document::of(app, shown).await?;
             let document = document.telling_accounts(app, context, source).await?;
             let answer = FlowAnswer { document, cookies: Vec::new() };
-            return Ok(Answered { answer, authenticated });
+            return Ok(FlowProgress { answer, authenticated });
         }
     };
     let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -156,9 +156,9 @@ pub(super) async fn answer(
             cookies.extend(browser_sessions::forget(app, source, held, id));
         }
     }
-    let shown = Shown { id, seed, flow: &flow, outcome: Some(outcome) };
+    let shown = FlowView { id, seed, flow: &flow, outcome: Some(outcome) };
     let document = Document::of(app, shown).await?;
-    Ok(Answered { answer: FlowAnswer { document, cookies }, authenticated: true })
+    Ok(FlowProgress { answer: FlowAnswer { document, cookies }, authenticated: true })
 }
 
 /// Returns the id of the session that a flow has ended with.
@@ -170,7 +170,7 @@ fn session_of(over: &Over) -> Option<&String> {
 /// left with its token.
 fn held_from_now(
     app: &App,
-    acting: &Acting<'_>,
+    acting: &ActingPerson<'_>,
     held: &[HeldSession],
     current: (&str, &str),
 ) -> Vec<HeaderValue> {

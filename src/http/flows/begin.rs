@@ -2,12 +2,12 @@
 
 use super::{
     approval,
-    document::{Document, Shown, expiry},
+    document::{Document, FlowView, expiry},
     invited,
     opened::{Opened, read},
     operator_link,
     problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED, out_of_reach},
-    taken::FlowAnswer,
+    step_outcome::FlowAnswer,
     ticket::Ticket,
     user_code,
 };
@@ -309,7 +309,7 @@ pub(super) fn seed(
 
 pub(super) async fn begun(app: &App, seed: Seed) -> Result<Document, Problem> {
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.crypto.vault.now(), &*app.dice);
-    let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
+    let shown = FlowView { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     Ok(Document::of(app, shown).await?)
 }
 

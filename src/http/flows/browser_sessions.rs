@@ -28,7 +28,7 @@ use serde_json::Value;
 
 /// An account that is signed in where a flow is taken.
 #[derive(Serialize)]
-pub struct AccountTold {
+pub struct AccountView {
     /// What the step `account` takes.
     pub id: String,
     pub email: String,
@@ -38,7 +38,7 @@ pub struct AccountTold {
     pub current: bool,
 }
 
-impl AccountTold {
+impl AccountView {
     /// What people call it.
     pub fn called(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.email)
@@ -76,12 +76,12 @@ async fn told(
     app: &App,
     context: &Context,
     source: &RequestSource,
-) -> Result<Vec<AccountTold>, HydrateError> {
+) -> Result<Vec<AccountView>, HydrateError> {
     let mut told = Vec::new();
     for HeldSession { present, is_current, .. } in session::held(app, context, source, true).await?
     {
         let seen = app.views.accounts.look(&present.person.account).await?;
-        told.extend(seen.machine.known().map(|known| AccountTold::of(known, is_current)));
+        told.extend(seen.machine.known().map(|known| AccountView::of(known, is_current)));
     }
     Ok(told)
 }
@@ -91,8 +91,8 @@ pub fn adds(seed: &Seed, source: &RequestSource) -> bool {
     seed.channel != Channel::Program && source.session_by_cookie
 }
 
-/// What a browser is to hold from now on.
-pub struct Kept {
+/// The cookies that a browser is to hold from now on.
+pub struct SessionCookies {
     pub cookies: Vec<HeaderValue>,
     /// The ids of the sessions that it holds no more, though they live.
     pub dropped: Vec<String>,
@@ -104,17 +104,17 @@ pub fn keep(
     source: &RequestSource,
     held: &[HeldSession],
     (id, token): (&str, &str),
-) -> Kept {
+) -> SessionCookies {
     let seconds = app.settings.lifetimes.session_ceiling.as_secs();
     let mut cookies = vec![app.settings.cookies.keep_session(token, seconds)];
     if !source.session_by_cookie {
-        return Kept { cookies, dropped: Vec::new() };
+        return SessionCookies { cookies, dropped: Vec::new() };
     }
     let rest = || held.iter().filter(|other| other.present.id != id);
     let kept: Vec<&str> = rest().take(MOST_OTHERS).map(|other| other.token.as_str()).collect();
     cookies.extend(others(app, source, &kept));
     let dropped = rest().skip(MOST_OTHERS).map(|other| other.present.id.clone()).collect();
-    Kept { cookies, dropped }
+    SessionCookies { cookies, dropped }
 }
 
 /// Has the browser forget a session that has ended; the rest stays as it was.

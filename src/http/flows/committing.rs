@@ -1,7 +1,7 @@
-//! Has a flow decide on a step; what changes with it the flow commands itself (adr/0124).
+//! Has a flow decide on a step in one atomic commit; what changes with it the flow commands itself (adr/0124).
 
 use super::{
-    answering::{Acting, Drawn, ended_by},
+    answering::{ActingPerson, FreshSecrets, ended_by},
     opened::Opened,
     problems::{ACCOUNT_CHANGED, EMAIL_TAKEN, REQUEST_USED, UNAVAILABLE},
 };
@@ -37,11 +37,11 @@ impl From<Problem> for NotTaken {
 /// Takes the step and returns the flow after it.
 pub(super) async fn take(
     app: &App,
-    acting: &Acting<'_>,
+    acting: &ActingPerson<'_>,
     step: Step,
-    drawn: &Drawn,
+    drawn: &FreshSecrets,
 ) -> Result<Flow, NotTaken> {
-    let Acting { opened, context } = acting;
+    let ActingPerson { opened, context } = acting;
     let problem = match opened.ask(app, context, step).await {
         Ok(replied) => {
             if let Some(id) = &replied.reply.consent {
@@ -70,7 +70,7 @@ pub(super) async fn take(
 }
 
 /// Returns the flow, if it was this very request that ended it.
-async fn ours(app: &App, opened: &Opened, drawn: &Drawn) -> Result<Flow, NotTaken> {
+async fn ours(app: &App, opened: &Opened, drawn: &FreshSecrets) -> Result<Flow, NotTaken> {
     let seen = app.views.flows.peek(&opened.name).await.map_err(Problem::from)?;
     match &seen.machine {
         Flow::Over(over) if ended_by(over, drawn) => Ok(seen.machine.clone()),

@@ -2,10 +2,10 @@
 
 use super::{
     belonging::{decided, inviting, of_client},
-    browser_sessions::AccountTold,
+    browser_sessions::AccountView,
     parts::{Assurance, Client, Consent, Outcome, ProofOfWork, Step, client},
     ticket::OverAtOnce,
-    told::{ApprovalTold, InvitationTold, RequestedFrom, approval as approval_of, organizations},
+    views::{ApprovalView, InvitationView, RequestedFrom, approval as approval_of, organizations},
 };
 use crate::{
     actors::HydrateError,
@@ -44,10 +44,10 @@ pub struct Document {
     pub suspended_organizations: Vec<Choice>,
     /// The accounts that are signed in where the flow is taken, where the person may choose one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub accounts: Vec<AccountTold>,
+    pub accounts: Vec<AccountView>,
     /// What the person is invited to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub invitation: Option<InvitationTold>,
+    pub invitation: Option<InvitationView>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
     /// Which device a person is asked about.
@@ -55,7 +55,7 @@ pub struct Document {
     pub requested_from: Option<RequestedFrom>,
     /// What a client asks a person to approve.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub approval: Option<ApprovalTold>,
+    pub approval: Option<ApprovalView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof_of_work: Option<ProofOfWork>,
     /// Who the person says they are, or is, in the session that the flow began in. For pages alone:
@@ -88,7 +88,7 @@ pub struct Document {
 }
 
 /// A flow and what it has just come to.
-pub struct Shown<'a> {
+pub struct FlowView<'a> {
     pub id: &'a str,
     pub seed: &'a Seed,
     pub flow: &'a Flow,
@@ -102,8 +102,8 @@ impl IntoResponse for Document {
 }
 
 impl Document {
-    pub async fn of(app: &App, shown: Shown<'_>) -> Result<Self, HydrateError> {
-        let Shown { id, seed, flow, outcome } = shown;
+    pub async fn of(app: &App, shown: FlowView<'_>) -> Result<Self, HydrateError> {
+        let FlowView { id, seed, flow, outcome } = shown;
         let request = seed.request.as_ref();
         let device = match flow {
             Flow::Open(open) => open.device.as_deref(),
@@ -184,10 +184,10 @@ impl Document {
             organizations,
             suspended_organizations: suspended,
             accounts: Vec::new(),
-            invitation: seed.invited.as_ref().and_then(InvitationTold::of),
+            invitation: seed.invited.as_ref().and_then(InvitationView::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
-            approval: approval.as_ref().map(ApprovalTold::of),
+            approval: approval.as_ref().map(ApprovalView::of),
             proof_of_work,
             belongs_to,
             back: seed.back.clone(),

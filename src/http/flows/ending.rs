@@ -1,25 +1,26 @@
-//! Takes a step that may end a flow, and answers with what the flow has come to.
+//! Takes a step that may end a flow, retries it while what it rests on changes, and answers with what the flow
+//! has come to.
 //!
 //! 1. what decides about the client's request is looked up, and becomes requirements of the commit;
 //! 2. ids and secrets are drawn for a flow that may end now;
 //! 3. the flow decides. What belongs to its end is in the same commit: the session that begins, goes
 //!    on or ends, the family of the code, the consent that it was granted on, the use of a passkey or code;
-//! 4. where something has changed meanwhile, all of it is done again; where the fate of the commit is
+//! 4. where something has changed meanwhile, all of it is retried; where the fate of the commit is
 //!    not known, the flow itself tells whether it was ours.
 
 use super::{
-    answering::{Acting, answer, changes, draw},
+    answering::{ActingPerson, answer, changes, draw},
     approval,
     browser_sessions::{adds, is_in_chosen},
     committing::{NotTaken, take},
     decided_request::DecidedRequest,
-    document::{Document, Shown},
+    document::{Document, FlowView},
     invited, known_browser,
     opened::Opened,
     problems::{ACCOUNT_CHANGED, SESSION_OVER, UNAVAILABLE},
-    sign_out, stop,
-    taken::Taken,
-    user_code,
+    sign_out,
+    step_outcome::StepOutcome,
+    stop, user_code,
 };
 use crate::{
     domain::{
@@ -45,11 +46,11 @@ pub struct Asking<'a> {
     pub account: &'a str,
     /// The organization that the person has chosen.
     pub chosen: Option<&'a str>,
-    pub answer: Said,
+    pub answer: StepAnswer,
 }
 
-/// What the person has proved or said.
-pub enum Said {
+/// The person's answer to a step: what they have proved or said.
+pub enum StepAnswer {
     Proved(Proved),
     /// A code that was sent came back; what it proves if it is right.
     Presented {
@@ -85,7 +86,7 @@ pub struct Enrolled {
     pub recovery_codes: Vec<Zeroizing<String>>,
 }
 
-impl Said {
+impl StepAnswer {
     fn step(&self, material: Material) -> Step {
         let material = Box::new(material);
         match self {
@@ -105,9 +106,13 @@ impl Said {
     }
 }
 
-pub use super::answering::Answered;
+pub use super::answering::FlowProgress;
 
-pub async fn proceed(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Taken, Problem> {
+pub async fn proceed(
+    app: &App,
+    opened: &Opened,
+    asking: Asking<'_>,
+) -> Result<StepOutcome, Problem> {
     proceed_noting(app, opened, asking).await.map(|answered| answered.answer.into())
 }
 
@@ -116,7 +121,7 @@ pub async fn proceed_noting(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
-) -> Result<Answered, Problem> {
+) -> Result<FlowProgress, Problem> {
     let answered = take_step(app, opened, asking).await?;
     if opened.seed.kind == DEVICE && answered.authenticated {
         return Box::pin(user_code::enter_own(app, opened, answered)).await;
@@ -129,20 +134,24 @@ pub(super) async fn take_step(
     app: &App,
     opened: &Opened,
     asking: Asking<'_>,
-) -> Result<Answered, Problem> {
+) -> Result<FlowProgress, Problem> {
     // Boxed once for all steps, which would each carry it.
     Box::pin(take_again(app, opened, asking)).await
 }
 
 /// Takes the step, again where what it rests on has changed meanwhile.
-async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<Answered, Problem> {
+async fn take_again(
+    app: &App,
+    opened: &Opened,
+    asking: Asking<'_>,
+) -> Result<FlowProgress, Problem> {
     let context = opened.context.clone();
     let context = match asking.answer {
         // No account was named: it is not known who acts.
-        Said::Presented { proved: None, .. } => context,
+        StepAnswer::Presented { proved: None, .. } => context,
         _ => context.by(Actor::Person(asking.account.to_owned())),
     };
-    let acting = &Acting { opened, context };
+    let acting = &ActingPerson { opened, context };
     let held = sessions::held(app, &acting.context, &opened.source, true).await?;
     let of_person = held.iter().find(|one| one.present.person.account == asking.account);
     let mut own = of_person.map(|one| one.present.id.clone());
@@ -150,7 +159,7 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
     let replaced = held.first().filter(|_| own.is_none() && !adds(&opened.seed, &opened.source));
     let chosen = is_in_chosen(app, opened, own.as_deref()).await?;
     let in_session = opened.seed.signed_in.is_some() || chosen;
-    let in_session = in_session || matches!(asking.answer, Said::Selected(_));
+    let in_session = in_session || matches!(asking.answer, StepAnswer::Selected(_));
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
     let recovers = opened.seed.kind == RECOVERY;
     let device = user_code::known(app, opened, &asking).await?;
@@ -192,7 +201,7 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
                     );
                 }
                 let codes = match &asking.answer {
-                    Said::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
+                    StepAnswer::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
                     _ => Vec::new(),
                 };
                 return answer(app, acting, flow, (drawn, codes, &held)).await;
@@ -206,7 +215,10 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
             // What the proof was judged on is no longer so: it must be judged again.
             Err(NotTaken::Unmet { kind })
                 if kind == Account::KIND
-                    && matches!(asking.answer, Said::Proved(_) | Said::Presented { .. }) =>
+                    && matches!(
+                        asking.answer,
+                        StepAnswer::Proved(_) | StepAnswer::Presented { .. }
+                    ) =>
             {
                 return Err(ACCOUNT_CHANGED);
             }
@@ -226,6 +238,6 @@ async fn take_again(app: &App, opened: &Opened, asking: Asking<'_>) -> Result<An
 /// Shows a flow that goes on.
 pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
     let Opened { id, seed, context, source, .. } = opened;
-    let document = Document::of(app, Shown { id, seed, flow, outcome: None }).await?;
+    let document = Document::of(app, FlowView { id, seed, flow, outcome: None }).await?;
     Ok(document.telling_accounts(app, context, source).await?)
 }

@@ -2,8 +2,8 @@
 
 use super::{
     browser_sessions,
-    document::{Document, Shown, expiry},
-    ending::{Asking, Said, proceed_noting},
+    document::{Document, FlowView, expiry},
+    ending::{Asking, StepAnswer, proceed_noting},
     opened::Opened,
     problems::NOT_FOUND,
     ticket::{Leaving, Ticket},
@@ -26,7 +26,7 @@ use axum::http::{HeaderMap, HeaderValue};
 pub const SIGN_OUT: &str = "sign_out";
 
 /// A sign-out that waits for the person.
-pub struct Begun {
+pub struct PendingSignOut {
     pub id: String,
     pub document: Document,
     /// What a browser needs to go on with it.
@@ -39,7 +39,7 @@ pub async fn begin(
     source: &mut RequestSource,
     present: Present,
     leaving: Option<Leaving>,
-) -> Result<Begun, HydrateError> {
+) -> Result<PendingSignOut, HydrateError> {
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let Present { id: session, person, .. } = present;
     let (stage, question, methods, wanted) = (Stage::Confirm, None, Vec::new(), None);
@@ -66,12 +66,12 @@ pub async fn begin(
         Some(leaving) => Ticket::Leaving(boxed, leaving),
     };
     let id = ticket.seal(&app.crypto.vault.now(), &*app.dice);
-    let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
+    let shown = FlowView { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
     let mut document = Document::of(app, shown).await?;
     if let Some(leaving) = &leaving {
         document = document.naming(app, &leaving.client_id).await;
     }
-    Ok(Begun { id, document, cookie })
+    Ok(PendingSignOut { id, document, cookie })
 }
 
 /// A sign-out that has happened.
@@ -91,7 +91,7 @@ pub async fn confirm(
     let opened = Opened::of(app, context, id.to_owned(), headers)?;
     let signed_in = opened.seed.signed_in.as_ref().filter(|_| opened.seed.kind == SIGN_OUT);
     let SignedIn { person, session, .. } = signed_in.ok_or(NOT_FOUND)?;
-    let answer = Said::Decided { step: "confirm", allow: true };
+    let answer = StepAnswer::Decided { step: "confirm", allow: true };
     let asking = Asking { account: &person.account, chosen: None, answer };
     let cookies = match proceed_noting(app, &opened, asking).await {
         Ok(answered) => answered.answer.cookies,

@@ -28,16 +28,16 @@ mod parts;
 mod problems;
 mod show;
 mod sign_out;
+mod step_outcome;
 pub mod steps;
 mod stop;
-mod taken;
 pub mod ticket;
-mod told;
 mod user_code;
+mod views;
 
 pub use approval::{Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
-pub use document::{Document, Shown, expiry};
+pub use document::{Document, FlowView, expiry};
 pub use known_browser::{account as known_account, remember as remember_browser};
 pub use opened::Opened;
 pub use parts::{
@@ -46,6 +46,6 @@ pub use parts::{
 pub use problems::out_of_reach;
 pub use show::{get as show, look};
 pub use sign_out::after_commit as sign_out_after_commit;
+pub use step_outcome::{FlowAnswer, StepOutcome};
 pub use steps::post as step;
 pub use stop::{post as stop, take as stop_by};
-pub use taken::{FlowAnswer, Taken};

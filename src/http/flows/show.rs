@@ -1,7 +1,7 @@
 //! `GET /flows/{id}`: shows a flow to the caller that began it.
 
 use super::{
-    document::{Document, Shown},
+    document::{Document, FlowView},
     opened::{FlowId, read},
     problems::EXPIRED,
     ticket::Ticket,
@@ -46,7 +46,7 @@ pub async fn look(
     }
     // A look wakes no actor.
     let seen = app.views.flows.peek(&name).await?;
-    let shown = Shown { id, seed: &seed, flow: &seen.machine, outcome: None };
+    let shown = FlowView { id, seed: &seed, flow: &seen.machine, outcome: None };
     let document = Document::of(app, shown).await?;
     let document = document.telling_accounts(app, context, source).await?;
     Ok(match leaving {

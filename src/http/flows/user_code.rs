@@ -2,8 +2,8 @@
 //! its own commit (RFC 8628 §3.3).
 
 use super::{
-    answering::Answered,
-    ending::{Asking, Said, take_step},
+    answering::FlowProgress,
+    ending::{Asking, StepAnswer, take_step},
     opened::Opened,
     problems::NOT_NOW,
 };
@@ -26,7 +26,7 @@ pub(super) async fn known(
     if opened.seed.kind != DEVICE {
         return Ok(None);
     }
-    if let Said::Entered(device) = &asking.answer {
+    if let StepAnswer::Entered(device) = &asking.answer {
         return Ok(device.clone());
     }
     let seen = app.views.flows.peek(&opened.name).await?;
@@ -40,8 +40,8 @@ pub(super) async fn known(
 pub(super) async fn enter_own(
     app: &App,
     opened: &Opened,
-    answered: Answered,
-) -> Result<Answered, Problem> {
+    answered: FlowProgress,
+) -> Result<FlowProgress, Problem> {
     let Some(code) = opened.seed.user_code.as_deref() else { return Ok(answered) };
     let seen = app.views.flows.peek(&opened.name).await?;
     let waits = match &seen.machine {
@@ -53,7 +53,7 @@ pub(super) async fn enter_own(
 
 /// Enters a code that was sealed. Each wrong one counts against the person's account, and against
 /// all accounts together. A right one clears nothing: an attacker has a device of their own.
-pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, Problem> {
+pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<FlowProgress, Problem> {
     let person = opened.look(app).await?.person.ok_or(NOT_NOW)?;
     let account = person.account.as_str();
     let context = opened.context.clone().by(Actor::Person(account.to_owned()));
@@ -66,7 +66,7 @@ pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<Answered, P
         attempt.failed();
         app.limits.user_code_guesses.count(app.clock.now());
     }
-    let answer = Said::Entered(device);
+    let answer = StepAnswer::Entered(device);
     take_step(app, opened, Asking { account, chosen: None, answer }).await
 }
 

@@ -30,7 +30,7 @@ use crate::{
             request_source::{RequestSource, refuse_foreign_pages},
         },
         flows::{
-            FlowAnswer, Opened, Taken, look,
+            FlowAnswer, Opened, StepOutcome, look,
             steps::{Step, StepRequest, Steps},
             ticket::LONGEST,
         },
@@ -142,9 +142,9 @@ impl Submitted<'_> {
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
         let taken = named.take(request).await.map_err(|problem| refused(path, problem))?;
         let answer = match taken {
-            Taken::Flow(answer) => *answer,
+            StepOutcome::Flow(answer) => *answer,
             // The page shows what the flow holds.
-            Taken::Options(_) => {
+            StepOutcome::Options(_) => {
                 let seen = look(app, &opened.context, &opened.id, &opened.source).await;
                 let document = seen.map_err(|problem| refused(path, problem))?;
                 FlowAnswer { document, cookies: Vec::new() }
@@ -158,12 +158,12 @@ impl Submitted<'_> {
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
         let taken = then.take(request).await;
         match taken.map_err(|problem| refused(Some(then.path()), problem))? {
-            Taken::Flow(last) => {
+            StepOutcome::Flow(last) => {
                 let cookies = answer.cookies.into_iter().chain(last.cookies).collect();
                 let answer = FlowAnswer { document: last.document, cookies };
                 Ok(Followed { answer, step: then.path() })
             }
-            Taken::Options(_) => Ok(Followed { answer, step: named.path() }),
+            StepOutcome::Options(_) => Ok(Followed { answer, step: named.path() }),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     domain::flow::Selected,
     http::{
         flows::{
-            ending::{Asking, Said},
+            ending::{Asking, StepAnswer},
             problems::ACCOUNT_NOT_HELD,
         },
         limits::purpose::Purpose,
@@ -43,7 +43,7 @@ impl Step for Account {
             let identifier = identifier.ok_or(ACCOUNT_NOT_HELD)?;
             let selected =
                 Selected { person: present.person.clone(), session: present.id, identifier };
-            let answer = Said::Selected(Box::new(selected));
+            let answer = StepAnswer::Selected(Box::new(selected));
             request.proceed(Asking { account: &account, chosen: None, answer }).await
         })
     }

@@ -1,6 +1,6 @@
 //! Ceremonies of passkeys between their two halves: held by the flow, for one answer.
 
-use super::{Step, StepRequest, Taken};
+use super::{Step, StepOutcome, StepRequest};
 use crate::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys},
     domain::{
@@ -39,7 +39,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         answered_by: &dyn Step,
         begun: Result<Ceremony, PasskeyError>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         let Ceremony { options, state } = begun.map_err(|error| {
             tracing::error!(%error, "a ceremony could not begin");
             UNAVAILABLE
@@ -54,6 +54,6 @@ impl StepRequest<'_> {
         });
         let hold = FlowStep::Hold { step: step.path(), held, message: None };
         self.opened.ask(self.app, &self.opened.context, hold).await?;
-        Ok(Taken::Options(options))
+        Ok(StepOutcome::Options(options))
     }
 }

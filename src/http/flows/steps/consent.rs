@@ -1,10 +1,10 @@
 //! `consent`: whether a client may act for a person.
 
-use super::{Step, StepRequest, Taken, Taking};
+use super::{Step, StepOutcome, StepRequest, Taking};
 use crate::http::{
     answer::error::Problem,
     flows::{
-        ending::{Asking, Said},
+        ending::{Asking, StepAnswer},
         leaving::SIGN_OUT,
         problems::NOT_NOW,
     },
@@ -54,7 +54,7 @@ impl Step for Consent {
 pub(super) async fn decide(
     step: &dyn Step,
     mut request: StepRequest<'_>,
-) -> Result<Taken, Problem> {
+) -> Result<StepOutcome, Problem> {
     let Body { decision, accounts } = request.body()?;
     let open = request.offered(step).await?;
     let person = open.person.clone().ok_or(NOT_NOW)?;
@@ -64,8 +64,8 @@ pub(super) async fn decide(
         request.end_other_sessions(&open).await?;
     }
     let answer = match decision {
-        Decision::Block if open.approval.is_some() => Said::Blocked { step: step.path() },
-        _ => Said::Decided { step: step.path(), allow },
+        Decision::Block if open.approval.is_some() => StepAnswer::Blocked { step: step.path() },
+        _ => StepAnswer::Decided { step: step.path(), allow },
     };
     let chosen = open.chosen.as_deref();
     request.proceed(Asking { account: &person.account, chosen, answer }).await

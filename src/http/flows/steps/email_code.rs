@@ -1,6 +1,6 @@
 //! `email_code/send` and `email_code`: six digits that are sent to the person's address.
 
-use super::{Step, StepRequest, Taking, recipient::Sent, sent::Sending};
+use super::{Step, StepRequest, Taking, recipient::CodeOrLink, sent::Sending};
 use crate::{
     domain::{
         assurance::Worth,
@@ -32,7 +32,7 @@ impl Step for EmailCodeSend {
             let open = request.offered(self).await?;
             let lives = request.app.settings.lifetimes.one_time_code;
             let sending = Sending { by: SEND, step: CODE, lives };
-            request.send_mail(&open, sending, draw_code, Sent::Code).await
+            request.send_mail(&open, sending, draw_code, CodeOrLink::Code).await
         })
     }
 }

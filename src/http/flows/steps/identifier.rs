@@ -11,15 +11,15 @@ pub struct Identifier;
 
 #[derive(Deserialize)]
 struct Body {
-    identifier: Given,
+    identifier: TypedIdentifier,
 }
 
 /// What a person types; bounded, and without control characters.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
-struct Given(String);
+struct TypedIdentifier(String);
 
-impl TryFrom<String> for Given {
+impl TryFrom<String> for TypedIdentifier {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -41,7 +41,7 @@ impl Step for Identifier {
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
-            let Body { identifier: Given(identifier) } = request.body()?;
+            let Body { identifier: TypedIdentifier(identifier) } = request.body()?;
             request.charge(Purpose::Flow)?;
             request.ask(Command::Identify { identifier }).await
         })

@@ -3,7 +3,7 @@
 
 use super::{
     Step, StepRequest, Taking,
-    recipient::Sent,
+    recipient::CodeOrLink,
     sent::{Sending, draw_token},
 };
 use crate::{
@@ -41,7 +41,7 @@ impl Step for MagicLinkSend {
             let sending =
                 Sending { by: SEND, step: LINK, lives: app.settings.lifetimes.magic_link };
             let kind = open.seed.kind.clone();
-            let link = |token: String| Sent::Link(page(app, &kind, id, &token));
+            let link = |token: String| CodeOrLink::Link(page(app, &kind, id, &token));
             request.send_mail(&open, sending, draw_token, link).await
         })
     }

@@ -26,13 +26,13 @@ mod totp;
 mod totp_enrolment;
 mod user_code;
 
-pub use super::taken::Taken;
-pub use named::Named;
+pub use super::step_outcome::StepOutcome;
+pub use named::NamedAccount;
 pub use totp_enrolment::waiting as waiting_totp;
 
 use super::{
     browser_sessions,
-    ending::{self, Asking, Said},
+    ending::{self, Asking, StepAnswer},
     opened::{FlowPath, Opened},
     problems::{INVALID_CREDENTIALS, NOT_NOW},
 };
@@ -100,7 +100,7 @@ pub trait Step: Send + Sync {
 }
 
 /// A step that is being taken.
-pub type Taking<'a> = Pin<Box<dyn Future<Output = Result<Taken, Problem>> + Send + 'a>>;
+pub type Taking<'a> = Pin<Box<dyn Future<Output = Result<StepOutcome, Problem>> + Send + 'a>>;
 
 /// The steps that are served; clones are the same.
 #[derive(Clone)]
@@ -202,7 +202,7 @@ impl StepRequest<'_> {
     }
 
     /// Takes a step that cannot end the flow.
-    pub async fn ask(&self, command: Command) -> Result<Taken, Problem> {
+    pub async fn ask(&self, command: Command) -> Result<StepOutcome, Problem> {
         let asked = self.opened.ask(self.app, &self.opened.context, command).await?;
         Ok(ending::shown(self.app, self.opened, &asked.reply.flow).await?.into())
     }
@@ -215,15 +215,15 @@ impl StepRequest<'_> {
     }
 
     /// Takes a step that may end the flow.
-    pub async fn proceed(&self, asking: Asking<'_>) -> Result<Taken, Problem> {
+    pub async fn proceed(&self, asking: Asking<'_>) -> Result<StepOutcome, Problem> {
         ending::proceed(self.app, self.opened, asking).await
     }
 
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
-    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<Taken, Problem> {
+    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<StepOutcome, Problem> {
         let account = proved.account.clone();
-        let answer = Said::Proved(proved);
+        let answer = StepAnswer::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
         attempt.was_right(answered.authenticated);
@@ -231,7 +231,11 @@ impl StepRequest<'_> {
     }
 
     /// Says that a first proof was wrong.
-    pub async fn disprove(&self, step: &dyn Step, named: Named) -> Result<Taken, Problem> {
+    pub async fn disprove(
+        &self,
+        step: &dyn Step,
+        named: NamedAccount,
+    ) -> Result<StepOutcome, Problem> {
         let account = named.account().map(|known| known.id.clone());
         self.disprove_of(step, account, named.attempt).await
     }
@@ -241,7 +245,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         account: Option<String>,
         attempt: impl Into<Option<Attempt>>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         if let Some(attempt) = attempt.into() {
             attempt.failed();
         }

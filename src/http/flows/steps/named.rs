@@ -24,12 +24,12 @@ use std::sync::Arc;
 pub(super) const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The account that was named, if there is one, and the attempt that is charged to its name.
-pub struct Named {
+pub struct NamedAccount {
     seen: Arc<Hydrated<Account>>,
     pub attempt: Attempt,
 }
 
-impl Named {
+impl NamedAccount {
     pub fn account(&self) -> Option<&Known> {
         self.seen.machine.known()
     }
@@ -42,20 +42,20 @@ impl Named {
 
 impl StepRequest<'_> {
     /// Charges an attempt to the identifier, whether or not an account has it, and looks it up.
-    pub async fn named(&self, step: &dyn Step) -> Result<Named, Problem> {
+    pub async fn named(&self, step: &dyn Step) -> Result<NamedAccount, Problem> {
         let open = self.offered(step).await?;
         if let Some(person) = &open.person {
             // They are signed in: nothing can be learnt from an answer.
             let seen = self.app.views.accounts.peek(&person.account).await?;
             let email = seen.machine.known().ok_or(NOT_NOW)?.normalised_email();
             let attempt = self.charge_attempt(step.path(), &email).await?;
-            return Ok(Named { seen, attempt });
+            return Ok(NamedAccount { seen, attempt });
         }
         let identifier = open.identifier.ok_or(NOT_NOW)?;
         // What is not an address belongs to no account, and costs the same.
         let email = normalise_email(&identifier).unwrap_or_else(|| identifier.to_lowercase());
         let attempt = self.charge_attempt(step.path(), &email).await?;
-        Ok(Named { seen: find(self.app, &email).await?, attempt })
+        Ok(NamedAccount { seen: find(self.app, &email).await?, attempt })
     }
 
     /// A browser in which the person signed in before has an allowance of its own when that of the

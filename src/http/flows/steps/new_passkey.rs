@@ -13,7 +13,7 @@ use crate::{
     },
     http::{
         flows::{
-            ending::{Asking, Enrolled, Said},
+            ending::{Asking, Enrolled, StepAnswer},
             problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
         },
         limits::purpose::Purpose,
@@ -40,7 +40,7 @@ struct Body {
 }
 
 /// The person as their authenticator will show them.
-struct Shown {
+struct PasskeyLabel {
     email: String,
     name: String,
 }
@@ -57,7 +57,7 @@ impl Step for PasskeyCreateOptions {
             let open = request.offered(self).await?;
             let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
             let seen = request.app.views.accounts.look_anew(account).await?;
-            let Shown { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
+            let PasskeyLabel { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
             let held = passkeys_of(kept(&open, &seen.machine));
             if held.len() >= MOST_PASSKEYS {
                 return Err(PASSKEY_REFUSED);
@@ -111,7 +111,7 @@ impl Step for PasskeyCreate {
                 NewRecoveryCodes::with_credential(app, kept(&open, &seen.machine), &mut changes)
                     .await?;
             let (step, spends) = (self.path(), Some(spends));
-            let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });
+            let answer = StepAnswer::Enrolled(Enrolled { step, spends, changes, recovery_codes });
             request.proceed(Asking { account: &account, chosen: None, answer }).await
         })
     }
@@ -133,15 +133,15 @@ fn kept<'a>(open: &Open, account: &'a Account) -> &'a Account {
 }
 
 /// Says how an authenticator will show the person: as their account does, or as they have just said.
-fn shown(open: &Open, account: &Account) -> Option<Shown> {
+fn shown(open: &Open, account: &Account) -> Option<PasskeyLabel> {
     match (account.known(), &open.applicant) {
         (Some(known), _) => {
-            Some(Shown { email: known.email.clone(), name: known.profile.full_name() })
+            Some(PasskeyLabel { email: known.email.clone(), name: known.profile.full_name() })
         }
         (None, Some(applicant)) => {
             let names = [&applicant.given_name, &applicant.family_name];
             let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
-            Some(Shown { email: applicant.email.clone(), name: names.join(" ") })
+            Some(PasskeyLabel { email: applicant.email.clone(), name: names.join(" ") })
         }
         (None, None) => None,
     }

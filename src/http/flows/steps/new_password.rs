@@ -1,6 +1,6 @@
 //! `new_password` and `skip`: a password that the person chooses, or no credential at all.
 
-use super::{Step, StepRequest, Taken, Taking};
+use super::{Step, StepOutcome, StepRequest, Taking};
 use crate::{
     domain::{
         account::{Command, PasswordHash},
@@ -9,7 +9,7 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{Asking, Enrolled, Said},
+            ending::{Asking, Enrolled, StepAnswer},
             problems::NOT_NOW,
         },
         limits::purpose::Purpose,
@@ -63,10 +63,10 @@ impl StepRequest<'_> {
         open: &Open,
         step: &dyn Step,
         changes: Vec<Command>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         let person = open.person.as_ref().ok_or(NOT_NOW)?;
         let (step, spends, recovery_codes) = (step.path(), None, Vec::new());
-        let answer = Said::Enrolled(Enrolled { step, spends, changes, recovery_codes });
+        let answer = StepAnswer::Enrolled(Enrolled { step, spends, changes, recovery_codes });
         let chosen = open.chosen.as_deref();
         self.proceed(Asking { account: &person.account, chosen, answer }).await
     }

@@ -2,7 +2,7 @@
 
 use super::{Step, StepRequest, Taking};
 use crate::http::flows::{
-    ending::{Asking, Said},
+    ending::{Asking, StepAnswer},
     problems::NOT_NOW,
 };
 use serde::Deserialize;
@@ -25,7 +25,7 @@ impl Step for Organization {
             let Body { organization } = request.body()?;
             let person = request.offered(self).await?.person.ok_or(NOT_NOW)?;
             let chosen = Some(organization.as_str());
-            let answer = Said::Chose(organization.clone());
+            let answer = StepAnswer::Chose(organization.clone());
             request.proceed(Asking { account: &person.account, chosen, answer }).await
         })
     }

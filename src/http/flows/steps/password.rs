@@ -25,14 +25,14 @@ pub struct Password;
 
 #[derive(Deserialize)]
 struct Body {
-    password: Given,
+    password: TypedPassword,
 }
 
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
-struct Given(domain::password::Password);
+struct TypedPassword(domain::password::Password);
 
-impl TryFrom<String> for Given {
+impl TryFrom<String> for TypedPassword {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -58,7 +58,7 @@ impl Step for Password {
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
             let app = request.app;
-            let Body { password: Given(password) } = request.body()?;
+            let Body { password: TypedPassword(password) } = request.body()?;
             request.charge(Purpose::Credential)?;
             // Before anything is written or read: what is shed in a storm must cost next to nothing.
             let permit = app.crypto.hashing.reserve().map_err(unavailable)?;

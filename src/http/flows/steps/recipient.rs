@@ -52,7 +52,7 @@ impl Purpose {
 }
 
 /// A code or a link.
-pub enum Sent {
+pub enum CodeOrLink {
     Code(String),
     Link(String),
 }
@@ -97,19 +97,19 @@ impl Recipient {
     }
 
     /// Returns what the mail says.
-    pub fn content(&self, sent: Sent) -> MailContent {
+    pub fn content(&self, sent: CodeOrLink) -> MailContent {
         let known = self.account().is_some();
         match (self.purpose, sent) {
             (Purpose::SignUp, _) if known => MailContent::SignUpKnown,
-            (Purpose::SignUp, Sent::Code(code)) => MailContent::SignUpCode { code },
-            (Purpose::SignUp, Sent::Link(link)) => MailContent::SignUpLink { link },
+            (Purpose::SignUp, CodeOrLink::Code(code)) => MailContent::SignUpCode { code },
+            (Purpose::SignUp, CodeOrLink::Link(link)) => MailContent::SignUpLink { link },
             (_, _) if !known => MailContent::Nothing,
-            (Purpose::VerifyEmail, Sent::Code(code)) => MailContent::VerifyEmailCode { code },
-            (Purpose::VerifyEmail, Sent::Link(link)) => MailContent::VerifyEmailLink { link },
-            (Purpose::Recovery, Sent::Code(code)) => MailContent::RecoveryCode { code },
-            (Purpose::Recovery, Sent::Link(link)) => MailContent::RecoveryLink { link },
-            (Purpose::SignIn, Sent::Code(code)) => MailContent::SignInCode { code },
-            (Purpose::SignIn, Sent::Link(link)) => MailContent::SignInLink { link },
+            (Purpose::VerifyEmail, CodeOrLink::Code(code)) => MailContent::VerifyEmailCode { code },
+            (Purpose::VerifyEmail, CodeOrLink::Link(link)) => MailContent::VerifyEmailLink { link },
+            (Purpose::Recovery, CodeOrLink::Code(code)) => MailContent::RecoveryCode { code },
+            (Purpose::Recovery, CodeOrLink::Link(link)) => MailContent::RecoveryLink { link },
+            (Purpose::SignIn, CodeOrLink::Code(code)) => MailContent::SignInCode { code },
+            (Purpose::SignIn, CodeOrLink::Link(link)) => MailContent::SignInLink { link },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Proofs of a person who is known: judged on their account, and what a right one clears.
 
-use super::{Step, StepRequest, Taken};
+use super::{Step, StepOutcome, StepRequest};
 use crate::{
     actors::Hydrated,
     domain::{
@@ -11,7 +11,7 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{self, Asking, Said},
+            ending::{self, Asking, StepAnswer},
             problems::{ACCOUNT_CHANGED, INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE},
         },
         limits::attempts::{Attempt, NotCharged},
@@ -33,7 +33,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         account: String,
         judge: impl AsyncFnOnce(&Known) -> Result<Option<Command>, Problem>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         let (app, context) = (self.app, &self.opened.context);
         let charged = app.limits.attempts.charge(context, step.path(), &account).await;
         if let Err(NotCharged::Unavailable) = charged {
@@ -78,11 +78,11 @@ impl StepRequest<'_> {
         attempt: &mut Option<Attempt>,
         mut seen: Arc<Hydrated<Account>>,
         prove: impl Fn(&Known, i64) -> Option<Proved>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         for _ in 0..TRIES {
             let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
             let proved = prove(known, seen.version).ok_or(ACCOUNT_CHANGED)?;
-            let answer = Said::Proved(proved);
+            let answer = StepAnswer::Proved(proved);
             let asking = Asking { account: &known.id, chosen: None, answer };
             match ending::proceed_noting(self.app, self.opened, asking).await {
                 Err(problem) if problem == ACCOUNT_CHANGED => {}

@@ -2,9 +2,9 @@
 //! presented.
 
 use super::{
-    Step, StepRequest, Taken,
+    Step, StepOutcome, StepRequest,
     named::DECOY,
-    recipient::{Recipient, Sent},
+    recipient::{CodeOrLink, Recipient},
 };
 use crate::{
     crypto::{Dice, draw_text},
@@ -20,7 +20,7 @@ use crate::{
         clients,
         flows::{
             Opened,
-            ending::{self, Asking, Said},
+            ending::{self, Asking, StepAnswer},
             known_browser,
             problems::INVALID_CREDENTIALS,
         },
@@ -95,8 +95,8 @@ impl StepRequest<'_> {
         open: &Open,
         sending: Sending,
         draw: impl FnOnce(&dyn Dice) -> String,
-        sent: impl FnOnce(String) -> Sent,
-    ) -> Result<Taken, Problem> {
+        sent: impl FnOnce(String) -> CodeOrLink,
+    ) -> Result<StepOutcome, Problem> {
         let recipient = self.recipient(open).await?;
         self.charge_message(open, &recipient).await?;
         let text = draw(&*self.app.dice);
@@ -130,7 +130,11 @@ impl StepRequest<'_> {
     }
 
     /// Sends a code by SMS and shows the flow.
-    pub(super) async fn send_sms(&self, open: &Open, sending: Sending) -> Result<Taken, Problem> {
+    pub(super) async fn send_sms(
+        &self,
+        open: &Open,
+        sending: Sending,
+    ) -> Result<StepOutcome, Problem> {
         let recipient = self.recipient(open).await?;
         self.charge_message(open, &recipient).await?;
         let code = draw_code(&*self.app.dice);
@@ -176,7 +180,7 @@ impl StepRequest<'_> {
         step: &'static str,
         held: Held,
         message: Option<Dispatch>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         self.ask(Command::Hold { step, held: Box::new(held), message }).await
     }
 
@@ -187,10 +191,10 @@ impl StepRequest<'_> {
         text: &str,
         proved: Option<Proved>,
         attempt: Option<Attempt>,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());
         let (step, code) = (step.path(), self.fingerprint(step.path(), text));
-        let answer = Said::Presented { step, code, proved };
+        let answer = StepAnswer::Presented { step, code, proved };
         let asking = Asking { account: &account, chosen: None, answer };
         match ending::proceed_noting(self.app, self.opened, asking).await {
             Ok(answered) => {
@@ -213,7 +217,11 @@ impl StepRequest<'_> {
 
     /// Takes a code that was sent to the person. Each guess is charged; without a code that could be guessed
     /// there is none, and nothing is held against the person to whom nothing was sent (adr/0105).
-    pub(super) async fn take_code(&self, step: &dyn Step, code: &str) -> Result<Taken, Problem> {
+    pub(super) async fn take_code(
+        &self,
+        step: &dyn Step,
+        code: &str,
+    ) -> Result<StepOutcome, Problem> {
         self.charge(Purpose::Credential)?;
         let open = self.offered(step).await?;
         let recipient = self.recipient(&open).await?;
@@ -225,7 +233,11 @@ impl StepRequest<'_> {
     }
 
     /// Takes the token of a link that was sent to the person: it cannot be guessed.
-    pub(super) async fn take_link(&self, step: &dyn Step, token: &str) -> Result<Taken, Problem> {
+    pub(super) async fn take_link(
+        &self,
+        step: &dyn Step,
+        token: &str,
+    ) -> Result<StepOutcome, Problem> {
         self.charge(Purpose::Credential)?;
         let open = self.offered(step).await?;
         let recipient = self.recipient(&open).await?;
@@ -238,7 +250,7 @@ impl StepRequest<'_> {
         step: &dyn Step,
         text: &str,
         (recipient, attempt): (&Recipient, Option<Attempt>),
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StepOutcome, Problem> {
         let response = self.present(step, text, recipient.proved(step), attempt).await?;
         let mailed = step.proof().is_some_and(|proof| proof.has(Role::Address));
         if let Some(known) = recipient.account().filter(|known| mailed && !known.email_verified) {

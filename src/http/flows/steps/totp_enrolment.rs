@@ -5,7 +5,7 @@
 //! account, in the commit that ends the flow.
 
 use super::{
-    Step, StepRequest, Taken, Taking,
+    Step, StepOutcome, StepRequest, Taking,
     totp::{PURPOSE, Totp},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         flows::{
-            ending::{Asking, Enrolled, Said},
+            ending::{Asking, Enrolled, StepAnswer},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
             ticket::Ticket,
         },
@@ -83,7 +83,7 @@ impl Step for TotpOptions {
             opened.ask(app, &context, hold).await?;
             let TotpEnrolment { secret, otpauth_uri, qr_svg } = &written;
             let options = Options { secret, otpauth_uri, qr_svg };
-            Ok(Taken::Options(serde_json::to_value(options).expect("text is JSON")))
+            Ok(StepOutcome::Options(serde_json::to_value(options).expect("text is JSON")))
         })
     }
 }
@@ -125,7 +125,7 @@ pub(super) async fn enrol(
     request: StepRequest<'_>,
     open: Open,
     code: &str,
-) -> Result<Taken, Problem> {
+) -> Result<StepOutcome, Problem> {
     let (app, now) = (request.app, request.app.clock.now());
     let person = open.person.as_ref().ok_or(NOT_NOW)?;
     let account = person.account.clone();
@@ -151,7 +151,7 @@ pub(super) async fn enrol(
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());
     let enrolled = Enrolled { step: Totp.path(), spends, changes, recovery_codes };
-    let answer = Said::Enrolled(enrolled);
+    let answer = StepAnswer::Enrolled(enrolled);
     request.proceed(Asking { account: &account, chosen: None, answer }).await
 }
 

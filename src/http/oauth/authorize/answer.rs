@@ -22,7 +22,7 @@ use crate::{
         authorization::response::AuthorizationResponse,
         extract::{cookies::with_cookie, request_source::RequestSource},
         flows::{
-            Document, Shown, expiry,
+            Document, FlowView, expiry,
             ticket::{OverAtOnce, Ticket},
         },
         people::session,
@@ -118,7 +118,7 @@ async fn begin(
     };
     let id = Ticket::Begun(Box::new(seed.clone())).seal(&app.crypto.vault.now(), &*app.dice);
     let response = if source.wants_json {
-        let shown = Shown { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
+        let shown = FlowView { id: &id, seed: &seed, flow: &Flow::Unborn, outcome: None };
         let document = Document::of(app, shown).await?;
         document.telling_accounts(app, context, &source).await?.into_response()
     } else {

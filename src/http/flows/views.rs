@@ -1,4 +1,4 @@
-//! What people are told in a flow beside its steps: of a device, of an invitation, of organizations.
+//! What a flow shows beside its steps: a device, an invitation, organizations.
 
 use crate::{
     actors::HydrateError,
@@ -47,7 +47,7 @@ impl RequestedFrom {
 
 /// What a client asks a person to approve, beside what tokens would say.
 #[derive(Serialize)]
-pub struct ApprovalTold {
+pub struct ApprovalView {
     /// Of the request.
     pub id: String,
     /// What the client shows as well, to be compared.
@@ -56,7 +56,7 @@ pub struct ApprovalTold {
     pub expires_at: String,
 }
 
-impl ApprovalTold {
+impl ApprovalView {
     pub fn of(asked: &ApprovalAsked) -> Self {
         Self {
             id: asked.id.clone(),
@@ -86,13 +86,13 @@ pub async fn approval(
 
 /// What a person is invited to.
 #[derive(Serialize)]
-pub struct InvitationTold {
+pub struct InvitationView {
     pub organization: Choice,
     /// The address that was invited.
     pub email: String,
 }
 
-impl InvitationTold {
+impl InvitationView {
     pub fn of(invited: &Invited) -> Option<Self> {
         let organization = invited.organization.clone()?;
         Some(Self { organization, email: invited.email.clone() })

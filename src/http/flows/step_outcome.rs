@@ -1,4 +1,4 @@
-//! What a step has come to, for programs and screens alike.
+//! The outcome of a step, for programs and screens alike.
 
 use super::document::Document;
 use crate::http::{answer::private_json, extract::cookies::with_cookies};
@@ -8,8 +8,8 @@ use axum::{
 };
 use serde_json::Value;
 
-/// What a step has come to.
-pub enum Taken {
+/// The outcome of a step.
+pub enum StepOutcome {
     /// The flow goes on, or is over.
     Flow(Box<FlowAnswer>),
     /// The first half of a step, with what the person's device needs for the second.
@@ -22,13 +22,13 @@ pub struct FlowAnswer {
     pub cookies: Vec<HeaderValue>,
 }
 
-impl From<Document> for Taken {
+impl From<Document> for StepOutcome {
     fn from(document: Document) -> Self {
         FlowAnswer { document, cookies: Vec::new() }.into()
     }
 }
 
-impl From<FlowAnswer> for Taken {
+impl From<FlowAnswer> for StepOutcome {
     fn from(answer: FlowAnswer) -> Self {
         Self::Flow(Box::new(answer))
     }
@@ -40,7 +40,7 @@ impl IntoResponse for FlowAnswer {
     }
 }
 
-impl IntoResponse for Taken {
+impl IntoResponse for StepOutcome {
     fn into_response(self) -> Response {
         match self {
             Self::Flow(answer) => answer.into_response(),
