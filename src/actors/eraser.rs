@@ -10,7 +10,7 @@ use super::{HydrateError, MultiCommit, hydrate::hydrate, services::Services};
 use crate::{
     domain::{
         Context, Timestamp,
-        account::{self, Account, Command, DELETIONS, Standing},
+        account::{self, Account, AccountStatus, Command, DELETIONS},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS},
         consent::{self, CONSENTS, Consent},
         membership::{self, MEMBERSHIPS, Membership},
@@ -89,7 +89,7 @@ impl<'a> Erasure<'a> {
         let now = self.services.clock.now();
         let known = self.commit.look::<Account>(self.account).await?.known();
         let standing = known.map(account::Known::standing);
-        Ok(matches!(standing, Some(Standing::Deleting { until }) if until <= now))
+        Ok(matches!(standing, Some(AccountStatus::Deleting { until }) if until <= now))
     }
 
     /// Ends everything that is in a list of the account's.

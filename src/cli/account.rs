@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::{Config, Loaded, Origin},
-    domain::{Locale, account::Standing, authority::ADMINISTER, invitation::Pending},
+    domain::{Locale, account::AccountStatus, authority::ADMINISTER, invitation::Pending},
     http::{routes, time::rfc3339},
     provisioning::{
         self, Administration, Invite, Invited, Recover, RecoveryIssued, Suspended, Suspending,
@@ -193,9 +193,9 @@ async fn suspend(
     workbench.close().await;
     let Suspended { account, standing, changed } = done?;
     let state = match standing {
-        Standing::Active => "active",
-        Standing::Suspended => "suspended",
-        Standing::Deleting { .. } => "deleting",
+        AccountStatus::Active => "active",
+        AccountStatus::Suspended => "suspended",
+        AccountStatus::Deleting { .. } => "deleting",
     };
     if json {
         let said = json!({ "email": email, "account": account, "state": state });

@@ -42,7 +42,7 @@ mod passkey;
 mod profile;
 mod recovery_link;
 mod shape;
-mod standing;
+mod status;
 
 pub use addresses::{Channel, MOST_WRONG_CODES, Proposed, Reach};
 pub use claim_fault::{ClaimFault, ClaimProblem};
@@ -56,7 +56,7 @@ pub use passkey::{LONGEST_PASSKEY_NAME, MOST_PASSKEYS, Passkey, PasskeyUse};
 pub use profile::{Profile, hides_something};
 pub use recovery_link::{RECOVERY_LINK_LIFETIME, RecoveredBy, RecoveryLink};
 pub use shape::{ADDRESS_MEMBERS, is_phone_number};
-pub use standing::{GRACE_PERIOD, Standing};
+pub use status::{AccountStatus, GRACE_PERIOD};
 
 use super::{
     Decision, DeliveryKey, Dispatch, Listing, Locale, Machine, Name, Provisioned, Redrawn,

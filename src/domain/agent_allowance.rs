@@ -1,4 +1,4 @@
-//! What an agent has taken today of the limits that an operator has set it (adr/0093).
+//! What an agent has taken today of its agent limits, which an operator has set (adr/0093).
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|

@@ -1,7 +1,7 @@
 //! What waits for the decision of a person elsewhere, as the client that polls sees it (RFC 8628 §3.5, CIBA
 //! Core §11).
 //!
-//! | standing | poll | answer |
+//! | status | poll | answer |
 //! |---|---|---|
 //! | any | another code, another client | refused, before anything is said of it |
 //! | pending | in time | still pending: nothing is committed |
@@ -18,15 +18,15 @@ pub struct Poll {
     pub code: Fingerprint,
 }
 
-/// What was issued to a client, and how it stands.
-pub struct Issued<'a> {
+/// A code that was issued to a client, and the status of its decision.
+pub struct AwaitedCode<'a> {
     pub client_id: &'a str,
     pub code: Fingerprint,
     pub expires_at: Timestamp,
-    pub standing: Standing<'a>,
+    pub standing: DecisionStatus<'a>,
 }
 
-pub enum Standing<'a> {
+pub enum DecisionStatus<'a> {
     Pending,
     Approved,
     Denied(&'a Denial),
@@ -66,7 +66,7 @@ pub trait Awaited: Machine<Refusal: std::fmt::Display> {
     fn refused(refusal: &Self::Refusal) -> Option<&PollRefusal>;
 }
 
-impl Issued<'_> {
+impl AwaitedCode<'_> {
     /// Answers the client that polls.
     pub fn poll(&self, poll: &Poll, now: Timestamp) -> Result<Polled, PollRefusal> {
         if self.code != poll.code {
@@ -78,10 +78,10 @@ impl Issued<'_> {
         }
         let in_time = now < self.expires_at;
         match self.standing {
-            Standing::Denied(why) => Err(PollRefusal::Denied(why.clone())),
-            Standing::Approved => Ok(Polled::Redeemable { in_time }),
-            Standing::Pending if in_time => Ok(Polled::StillPending),
-            Standing::Pending => Err(PollRefusal::Expired),
+            DecisionStatus::Denied(why) => Err(PollRefusal::Denied(why.clone())),
+            DecisionStatus::Approved => Ok(Polled::Redeemable { in_time }),
+            DecisionStatus::Pending if in_time => Ok(Polled::StillPending),
+            DecisionStatus::Pending => Err(PollRefusal::Expired),
         }
     }
 }

@@ -22,17 +22,17 @@
 //! A client has so many places with one person: a place is a unique name, so that no more requests wait than there are
 //! places, however many are begun at once on however many nodes.
 
-mod asked;
+mod approval_request;
 mod ping;
 
-pub use asked::{ApprovalRequest, Deciding, Verdict};
+pub use approval_request::{ApprovalRequest, Deciding, Verdict};
 pub use ping::{CIBA_PING, PING_PURPOSE, Ping, PingContent};
 
 use super::{
     CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Name, Requirement, Timestamp,
     approval_block::Sides,
     authorization::Denial,
-    awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
+    awaited::{Awaited, AwaitedCode, DecisionStatus, Poll, PollRefusal, Polled},
     grant::Grant,
     token_family::{self, TokenFamily},
 };
@@ -159,9 +159,9 @@ pub enum Refusal {
 }
 
 impl Decided {
-    fn issued<'a>(&'a self, standing: Standing<'a>) -> Issued<'a> {
+    fn issued<'a>(&'a self, standing: DecisionStatus<'a>) -> AwaitedCode<'a> {
         let Self { client_id, code, expires_at, .. } = self;
-        Issued { client_id, code: *code, expires_at: *expires_at, standing }
+        AwaitedCode { client_id, code: *code, expires_at: *expires_at, standing }
     }
 }
 
@@ -288,17 +288,17 @@ impl BackchannelRequest {
     }
 
     /// Returns what was issued to the client, and how it stands.
-    fn issued(&self) -> Option<Issued<'_>> {
+    fn issued(&self) -> Option<AwaitedCode<'_>> {
         match self {
             Self::Unborn => None,
-            Self::Pending(pending) => Some(Issued {
+            Self::Pending(pending) => Some(AwaitedCode {
                 client_id: &pending.request.wanted.client_id,
                 code: pending.code,
                 expires_at: pending.request.expires_at,
-                standing: Standing::Pending,
+                standing: DecisionStatus::Pending,
             }),
-            Self::Approved { decided, .. } => Some(decided.issued(Standing::Approved)),
-            Self::Denied { decided, why } => Some(decided.issued(Standing::Denied(why))),
+            Self::Approved { decided, .. } => Some(decided.issued(DecisionStatus::Approved)),
+            Self::Denied { decided, why } => Some(decided.issued(DecisionStatus::Denied(why))),
         }
     }
 

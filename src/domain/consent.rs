@@ -72,9 +72,9 @@ pub struct Terms {
     pub claims: Vec<String>,
 }
 
-/// What a person consents to at one time.
+/// The terms that a person consents to at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct ConsentTerms {
     pub scopes: Scopes,
     pub audience: Audience,
     /// The claims that no scope covers.
@@ -83,8 +83,8 @@ pub struct Given {
 
 impl Terms {
     /// Tells whether all of this was consented to.
-    pub fn cover(&self, given: &Given) -> bool {
-        let Given { scopes, audience, claims, .. } = given;
+    pub fn cover(&self, given: &ConsentTerms) -> bool {
+        let ConsentTerms { scopes, audience, claims, .. } = given;
         scopes.iter().all(|scope| self.scopes.contains(scope))
             && self.audiences.contains(audience)
             && claims.iter().all(|claim| self.claims.contains(claim))
@@ -95,7 +95,7 @@ impl Terms {
 pub enum Command {
     Give {
         parties: Parties,
-        given: Given,
+        given: ConsentTerms,
         /// How often the client's redirect URIs have changed.
         redirects: u64,
     },
@@ -142,10 +142,10 @@ impl Consent {
     fn give(
         &self,
         parties: &Parties,
-        (more, redirects): (&Given, u64),
+        (more, redirects): (&ConsentTerms, u64),
         at: Timestamp,
     ) -> Decision<Self> {
-        let Given { scopes, audience, claims } = more;
+        let ConsentTerms { scopes, audience, claims } = more;
         let mut terms = match self.terms_for(redirects) {
             Some(held) if held.cover(more) => return Decision::accept(Vec::new(), ()),
             Some(held) => Terms { scopes: held.scopes.with(scopes), ..held.clone() },
@@ -225,19 +225,19 @@ mod tests {
         Parties { account, client_id, organization: Some("acme".to_owned()) }
     }
 
-    fn given(scope: &str, audience: Audience) -> Given {
-        Given { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new() }
+    fn given(scope: &str, audience: Audience) -> ConsentTerms {
+        ConsentTerms { scopes: Scopes::parse(scope).unwrap(), audience, claims: Vec::new() }
     }
 
     fn give(consent: &mut Consent, scope: &str, audience: Audience) -> usize {
         take(consent, given(scope, audience))
     }
 
-    fn take(consent: &mut Consent, given: Given) -> usize {
+    fn take(consent: &mut Consent, given: ConsentTerms) -> usize {
         take_for(consent, given, 0)
     }
 
-    fn take_for(consent: &mut Consent, given: Given, redirects: u64) -> usize {
+    fn take_for(consent: &mut Consent, given: ConsentTerms, redirects: u64) -> usize {
         let command = Command::Give { parties: parties(), given, redirects };
         let decision = consent.decide(&command, NOW);
         decision.events.iter().for_each(|event| consent.apply(event));
@@ -257,7 +257,7 @@ mod tests {
         assert!(!consent.terms().unwrap().cover(&openid), "another recipient");
         assert_eq!(give(&mut consent, "openid", api()), 1);
         assert!(consent.terms().unwrap().cover(&openid));
-        let named = Given { claims: vec!["name".to_owned()], ..openid };
+        let named = ConsentTerms { claims: vec!["name".to_owned()], ..openid };
         assert!(!consent.terms().unwrap().cover(&named), "another claim");
         assert_eq!((take(&mut consent, named.clone()), take(&mut consent, named)), (1, 0));
         assert_eq!(consent.terms().unwrap().claims, ["name"]);

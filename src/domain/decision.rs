@@ -1,4 +1,4 @@
-//! What a machine says: facts to commit, what belongs into the same commit, and the answer.
+//! What a machine says: facts to commit, what belongs into the same atomic commit, and the answer.
 
 use super::{Dispatch, Listing, Machine, Name, Record, SubCommand, Timestamp};
 

@@ -81,7 +81,7 @@ pub struct Administrator {
 
 /// A token or a key of another party that a client presents; it was good a moment ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Presented {
+pub struct PresentedAuthority {
     pub root: Root,
     /// The clients that hold it and held what it was exchanged for, the first of them first.
     pub through: Vec<String>,
@@ -122,12 +122,12 @@ pub struct Person {
     pub session: Option<String>,
     pub claims: RequestedClaims,
     /// What they had proved, and when; nothing is known of that behind a key.
-    pub proved: Option<Proved>,
+    pub proved: Option<PersonProof>,
 }
 
-/// What a person had proved, and when.
+/// A person's proof: what they had proved, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proved {
+pub struct PersonProof {
     pub at: Timestamp,
     pub level: Level,
     pub methods: Vec<Method>,
@@ -159,7 +159,7 @@ pub enum Refusal {
     Expired,
 }
 
-impl Presented {
+impl PresentedAuthority {
     /// Returns the whole of it as a grant of the client that asks; what is asked of it is judged as for
     /// any grant.
     pub fn delegated_to(self, agent: Agent<'_>, now: Timestamp) -> Result<Grant, Refusal> {

@@ -19,7 +19,7 @@
 use super::{
     CLOCK_SKEW, Decision, Device, Fingerprint, Machine, Name, Record, Timestamp,
     authorization::{Denial, RequestedGrant},
-    awaited::{Awaited, Issued, Poll, PollRefusal, Polled, Standing},
+    awaited::{Awaited, AwaitedCode, DecisionStatus, Poll, PollRefusal, Polled},
     grant::Grant,
     token_family::{self, TokenFamily},
 };
@@ -173,17 +173,17 @@ impl DeviceGrant {
     }
 
     /// Returns what was issued to the client, and how it stands.
-    fn issued(&self) -> Option<Issued<'_>> {
+    fn issued(&self) -> Option<AwaitedCode<'_>> {
         match self {
             Self::Unborn => None,
-            Self::Pending(pending) => Some(Issued {
+            Self::Pending(pending) => Some(AwaitedCode {
                 client_id: &pending.request.wanted.client_id,
                 code: pending.code,
                 expires_at: pending.request.expires_at,
-                standing: Standing::Pending,
+                standing: DecisionStatus::Pending,
             }),
-            Self::Approved(decided) => Some(decided.issued(Standing::Approved)),
-            Self::Denied { decided, why } => Some(decided.issued(Standing::Denied(why))),
+            Self::Approved(decided) => Some(decided.issued(DecisionStatus::Approved)),
+            Self::Denied { decided, why } => Some(decided.issued(DecisionStatus::Denied(why))),
         }
     }
 
@@ -198,9 +198,9 @@ impl DeviceGrant {
 }
 
 impl Decided {
-    fn issued<'a>(&'a self, standing: Standing<'a>) -> Issued<'a> {
+    fn issued<'a>(&'a self, standing: DecisionStatus<'a>) -> AwaitedCode<'a> {
         let Self { client_id, code, expires_at, .. } = self;
-        Issued { client_id, code: *code, expires_at: *expires_at, standing }
+        AwaitedCode { client_id, code: *code, expires_at: *expires_at, standing }
     }
 }
 

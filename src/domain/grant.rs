@@ -4,7 +4,10 @@ use super::{
     Requirement, Timestamp,
     account::Account,
     assurance::{Acr, Level, Method},
-    authority::{Asked, Audience, Bound, Granted, Permissions, Scopes, Widening, narrow},
+    authority::{
+        Audience, Bound, GrantedAuthority, Permissions, RequestedAuthority, Scopes, Widening,
+        narrow,
+    },
     authorization_details::{Detail, Details},
     client::GrantType,
     delegation::{Delegation, Root},
@@ -82,7 +85,7 @@ pub struct Limits {
     pub ceilings: Vec<Scopes>,
     /// What the person holds in the organization of the grant, if they are still a member of it and
     /// it is not suspended.
-    pub held: Option<Held>,
+    pub held: Option<HeldPermissions>,
     /// What else it must not exceed there: what an API key permits, what an administrator holds.
     pub within: Vec<Permissions>,
     /// Every scope of the API that the grant is for.
@@ -104,7 +107,7 @@ pub struct Wish<'a> {
 
 /// What roles confer in one organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldPermissions {
     pub organization: String,
     pub permissions: Permissions,
 }
@@ -116,14 +119,14 @@ impl Limits {
         organization: Option<&str>,
         audience: &Audience,
         wish: Wish<'_>,
-    ) -> Result<Granted, Widening> {
+    ) -> Result<GrantedAuthority, Widening> {
         let Wish { scopes, details } = wish;
         details.iter().try_for_each(|detail| self.judge(detail))?;
         let mut bounds = Vec::with_capacity(2);
         bounds.extend(self.ceilings.iter().map(Bound::Registered));
         match &self.held {
             None => bounds.push(Bound::NoMembership),
-            Some(Held { organization, permissions }) => {
+            Some(HeldPermissions { organization, permissions }) => {
                 let all = iter::once(permissions).chain(&self.within);
                 bounds.extend(all.map(|permissions| Bound::Roles { organization, permissions }));
             }
@@ -134,7 +137,7 @@ impl Limits {
         {
             return Err(Widening::NotOffered { scope: lost.to_owned() });
         }
-        let asked = Asked {
+        let asked = RequestedAuthority {
             organization: organization.map(str::to_owned),
             audience: audience.clone(),
             offered: self.offered.clone(),
@@ -179,7 +182,7 @@ impl Grant {
         asked: Option<&Scopes>,
         details: Option<&Details>,
         limits: &Limits,
-    ) -> Result<Granted, Widening> {
+    ) -> Result<GrantedAuthority, Widening> {
         let scopes = asked.unwrap_or(&self.scopes);
         let rules = |kind: &str| limits.kind(kind).map(|kind| &kind.subset);
         if details.is_some_and(|part| !part.is_part_of(&self.details, rules)) {

@@ -7,9 +7,9 @@
 //! for a known address, [`MailContent::Nothing`] or [`SmsContent::Decoy`] for an unknown one. Both
 //! rows have the same size, and the courier drops the second one.
 
-mod asked;
+mod request_origin;
 
-pub use asked::{Asked, Asker};
+pub use request_origin::{Asker, RequestOrigin};
 
 use super::{DeliveryClass, DeliveryKey, Dispatch, Locale, Secret, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -36,7 +36,7 @@ pub struct Mail {
     pub content: MailContent,
     /// Who asked for it, and from where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Box<Asked>>,
+    pub asked: Option<Box<RequestOrigin>>,
 }
 
 /// What a mail says.
@@ -156,7 +156,7 @@ pub enum SmsContent {
 
 impl Mail {
     /// Says who asked for it, and from where.
-    pub fn asked(self, asked: Asked) -> Self {
+    pub fn asked(self, asked: RequestOrigin) -> Self {
         Self { asked: Some(Box::new(asked)), ..self }
     }
 
@@ -325,7 +325,7 @@ mod tests {
         let dispatch = sent.dispatch(Timestamp::from_millis(7));
         assert_eq!((dispatch.topic, dispatch.expires_at), (MAIL, Timestamp::from_millis(7)));
         assert_eq!(Mail::read(&dispatch.payload), Some(sent.clone()));
-        let sent = sent.asked(Asked::by_operator(Timestamp::from_millis(7)));
+        let sent = sent.asked(RequestOrigin::by_operator(Timestamp::from_millis(7)));
         let dispatch = sent.dispatch(Timestamp::FOREVER);
         assert_eq!(Mail::read(&dispatch.payload), Some(sent));
         assert_eq!(Mail::read(&Secret::new("{}")), None);

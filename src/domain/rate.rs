@@ -1,4 +1,4 @@
-//! How often something may be done: some of it at once, and then one by one.
+//! A rate limit, how often something may be done: some of it at once, and then one by one.
 
 use super::Timestamp;
 use std::time::Duration;

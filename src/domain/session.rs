@@ -64,19 +64,19 @@ pub struct Open {
     #[serde(default)]
     device: Device,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    told: Option<Box<Told>>,
+    told: Option<Box<SessionClients>>,
 }
 
-/// The clients that are told when a session ends.
+/// The clients of a session: they are told when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct SessionClients {
     /// The id of the session, which clients know as `sid`.
     session: String,
     /// Their ids, in the order in which the person signed into them.
     clients: Vec<String>,
 }
 
-impl Told {
+impl SessionClients {
     /// The first client of a session.
     pub fn first(session: impl Into<String>, client_id: impl Into<String>) -> Self {
         Self { session: session.into(), clients: vec![client_id.into()] }
@@ -92,7 +92,7 @@ pub struct Begin {
     pub ceiling: Duration,
     pub device: Device,
     /// The client that the person signs into with it, if that is told when it ends.
-    pub told: Option<Told>,
+    pub told: Option<SessionClients>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl Open {
 
     fn sign_into(&mut self, session: &str, client_id: &str) {
         match &mut self.told {
-            None => self.told = Some(Box::new(Told::first(session, client_id))),
+            None => self.told = Some(Box::new(SessionClients::first(session, client_id))),
             Some(told) => {
                 if told.clients.len() == MOST_TOLD {
                     told.clients.remove(0);

@@ -1,4 +1,4 @@
-//! A command that a decision gives to another entity (adr/0124).
+//! A command that a decision gives to another entity, in one atomic commit with it (adr/0124).
 //!
 //! The kernel reads the commanded entity, lets it decide at that version, and commits both or neither. What
 //! the other machine answers is folded into the owner's reply; what it refuses is a value that the owner

@@ -1,4 +1,4 @@
-//! A throttle: attempts against one authenticator of one identifier, whether or not it is known.
+//! A throttle: the rate limit of attempts against one authenticator of one identifier, whether or not it is known.
 //!
 //! Its id is a keyed hash of both, so that the table does not tell who exists. An attempt is charged
 //! before it is made and counts as a failure until it was seen to be right: however many requests

@@ -1,7 +1,7 @@
 //! `[[client]]`: its metadata by the standard names, and what an operator says beside it.
 
 use super::{
-    leash,
+    agent_limits,
     lines::{Declared, Lines},
     table::{Reading, Table},
 };
@@ -9,7 +9,7 @@ use crate::{
     config::{Located, Section},
     domain::{
         Fingerprint,
-        client::{Bond, ClientMetadata, Draft, Leash, Profile, Refusal},
+        client::{AgentLimits, Bond, ClientMetadata, Draft, Profile, Refusal},
         signing_keys::SigningAlgorithm,
     },
 };
@@ -84,9 +84,9 @@ pub(super) fn algorithms(
 }
 
 /// Reads what an agent is let do.
-fn agent(table: &mut Table<'_>) -> Option<Leash> {
+fn agent(table: &mut Table<'_>) -> Option<AgentLimits> {
     let section = table.table("agent")?;
-    leash::read(section, table.reading)
+    agent_limits::read(section, table.reading)
 }
 
 /// Reads a secret and keeps its fingerprint alone.

@@ -7,7 +7,7 @@ use crate::{
         Locale,
         authority::{PROVISION, Permission, own_permissions},
         invitation::{self, Invitation},
-        message::{Asked, Mail, MailContent},
+        message::{Mail, MailContent, RequestOrigin},
         organization::{self, Organization, Role},
     },
     store::CommitError,
@@ -106,7 +106,7 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             administrator: invite.administrator,
         };
         let to = invite.email.trim().to_owned();
-        let asked = Box::new(Asked::by_operator(workbench.clock().now()));
+        let asked = Box::new(RequestOrigin::by_operator(workbench.clock().now()));
         let make = invitation::Make {
             email: to.clone(),
             organization: slug.to_owned(),

@@ -14,6 +14,7 @@
 mod account_change;
 mod accounts;
 mod administration;
+mod agent_limits;
 mod api_keys;
 mod apply;
 mod beginnings;
@@ -25,7 +26,6 @@ mod import;
 mod invitations;
 mod invite;
 mod issuer;
-mod leash;
 mod lines;
 mod lists;
 mod organization_changes;

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         Locale, Timestamp,
         account::{Account, Command, EMAIL_ADDRESSES, Refusal, normalise_email},
-        message::{Asked, Mail, MailContent},
+        message::{Mail, MailContent, RequestOrigin},
     },
     store::{CommitError, ReadError},
     system::{Workbench, commit_failure},
@@ -81,7 +81,7 @@ pub async fn recover(
                 let to = known.email.clone();
                 let locale = known.locale().unwrap_or(locale);
                 let content = MailContent::RecoveryIssued { stop: (asked.stop)(&stop.text) };
-                let asked = Some(Box::new(Asked::by_operator(workbench.clock().now())));
+                let asked = Some(Box::new(RequestOrigin::by_operator(workbench.clock().now())));
                 let mail = Box::new(Mail { to, locale, content, asked });
                 Command::Telling { command: Box::new(issue), mail }
             }

@@ -3,7 +3,7 @@
 use super::account_change::{AccountChange, AccountChangeError, change_account};
 use crate::{
     domain::{
-        account::{Command, Standing},
+        account::{AccountStatus, Command},
         session::{self, SESSIONS, Session},
         token_family::{self, FAMILIES, TokenFamily},
     },
@@ -25,7 +25,7 @@ pub enum Suspending {
 pub struct Suspended {
     /// The account's id.
     pub account: String,
-    pub standing: Standing,
+    pub standing: AccountStatus,
     /// It was otherwise before.
     pub changed: bool,
 }
@@ -47,7 +47,7 @@ pub async fn suspend(
     let AccountChange { before, after } =
         change_account(workbench, email, &command, reason).await?;
     let standing = after.standing();
-    if standing == Standing::Suspended {
+    if standing == AccountStatus::Suspended {
         end_all(workbench, &after.id, reason).await?;
     }
     Ok(Suspended { account: after.id, standing, changed: standing != before.standing() })

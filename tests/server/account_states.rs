@@ -16,7 +16,7 @@ use porteiro::{
     },
     domain::{
         Clock as _, Context,
-        account::{EMAIL_ADDRESSES, Standing},
+        account::{AccountStatus, EMAIL_ADDRESSES},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS, Sides},
     },
     provisioning::{AccountChangeError, Suspended, Suspending, suspend},
@@ -95,13 +95,13 @@ async fn a_suspended_account_confers_nothing_and_enabling_it_revives_nothing() {
     assert_eq!(server.introspect("web", text(&tokens["access_token"])).await["active"], true);
     let code = server.code(&session, "web", SCOPE).await;
     let done = try_to(&server, Suspending::Suspend, " Ana@Acme.test").await.unwrap();
-    assert_eq!((done.standing, done.changed), (Standing::Suspended, true));
+    assert_eq!((done.standing, done.changed), (AccountStatus::Suspended, true));
     assert_dead(&server, &session, &tokens).await;
     server.redeem("web", &code).await.refused(400, "invalid_grant");
     let again = try_to(&server, Suspending::Suspend, ANA).await.unwrap();
     assert!(!again.changed, "{again:?}");
     let enabled = try_to(&server, Suspending::Enable, ANA).await.unwrap();
-    assert_eq!((enabled.standing, enabled.changed), (Standing::Active, true));
+    assert_eq!((enabled.standing, enabled.changed), (AccountStatus::Active, true));
     assert_dead(&server, &session, &tokens).await;
     server.redeem("web", &code).await.refused(400, "invalid_grant");
     // A new sign-in is a new beginning.

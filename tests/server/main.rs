@@ -11,6 +11,8 @@
 )]
 
 mod account_states;
+mod agent_limits;
+mod agent_limits_in_flight;
 mod api;
 mod api_caller;
 mod api_export;
@@ -85,8 +87,6 @@ mod invitations;
 mod invited_again;
 mod key_rotation;
 mod keys;
-mod leash;
-mod leash_in_flight;
 mod links;
 mod locked_out;
 mod logout;

@@ -12,7 +12,7 @@ use porteiro::{
         Clock as _, Context, Timestamp,
         account::{Account, Command, EMAIL_ADDRESSES, Passkey},
         assurance::Worth,
-        flow::{ProofStep, Proved, Role},
+        flow::{AccountProof, ProofStep, Role},
     },
     http::flows::steps::{Step, StepRequest, Steps, Taking},
     server::Flows,
@@ -275,7 +275,7 @@ impl Step for ToyPasskey {
             let named = request.named(self).await?;
             // An account may have several: a proof names its passkey.
             let by = named.account().and_then(|known| known.passkey_authenticator("AAAA"));
-            let proved = named.proved(self).map(|proved| Proved { by, ..proved });
+            let proved = named.proved(self).map(|proved| AccountProof { by, ..proved });
             match proved.filter(|_| word == "open sesame") {
                 Some(proved) => request.prove(proved, named.attempt).await,
                 None => request.disprove(self, named).await,

@@ -8,7 +8,7 @@ use crate::cli::{
 use crate::{
     actors::hydrate,
     domain::{
-        account::{ACCOUNTS, Account, EMAIL_ADDRESSES, Known, Standing, normalise_email},
+        account::{ACCOUNTS, Account, AccountStatus, EMAIL_ADDRESSES, Known, normalise_email},
         membership::{MEMBERSHIPS, Membership},
     },
     http::time::rfc3339,
@@ -34,7 +34,7 @@ async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
         let cells = || {
             // Most are active: what is not stands out.
             let state = match known.standing() {
-                Standing::Active => verified,
+                AccountStatus::Active => verified,
                 _ => state(known),
             };
             [known.id.clone(), state.to_owned(), known.email.clone(), known.profile.full_name()]
@@ -105,7 +105,7 @@ fn summary(known: &Known) -> Value {
         "created_at": rfc3339(known.created_at),
         "updated_at": rfc3339(known.updated_at),
     });
-    if let Standing::Deleting { until } = known.standing() {
+    if let AccountStatus::Deleting { until } = known.standing() {
         told["deleted_after"] = rfc3339(until).into();
     }
     told
@@ -114,8 +114,8 @@ fn summary(known: &Known) -> Value {
 /// Whether it can be used.
 fn state(known: &Known) -> &'static str {
     match known.standing() {
-        Standing::Active => "active",
-        Standing::Suspended => "suspended",
-        Standing::Deleting { .. } => "deleting",
+        AccountStatus::Active => "active",
+        AccountStatus::Suspended => "suspended",
+        AccountStatus::Deleting { .. } => "deleting",
     }
 }

@@ -3,7 +3,7 @@
 use crate::domain::{
     Timestamp,
     assurance::Level,
-    authority::Granted,
+    authority::GrantedAuthority,
     authorization_details::Details,
     delegation::{Act, MayAct},
     epoch::is_first,
@@ -67,7 +67,7 @@ pub struct Mint<'a> {
     pub client_id: &'a str,
     /// How the client knows the person, or the client itself where there is none.
     pub subject: &'a str,
-    pub granted: &'a Granted,
+    pub granted: &'a GrantedAuthority,
     /// The roles held in the organization of the grant.
     pub roles: &'a [String],
     /// Of everything that the grant rests on.
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         assurance::{Level, Method},
-        authority::{Asked, Audience, Bound, Permission, Scopes, narrow},
+        authority::{Audience, Bound, Permission, RequestedAuthority, Scopes, narrow},
         grant::MembershipRef,
         requested_claims::RequestedClaims,
     };
@@ -197,7 +197,7 @@ mod tests {
     fn minted(grant: &Grant, scope: &str) -> Claims<'static> {
         let read = Permission::parse("invoices:read").unwrap();
         let permissions = [&read].into_iter().collect();
-        let asked = Asked {
+        let asked = RequestedAuthority {
             organization: Some("acme".to_owned()),
             audience: grant.audience.clone(),
             offered: vec!["invoices:read".to_owned()],

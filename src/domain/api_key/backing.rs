@@ -3,7 +3,8 @@
 use super::Refusal;
 use crate::domain::{
     authority::{
-        Asked, Audience, Bound, Grantor, PROVISION, Permission, Permissions, Scopes, narrow,
+        Audience, Bound, Grantor, PROVISION, Permission, Permissions, RequestedAuthority, Scopes,
+        narrow,
     },
     authorization_details::Details,
     client::{GrantType, KnownClient},
@@ -125,7 +126,7 @@ fn pass<'a>(
     for some in names.chunks(AT_ONCE) {
         let refused = |name: Option<&str>| Refusal::NotHeld(name.unwrap_or_default().to_owned());
         let scopes = Scopes::parse(&some.join(" ")).map_err(|_| refused(None))?;
-        let asked = Asked {
+        let asked = RequestedAuthority {
             organization: Some(home.slug.clone()),
             audience: Audience::Issuer,
             offered: Vec::new(),

@@ -3,7 +3,7 @@
 //!
 //! Authority only narrows. A caller names what it asks for; everything that limits the caller is
 //! a [`Bound`]; [`narrow()`] grants exactly what was asked where every bound covers all of it, and
-//! refuses the whole otherwise. It never trims, and nothing else makes a [`Granted`].
+//! refuses the whole otherwise. It never trims, and nothing else makes a [`GrantedAuthority`].
 
 mod audience;
 mod grantor;
@@ -13,7 +13,7 @@ mod scope;
 
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
 pub use grantor::{GRANTING_SCOPES, Grantor};
-pub use narrow::{Asked, Bound, Granted, Widening, narrow};
+pub use narrow::{Bound, GrantedAuthority, RequestedAuthority, Widening, narrow};
 pub use permission::{
     ADMINISTER, MalformedPermission, PROVISION, Permission, Permissions, RESERVED_RESOURCES,
     own_permissions,

@@ -3,9 +3,9 @@
 use super::{Audience, OIDC_SCOPES, Permissions, Scopes};
 use crate::domain::authorization_details::Details;
 
-/// What a caller asks for, all of it or nothing.
+/// The authority that a caller requests, all of it or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedAuthority {
     /// The slug of the one organization to speak for.
     pub organization: Option<String>,
     pub audience: Audience,
@@ -31,14 +31,14 @@ pub enum Bound<'a> {
 
 /// Authority that passed; nothing but [`narrow`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Granted {
+pub struct GrantedAuthority {
     organization: Option<String>,
     audience: Audience,
     scopes: Scopes,
     details: Details,
 }
 
-impl Granted {
+impl GrantedAuthority {
     pub fn organization(&self) -> Option<&str> {
         self.organization.as_deref()
     }
@@ -103,7 +103,10 @@ impl Widening {
 }
 
 /// Grants exactly what is asked where every bound covers all of it; refuses the whole otherwise.
-pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
+pub fn narrow(
+    asked: RequestedAuthority,
+    bounds: &[Bound<'_>],
+) -> Result<GrantedAuthority, Widening> {
     for bound in bounds {
         bound.admits_organization(asked.organization.as_deref())?;
         for scope in asked.scopes.iter() {
@@ -123,8 +126,8 @@ pub fn narrow(asked: Asked, bounds: &[Bound<'_>]) -> Result<Granted, Widening> {
     if unnamed && !(rooted && asked.offered.iter().any(held)) {
         return Err(Widening::OutOfReach);
     }
-    let Asked { organization, audience, scopes, details, .. } = asked;
-    Ok(Granted { organization, audience, scopes, details })
+    let RequestedAuthority { organization, audience, scopes, details, .. } = asked;
+    Ok(GrantedAuthority { organization, audience, scopes, details })
 }
 
 impl Bound<'_> {

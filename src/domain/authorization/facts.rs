@@ -7,7 +7,7 @@ use crate::domain::{
     authority::{Permissions, Scopes},
     authorization_details::{Detail, Rendered},
     consent::Terms,
-    grant::Held,
+    grant::HeldPermissions,
     resource::DetailType,
 };
 use serde::{Deserialize, Serialize};
@@ -133,9 +133,9 @@ impl MembershipChoice {
         Choice { slug: self.organization.clone(), name: self.name.clone() }
     }
 
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> HeldPermissions {
         let (organization, permissions) = (self.organization.clone(), self.permissions.clone());
-        Held { organization, permissions }
+        HeldPermissions { organization, permissions }
     }
 }
 

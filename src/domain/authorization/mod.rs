@@ -80,9 +80,9 @@ pub struct Subject<'a> {
     pub now: Timestamp,
 }
 
-/// What a person has already said in the flow they are in.
+/// The answers that a person has already given in the flow they are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct PersonAnswers<'a> {
     /// The slug of the organization they chose.
     pub organization: Option<&'a str>,
     pub allowed: Allowed<'a>,
@@ -137,7 +137,7 @@ impl RequestedGrant {
         &self,
         subject: Subject<'_>,
         facts: &AuthorizationFacts,
-        said: Said<'_>,
+        said: PersonAnswers<'_>,
     ) -> Settled {
         let Subject { person, session, now } = subject;
         if self.is_about_another_person(person) {

@@ -5,7 +5,7 @@ use crate::domain::{
     assurance::{Acr, Level, Method},
     authority::{Audience, Scopes},
     authorization_details::Details,
-    consent::Given,
+    consent::ConsentTerms,
     person::Person,
     pushed_request::Pushed,
     requested_claims::RequestedClaims,
@@ -156,10 +156,10 @@ impl RequestedGrant {
     }
 
     /// Returns what a person consents to who grants it.
-    pub fn to_consent(&self) -> Given {
+    pub fn to_consent(&self) -> ConsentTerms {
         let claims = self.claims.beyond(&self.scopes);
         let (scopes, audience) = (self.scopes.clone(), self.audience.clone());
-        Given { scopes, audience, claims }
+        ConsentTerms { scopes, audience, claims }
     }
 
     /// Tells whether another account is meant.

@@ -61,7 +61,11 @@ fn person() -> Person {
     Person { account: "ana".to_owned(), epoch: 0, evidence }
 }
 
-fn settle(request: &RequestedGrant, facts: &AuthorizationFacts, said: Said<'_>) -> Settled {
+fn settle(
+    request: &RequestedGrant,
+    facts: &AuthorizationFacts,
+    said: PersonAnswers<'_>,
+) -> Settled {
     let subject = Subject { person: &person(), session: "session", now: NOW };
     request.settle(subject, facts, said)
 }
@@ -81,15 +85,15 @@ fn a_client_that_an_organization_has_made_serves_its_members_only() {
         ..facts(memberships)
     };
     let both = of_acme(vec![member("acme", true), member("other", true)]);
-    let settled = settle(&request("openid"), &both, Said::default());
+    let settled = settle(&request("openid"), &both, PersonAnswers::default());
     assert_eq!(organization(settled), Some("acme".into()), "without a choice");
     let denied = Settled::Denied(Denial::NotAMember);
     for memberships in [vec![], vec![member("other", true)], vec![member("acme", false)]] {
-        let settled = settle(&request("openid"), &of_acme(memberships), Said::default());
+        let settled = settle(&request("openid"), &of_acme(memberships), PersonAnswers::default());
         assert_eq!(settled, denied);
     }
     let elsewhere = RequestedGrant { organization: Some("other".into()), ..request("openid") };
-    assert_eq!(settle(&elsewhere, &both, Said::default()), denied);
+    assert_eq!(settle(&elsewhere, &both, PersonAnswers::default()), denied);
 }
 
 #[test]
@@ -97,26 +101,30 @@ fn tokens_speak_for_the_only_organization_or_the_one_asked_for() {
     let one = facts(vec![member("acme", true)]);
     let two = facts(vec![member("acme", true), member("other", true)]);
     assert_eq!(
-        organization(settle(&request("openid"), &one, Said::default())),
+        organization(settle(&request("openid"), &one, PersonAnswers::default())),
         Some("acme".into())
     );
     let named = RequestedGrant { organization: Some("other".to_owned()), ..request("openid") };
-    assert_eq!(organization(settle(&named, &two, Said::default())), Some("other".into()));
-    let Settled::ChooseOrganization(choices) = settle(&request("openid"), &two, Said::default())
+    assert_eq!(organization(settle(&named, &two, PersonAnswers::default())), Some("other".into()));
+    let Settled::ChooseOrganization(choices) =
+        settle(&request("openid"), &two, PersonAnswers::default())
     else {
         panic!("there are two");
     };
     assert_eq!(choices.iter().map(|one| &*one.slug).collect::<Vec<_>>(), ["acme", "other"]);
-    let said = Said { organization: Some("acme"), ..Said::default() };
+    let said = PersonAnswers { organization: Some("acme"), ..PersonAnswers::default() };
     assert_eq!(organization(settle(&request("openid"), &two, said)), Some("acme".into()));
-    assert_eq!(organization(settle(&request("openid"), &facts(vec![]), Said::default())), None);
+    assert_eq!(
+        organization(settle(&request("openid"), &facts(vec![]), PersonAnswers::default())),
+        None
+    );
 }
 
 #[test]
 fn a_choice_never_overrules_what_the_client_asked_for() {
     let two = facts(vec![member("acme", true), member("other", true)]);
     let named = RequestedGrant { organization: Some("other".to_owned()), ..request("openid") };
-    let said = Said { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
+    let said = PersonAnswers { organization: Some("acme"), allowed: Allowed::For(Some("acme")) };
     assert_eq!(organization(settle(&named, &two, said)), Some("other".into()));
 }
 
@@ -126,10 +134,10 @@ fn an_organization_that_is_not_theirs_or_is_suspended_denies() {
     let acme = facts(vec![member("acme", true), member("gone", false)]);
     for slug in ["other", "gone"] {
         let named = RequestedGrant { organization: Some(slug.to_owned()), ..request("openid") };
-        assert_eq!(settle(&named, &acme, Said::default()), denied, "{slug}");
+        assert_eq!(settle(&named, &acme, PersonAnswers::default()), denied, "{slug}");
     }
     let only = facts(vec![member("gone", false)]);
-    assert_eq!(settle(&request("openid"), &only, Said::default()), denied, "the only one");
+    assert_eq!(settle(&request("openid"), &only, PersonAnswers::default()), denied, "the only one");
 }
 
 #[test]
@@ -137,13 +145,13 @@ fn what_roles_or_registration_do_not_cover_is_refused_whole() {
     let acme = facts(vec![member("acme", true)]);
     let too_much = |scope: &str| Settled::Denied(Denial::TooMuch { scope: Some(scope.to_owned()) });
     let asked = request("openid invoices:read invoices:write");
-    assert_eq!(settle(&asked, &acme, Said::default()), too_much("invoices:write"));
+    assert_eq!(settle(&asked, &acme, PersonAnswers::default()), too_much("invoices:write"));
     let nowhere = facts(vec![]);
     let asked = request("invoices:read");
-    assert_eq!(settle(&asked, &nowhere, Said::default()), too_much("invoices:read"));
+    assert_eq!(settle(&asked, &nowhere, PersonAnswers::default()), too_much("invoices:read"));
     let ceiling = Some(Scopes::parse("openid").unwrap());
     let registered = AuthorizationFacts { ceiling, ..acme };
-    assert_eq!(settle(&asked, &registered, Said::default()), too_much("invoices:read"));
+    assert_eq!(settle(&asked, &registered, PersonAnswers::default()), too_much("invoices:read"));
 }
 
 #[test]
@@ -154,7 +162,7 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
     };
     let with = |consent| AuthorizationFacts { consent, ..facts(vec![]) };
     let asked = request("openid email");
-    let allowed = Said { organization: None, allowed: Allowed::For(None) };
+    let allowed = PersonAnswers { organization: None, allowed: Allowed::For(None) };
     for (rule, asks) in [
         (ConsentRule::FirstParty, false),
         (ConsentRule::Remembered(None), true),
@@ -163,12 +171,12 @@ fn consent_is_asked_until_it_is_given_and_again_when_anything_grows() {
         (ConsentRule::Always, true),
     ] {
         let facts = with(rule.clone());
-        let settled = settle(&asked, &facts, Said::default());
+        let settled = settle(&asked, &facts, PersonAnswers::default());
         assert_eq!(matches!(settled, Settled::AskConsent(_)), asks, "{rule:?}");
         assert!(matches!(settle(&asked, &facts, allowed), Settled::Granted { .. }));
     }
     let again = RequestedGrant { prompt: Prompt { consent: true, ..Prompt::default() }, ..asked };
-    let settled = settle(&again, &with(given("openid email")), Said::default());
+    let settled = settle(&again, &with(given("openid email")), PersonAnswers::default());
     assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
 }
 
@@ -177,7 +185,7 @@ fn consent_for_one_organization_says_nothing_of_another() {
     let asked = request("openid");
     let rule = ConsentRule::Always;
     let at = |slug| AuthorizationFacts { consent: rule.clone(), ..facts(vec![member(slug, true)]) };
-    let said = Said { organization: None, allowed: Allowed::For(Some("acme")) };
+    let said = PersonAnswers { organization: None, allowed: Allowed::For(Some("acme")) };
     assert!(matches!(settle(&asked, &at("acme"), said), Settled::Granted { .. }));
     let Settled::AskConsent(question) = settle(&asked, &at("other"), said) else {
         panic!("they have moved");
@@ -192,7 +200,7 @@ fn a_person_is_shown_the_api_the_organization_and_the_roles_that_tokens_will_car
     for (scope, roles) in [("openid invoices:read", &["reader"][..]), ("openid", &[])] {
         let asked =
             RequestedGrant { audience: Audience::Resource("api".to_owned()), ..request(scope) };
-        let Settled::AskConsent(question) = settle(&asked, &facts, Said::default()) else {
+        let Settled::AskConsent(question) = settle(&asked, &facts, PersonAnswers::default()) else {
             panic!("it is always asked");
         };
         assert_eq!(question.resource, Some(api()), "{scope}");
@@ -207,10 +215,10 @@ fn consent_is_asked_before_a_choice_of_organization_is_told_to_a_silent_client()
     let prompt = Prompt { none: true, ..Prompt::default() };
     let silent = RequestedGrant { prompt, ..request("openid") };
     let third_party = AuthorizationFacts { consent: ConsentRule::Remembered(None), ..several };
-    let settled = settle(&silent, &third_party, Said::default());
+    let settled = settle(&silent, &third_party, PersonAnswers::default());
     assert_eq!(settled, Settled::AskConsent(Box::new(third_party.question(None, &silent))));
     let own = AuthorizationFacts { consent: ConsentRule::FirstParty, ..third_party };
-    let settled = settle(&silent, &own, Said::default());
+    let settled = settle(&silent, &own, PersonAnswers::default());
     assert!(matches!(settled, Settled::ChooseOrganization(_)), "{settled:?}");
 }
 
@@ -222,7 +230,7 @@ fn a_client_does_not_learn_in_silence_where_a_person_belongs() {
     let ask = |organization: Option<&str>, scope| {
         let organization = organization.map(str::to_owned);
         let asked = RequestedGrant { prompt: silent, organization, ..request(scope) };
-        settle(&asked, &acme, Said::default())
+        settle(&asked, &acme, PersonAnswers::default())
     };
     for (organization, scope) in
         [(Some("acme"), "openid"), (Some("other"), "openid"), (None, "invoices:write")]
@@ -254,8 +262,8 @@ fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked(
         let acme = MembershipChoice { required, ..member("acme", true) };
         facts(vec![acme, member("other", true)])
     };
-    let acme = Said { organization: Some("acme"), ..Said::default() };
-    let other = Said { organization: Some("other"), ..Said::default() };
+    let acme = PersonAnswers { organization: Some("acme"), ..PersonAnswers::default() };
+    let other = PersonAnswers { organization: Some("other"), ..PersonAnswers::default() };
     let asked = request("openid invoices:read");
     for required in [Acr::Aal2, Acr::Aal3, Acr::Phr, Acr::Phrh] {
         let facts = strict(required);
@@ -268,7 +276,7 @@ fn what_the_organization_requires_is_proved_before_anything_is_granted_or_asked(
         let prompt = Prompt { none: true, ..Prompt::default() };
         let silent =
             RequestedGrant { prompt, organization: Some("acme".to_owned()), ..asked.clone() };
-        let settled = settle(&silent, &third, Said::default());
+        let settled = settle(&silent, &third, PersonAnswers::default());
         assert!(matches!(settled, Settled::AskConsent(_)), "{settled:?}");
         // More than is held there is refused, whatever would be proved.
         let wide = settle(&request("openid invoices:write"), &facts, acme);
@@ -305,25 +313,26 @@ fn in_detail(text: &str) -> RequestedGrant {
 fn details_are_granted_by_those_who_hold_what_their_type_demands() {
     let acme = |kind| AuthorizationFacts { types: vec![kind], ..facts(vec![member("acme", true)]) };
     let asked = in_detail("[{\"type\":\"payment\",\"amount\":1}]");
-    let settled = settle(&asked, &acme(payment(Some("invoices:read"), false)), Said::default());
+    let settled =
+        settle(&asked, &acme(payment(Some("invoices:read"), false)), PersonAnswers::default());
     let Settled::Granted { grant, .. } = settled else { panic!("{settled:?}") };
     assert_eq!(grant.details, asked.details);
     let lacking = acme(payment(Some("invoices:write"), false));
-    let denied = settle(&asked, &lacking, Said::default());
+    let denied = settle(&asked, &lacking, PersonAnswers::default());
     assert_eq!(denied, Settled::Denied(Denial::DetailsNotHeld));
     let nowhere = AuthorizationFacts { memberships: vec![], ..lacking };
-    let denied = settle(&asked, &nowhere, Said::default());
+    let denied = settle(&asked, &nowhere, PersonAnswers::default());
     assert_eq!(denied, Settled::Denied(Denial::DetailsNotHeld));
     // The type is gone, or admits something else now.
     let gone = facts(vec![member("acme", true)]);
     let bad = in_detail("[{\"type\":\"payment\"}]");
     for (asked, facts) in [(&asked, gone), (&bad, acme(payment(None, false)))] {
-        let denied = settle(asked, &facts, Said::default());
+        let denied = settle(asked, &facts, PersonAnswers::default());
         assert_eq!(denied, Settled::Denied(Denial::DetailsNotOffered));
     }
     // Without a demand of its type a person grants it who holds nothing there.
     let free = AuthorizationFacts { types: vec![payment(None, false)], ..facts(vec![]) };
-    let settled = settle(&asked, &free, Said::default());
+    let settled = settle(&asked, &free, PersonAnswers::default());
     assert!(matches!(settled, Settled::Granted { .. }), "{settled:?}");
 }
 
@@ -340,14 +349,14 @@ fn details_are_consented_to_each_time_and_irreversible_ones_by_two_factors() {
         claims: vec![],
     };
     let given = ConsentRule::Remembered(Some(terms));
-    let settled = settle(&asked, &with(given.clone(), false), Said::default());
+    let settled = settle(&asked, &with(given.clone(), false), PersonAnswers::default());
     let Settled::AskConsent(question) = settled else { panic!("{settled:?}") };
     assert_eq!(question.details[0].text.en, "Pay 1");
     assert_eq!(question.details[0].text.pt, "payment: amount 1");
-    let allowed = Said { organization: None, allowed: Allowed::For(None) };
+    let allowed = PersonAnswers { organization: None, allowed: Allowed::For(None) };
     let settled = settle(&asked, &with(given.clone(), false), allowed);
     assert!(matches!(settled, Settled::Granted { .. }), "{settled:?}");
-    for (rule, said) in [(ConsentRule::FirstParty, Said::default()), (given, allowed)] {
+    for (rule, said) in [(ConsentRule::FirstParty, PersonAnswers::default()), (given, allowed)] {
         let facts = with(rule, true);
         assert_eq!(settle(&asked, &facts, said), Settled::ProveMore(Acr::Aal2));
         let passkey = Evidence::of(Worth::ATTESTED_PASSKEY.given(NOW));

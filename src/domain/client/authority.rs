@@ -2,7 +2,7 @@
 
 use super::{AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, redirect_uri};
 use crate::domain::{
-    authority::{Asked, Bound, Granted, Permissions, Widening, narrow},
+    authority::{Bound, GrantedAuthority, Permissions, RequestedAuthority, Widening, narrow},
     organization,
     signing_keys::SigningAlgorithm,
 };
@@ -12,8 +12,8 @@ impl KnownClient {
     pub fn narrow(
         &self,
         home: Option<&organization::Known>,
-        asked: Asked,
-    ) -> Result<Granted, Widening> {
+        asked: RequestedAuthority,
+    ) -> Result<GrantedAuthority, Widening> {
         let ceiling = self.ceiling();
         let held: Permissions;
         let mut bounds = vec![Bound::NoPerson];

@@ -1,6 +1,8 @@
 //! What is known of a client.
 
-use super::{AuthMethod, ClientMetadata, FormerSecret, GrantType, Leash, Refusal, Registration};
+use super::{
+    AgentLimits, AuthMethod, ClientMetadata, FormerSecret, GrantType, Refusal, Registration,
+};
 use crate::domain::{Fingerprint, Timestamp, authority::Scopes, epoch::is_first, organization};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
@@ -34,7 +36,7 @@ pub struct KnownClient {
     pub may_act: Option<String>,
     /// What the operator lets it do as an agent, if it is one (adr/0093).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leash: Option<Leash>,
+    pub leash: Option<AgentLimits>,
     /// Of one that registered itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,

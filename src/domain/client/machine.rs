@@ -23,8 +23,8 @@
 //! organization comes with the command; that it has not changed since is a requirement of the commit.
 
 use super::{
-    Deletion, KnownClient, Leash, Profile, Refusal, Registrant, Registration, Removal, Replacement,
-    SecretRotation, Usage,
+    AgentLimits, Deletion, KnownClient, Profile, Refusal, Registrant, Registration, Removal,
+    Replacement, SecretRotation, Usage,
 };
 use crate::domain::{
     Decision, Fingerprint, Listing, Machine, Provisioned, Redrawn, Timestamp, organization,
@@ -86,7 +86,7 @@ pub struct Draft {
     /// An empty text lifts it.
     pub may_act: Option<String>,
     /// Replaces the whole of it.
-    pub leash: Option<Leash>,
+    pub leash: Option<AgentLimits>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

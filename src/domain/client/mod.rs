@@ -1,5 +1,6 @@
 //! Clients: what they say of themselves, and the rules their words must obey.
 
+mod agent_limits;
 mod authority;
 mod control;
 mod document;
@@ -7,7 +8,6 @@ mod fault;
 mod fields;
 mod jwks;
 mod known;
-mod leash;
 mod localized;
 mod machine;
 mod management;
@@ -23,12 +23,12 @@ mod uri;
 mod vocabulary;
 mod whole;
 
+pub use agent_limits::{AgentLimits, DailyLimit, Taking, Unit, Unmeasured};
 pub use authority::NotForCodes;
 pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
 pub use known::{KnownClient, Profile};
-pub use leash::{DailyLimit, Leash, Taking, Unit, Unmeasured};
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, LONGEST_ID, ORGANIZATION_CLIENTS, UNUSED_CLIENTS,

@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{
     Fingerprint, Machine as _,
     authority::{Permission, Permissions},
-    grant::{Held, Limits},
+    grant::{HeldPermissions, Limits},
     token_family::{self, Command, Issuing, Lifetimes, Narrowing, Reply, Start, TokenFamily},
 };
 use proptest::prelude::*;
@@ -16,8 +16,8 @@ fn scopes(text: &str) -> Scopes {
     Scopes::parse(text).unwrap()
 }
 
-fn presented(scope: &str) -> Presented {
-    Presented {
+fn presented(scope: &str) -> PresentedAuthority {
+    PresentedAuthority {
         root: Root::Token("family.token".to_owned()),
         through: vec!["app".to_owned()],
         act: None,
@@ -29,7 +29,11 @@ fn presented(scope: &str) -> Presented {
             epoch: 3,
             session: Some("session".to_owned()),
             claims: RequestedClaims::default(),
-            proved: Some(Proved { at: NOW, level: Level::Aal2, methods: vec![Method::Password] }),
+            proved: Some(PersonProof {
+                at: NOW,
+                level: Level::Aal2,
+                methods: vec![Method::Password],
+            }),
         })),
         families: vec!["family".to_owned()],
         membership: Some(MembershipRef {
@@ -46,9 +50,9 @@ fn presented(scope: &str) -> Presented {
 const AGENT: Agent<'_> = Agent { client_id: "agent", organization: None, epoch: 4 };
 
 /// Presents what a grant of this chain was issued, as the next party does.
-fn passed_on(grant: &Grant, family: &str) -> Presented {
+fn passed_on(grant: &Grant, family: &str) -> PresentedAuthority {
     let delegation = grant.delegation.as_deref().unwrap();
-    Presented {
+    PresentedAuthority {
         root: delegation.root.clone(),
         through: grant.clients().map(str::to_owned).collect(),
         act: Some(delegation.act.clone()),
@@ -83,7 +87,8 @@ fn a_grant_that_is_held_for_another_names_everything_it_rests_on() {
 fn a_key_proves_nothing_of_a_person() {
     let subject = Subject::Other { name: "key".to_owned(), epoch: 0 };
     let root = Root::ApiKey { id: "key".to_owned(), parents: Vec::new() };
-    let of_key = Presented { root, subject, through: Vec::new(), ..presented("invoices:read") };
+    let of_key =
+        PresentedAuthority { root, subject, through: Vec::new(), ..presented("invoices:read") };
     let grant = of_key.delegated_to(AGENT, NOW).unwrap();
     assert!(grant.account.is_none() && !grant.rests_on_proof() && grant.session.is_none());
     assert_eq!(grant.delegation.unwrap().subject.as_deref(), Some("key"));
@@ -92,28 +97,28 @@ fn a_key_proves_nothing_of_a_person() {
 #[test]
 fn another_party_another_organization_and_the_ninth_link_are_refused() {
     let named = |sub: &str| Some(MayAct { sub: sub.to_owned() });
-    let ask = |presented: Presented, agent| presented.delegated_to(agent, NOW).map(|_| ());
-    let limited = Presented { may_act: named("second"), ..presented("openid") };
+    let ask = |presented: PresentedAuthority, agent| presented.delegated_to(agent, NOW).map(|_| ());
+    let limited = PresentedAuthority { may_act: named("second"), ..presented("openid") };
     assert_eq!(ask(limited, AGENT), Err(Refusal::NotTheParty));
-    let limited = Presented { may_act: named("agent"), ..presented("openid") };
+    let limited = PresentedAuthority { may_act: named("agent"), ..presented("openid") };
     assert_eq!(ask(limited, AGENT), Ok(()));
     let elsewhere = Agent { organization: Some("other"), ..AGENT };
     assert_eq!(ask(presented("openid"), elsewhere), Err(Refusal::OtherOrganization));
-    let nowhere = Presented { membership: None, ..presented("openid") };
+    let nowhere = PresentedAuthority { membership: None, ..presented("openid") };
     assert_eq!(ask(nowhere, elsewhere), Err(Refusal::OtherOrganization));
     let administers = MembershipRef { id: None, organization: "acme".to_owned(), epoch: 0 };
-    let administered = Presented { membership: Some(administers), ..presented("openid") };
+    let administered = PresentedAuthority { membership: Some(administers), ..presented("openid") };
     assert_eq!(ask(administered, AGENT), Err(Refusal::Administration));
-    let impersonated = Presented { impersonation: true, ..presented("openid") };
+    let impersonated = PresentedAuthority { impersonation: true, ..presented("openid") };
     assert_eq!(ask(impersonated, AGENT), Err(Refusal::Impersonation));
-    let late = Presented { until: NOW, ..presented("openid") };
+    let late = PresentedAuthority { until: NOW, ..presented("openid") };
     assert_eq!(ask(late, AGENT), Err(Refusal::Expired));
     let deep = |depth: usize| {
         let wrap = |act: Option<Box<Act>>, _| Some(Box::new(Act { sub: "a".to_owned(), act }));
         (0..depth).fold(None, wrap).map(|act| *act)
     };
-    assert_eq!(ask(Presented { act: deep(7), ..presented("openid") }, AGENT), Ok(()));
-    let refused = ask(Presented { act: deep(8), ..presented("openid") }, AGENT);
+    assert_eq!(ask(PresentedAuthority { act: deep(7), ..presented("openid") }, AGENT), Ok(()));
+    let refused = ask(PresentedAuthority { act: deep(8), ..presented("openid") }, AGENT);
     assert_eq!(refused, Err(Refusal::TooDeep));
 }
 
@@ -130,7 +135,10 @@ fn limits(held: &Scopes, ceiling: Option<Scopes>, within: &Scopes) -> Limits {
     };
     Limits {
         ceilings: ceiling.into_iter().collect(),
-        held: Some(Held { organization: "acme".to_owned(), permissions: permissions(held) }),
+        held: Some(HeldPermissions {
+            organization: "acme".to_owned(),
+            permissions: permissions(held),
+        }),
         within: vec![permissions(within)],
         offered: SCOPES[1..].iter().map(|one| (*one).to_owned()).collect(),
         ..Limits::default()

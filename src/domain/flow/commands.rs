@@ -95,7 +95,7 @@ pub(super) fn consent(grant: &Grant, redirects: u64) -> Option<SubCommand<Flow>>
         client_id: grant.client_id.clone(),
         organization: grant.organization().map(str::to_owned),
     };
-    let given = consent::Given {
+    let given = consent::ConsentTerms {
         scopes: grant.scopes.clone(),
         audience: grant.audience.clone(),
         claims: grant.claims.beyond(&grant.scopes),

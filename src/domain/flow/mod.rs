@@ -45,8 +45,8 @@ mod approval;
 mod commands;
 mod device;
 mod goal;
-mod held;
 mod open;
+mod pending_proof;
 mod proving;
 mod rules;
 mod seed;
@@ -59,15 +59,15 @@ pub use commands::Joining;
 pub use device::EnteredDevice;
 pub use goal::{
     APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY,
-    SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, Wanted,
+    SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
 };
-pub use held::{Held, HeldContent, MOST_MESSAGES, MOST_WRONG};
 pub use open::{Applicant, Open, Stage};
+pub use pending_proof::{MOST_MESSAGES, MOST_WRONG, PendingProof, PendingProofContent};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
-    AccountSeen, Command, Finished, FinishedSession, Fresh, Material, Moment, Notice, Proved,
+    AccountProof, AccountSeen, Command, Finished, FinishedSession, Fresh, Material, Moment, Notice,
     Reply, Selected, SessionChange, Step,
 };
 

@@ -1,8 +1,8 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    ApprovalSaid, EnteredDevice, Event, Flow, Goal, Held, HeldContent, MOST_MESSAGES, Over,
-    Refusal, Reply, Role, Rules, Seed, Step,
+    ApprovalSaid, EnteredDevice, Event, Flow, Goal, MOST_MESSAGES, Over, PendingProof,
+    PendingProofContent, Refusal, Reply, Role, Rules, Seed, Step,
 };
 use crate::domain::{
     Decision, DeliveryKey, Dispatch, Record, Timestamp,
@@ -45,7 +45,7 @@ pub struct Open {
     pub question: Option<Box<ConsentQuestion>>,
     /// What waits for the second half of a step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<Held>,
+    pub held: Vec<PendingProof>,
     /// How many messages were sent.
     #[serde(default)]
     pub messages: u32,
@@ -214,7 +214,7 @@ impl Open {
     }
 
     /// Returns what waits for this step.
-    pub fn held_for(&self, step: &str, now: Timestamp) -> Option<&Held> {
+    pub fn held_for(&self, step: &str, now: Timestamp) -> Option<&PendingProof> {
         self.held.iter().find(|held| held.is_for(step, now))
     }
 
@@ -240,7 +240,7 @@ impl Open {
             Step::Look => Decision::accept(Vec::new(), Reply::of(next)),
             Step::Identify { identifier } => {
                 // What was made for another name is void.
-                next.held.retain(|held| !matches!(held.content, HeldContent::Code(_)));
+                next.held.retain(|held| !matches!(held.content, PendingProofContent::Code(_)));
                 next.identifier = Some(identifier.clone());
                 let goal = rules.goal(&self.seed.kind);
                 let by_mail = goal.is_some_and(Goal::proves_by_mail);
@@ -311,7 +311,7 @@ impl Open {
     }
 
     /// Keeps what the second half of a step will need; the former, if there is one, is void.
-    fn hold(mut self, held: &Held, message: Option<&Dispatch>) -> Decision<Flow> {
+    fn hold(mut self, held: &PendingProof, message: Option<&Dispatch>) -> Decision<Flow> {
         self.held.retain(|former| former.step != held.step);
         self.held.push(held.clone());
         let Some(message) = message else { return self.moved() };

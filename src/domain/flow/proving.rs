@@ -1,8 +1,8 @@
 //! Proofs, right and wrong, and credentials that are enrolled.
 
 use super::{
-    Flow, Goal, HeldContent, MOST_WRONG, Material, Moment, Open, Proved, Refusal, Rules, Stage,
-    commands,
+    AccountProof, Flow, Goal, MOST_WRONG, Material, Moment, Open, PendingProofContent, Refusal,
+    Rules, Stage, commands,
 };
 use crate::domain::{
     Decision, Fingerprint, Record, Timestamp,
@@ -23,7 +23,7 @@ impl Open {
         spends: Option<Fingerprint>,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let held = self.held_for(step, now).map(super::Held::mark);
+        let held = self.held_for(step, now).map(super::PendingProof::mark);
         if held != spends {
             return Err(Refusal::NotNow);
         }
@@ -36,14 +36,16 @@ impl Open {
         mut self,
         step: &str,
         code: Fingerprint,
-        proved: Option<(&Proved, &Material)>,
+        proved: Option<(&AccountProof, &Material)>,
         (rules, now): (&Rules, Timestamp),
     ) -> Decision<Flow> {
         let held = self.held.iter_mut().find(|held| held.is_for(step, now));
         let account = proved.map(|(proved, _)| proved.account.clone());
         let sent_to = held.as_ref().and_then(|held| held.sent_to);
         let right = match &held {
-            Some(held) => held.content == HeldContent::Code(code) && held.account == account,
+            Some(held) => {
+                held.content == PendingProofContent::Code(code) && held.account == account
+            }
             None => false,
         };
         // A code that went to a former address proves nothing of the person who has the account now.
@@ -57,7 +59,7 @@ impl Open {
             return self.disprove(step, account.as_deref()).refusing(Refusal::Wrong);
         };
         self.held.retain(|held| held.step != step);
-        let proved = Proved { spends: None, by: sent_to, ..proved.clone() };
+        let proved = AccountProof { spends: None, by: sent_to, ..proved.clone() };
         self.prove(&proved, material, rules, now)
     }
 
@@ -66,7 +68,8 @@ impl Open {
         self.attempts += 1;
         // A new credential that does not work proves nothing of one that the account has.
         let enrols = self.stage == Stage::Enrol && step != "recovery_code";
-        let ceremony = |content: &HeldContent| matches!(content, HeldContent::Ceremony(_));
+        let ceremony =
+            |content: &PendingProofContent| matches!(content, PendingProofContent::Ceremony(_));
         self.held.retain(|held| held.step != step || !ceremony(&held.content));
         let exhausted = self.attempts >= MOST_ATTEMPTS;
         let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
@@ -91,7 +94,7 @@ impl Open {
 
     pub(super) fn prove(
         mut self,
-        proved: &Proved,
+        proved: &AccountProof,
         material: &Material,
         rules: &Rules,
         now: Timestamp,

@@ -135,7 +135,7 @@ pub struct SignedIn {
     pub methods: Vec<super::Method>,
     /// What they are to prove, where the flow is for that.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
-    pub wanted: Option<super::Wanted>,
+    pub wanted: Option<super::StepUpRequest>,
 }
 
 fn identify() -> Stage {
@@ -154,7 +154,7 @@ impl Seed {
     }
 
     /// Returns what the person is to prove, where the flow is for that.
-    pub fn wanted(&self) -> Option<super::Wanted> {
+    pub fn wanted(&self) -> Option<super::StepUpRequest> {
         self.signed_in.as_ref().and_then(|signed_in| signed_in.wanted)
     }
 

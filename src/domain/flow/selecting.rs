@@ -1,6 +1,6 @@
 //! A person chooses one of the accounts that are signed in where the flow is taken (adr/0087).
 
-use super::{Flow, Material, Open, Rules, Selected, Stage, Wanted, goal::InSession};
+use super::{Flow, Material, Open, Rules, Selected, Stage, StepUpRequest, goal::InSession};
 use crate::domain::{Decision, Timestamp};
 
 impl Open {
@@ -29,7 +29,7 @@ impl Open {
         let Some(acr) = more else { return self.settle(material, rules, false, now) };
         self.required = Some(acr);
         let present = InSession { person, methods: &self.methods, now };
-        self.stage = Wanted { acr, since: None }.asks(&present);
+        self.stage = StepUpRequest { acr, since: None }.asks(&present);
         self.moved()
     }
 }

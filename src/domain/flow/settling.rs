@@ -2,7 +2,7 @@
 
 use super::{
     AccountSeen, Event, Finished, FinishedSession, Flow, Material, Moment, Notice, Open, Over,
-    Refusal, Reply, Rules, SessionChange, Stage, Wanted, commands,
+    Refusal, Reply, Rules, SessionChange, Stage, StepUpRequest, commands,
     goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
@@ -13,7 +13,7 @@ use crate::domain::{
     grant::Grant,
     person::Person,
     pushed_request::PushedRequest,
-    session::{self, Session, Told},
+    session::{self, Session, SessionClients},
     token_family::{self, TokenFamily},
 };
 
@@ -112,7 +112,7 @@ impl Open {
                 (self.stage, self.question) = match question {
                     Question::More(acr) => {
                         let present = InSession { person: &person, methods: &self.methods, now };
-                        (Wanted { acr, since: None }.asks(&present), kept)
+                        (StepUpRequest { acr, since: None }.asks(&present), kept)
                     }
                     Question::Credential => (Stage::Credential, kept),
                     Question::SecondFactor => (Stage::SecondFactor, None),
@@ -211,7 +211,7 @@ impl Open {
             decision = consent.into_iter().fold(decision, Decision::commanding);
         }
         if becomes == SessionEnding::SignedIn {
-            let told = told.map(|client_id| Told::first(&*session.id, client_id));
+            let told = told.map(|client_id| SessionClients::first(&*session.id, client_id));
             let signing_in = SigningIn { person: &person, session: &session, told };
             decision = sign_in(decision, signing_in, material, now);
             if self.proved_here {
@@ -295,7 +295,7 @@ struct SigningIn<'a> {
     person: &'a Person,
     session: &'a FinishedSession,
     /// Noted in a session that begins.
-    told: Option<Told>,
+    told: Option<SessionClients>,
 }
 
 /// Begins the session, or requires the one that goes on.

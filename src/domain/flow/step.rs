@@ -1,7 +1,8 @@
 //! What may be done in a flow, and what is answered.
 
 use super::{
-    Applicant, ApprovalAsked, EnteredDevice, Flow, Held, Joining, Open, Over, Refusal, Rules, Seed,
+    Applicant, ApprovalAsked, EnteredDevice, Flow, Joining, Open, Over, PendingProof, Refusal,
+    Rules, Seed,
 };
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
@@ -34,7 +35,7 @@ pub enum Step {
     Hold {
         /// The name of the step that is taken now.
         step: &'static str,
-        held: Box<Held>,
+        held: Box<PendingProof>,
         message: Option<Dispatch>,
     },
     /// A code that was sent comes back. The flow itself compares it: requests may race, and no more
@@ -44,7 +45,7 @@ pub enum Step {
         step: &'static str,
         code: Fingerprint,
         /// What is proved if the code is right; `None` where no account was named.
-        proved: Option<Proved>,
+        proved: Option<AccountProof>,
         material: Box<Material>,
     },
     /// A proof was wrong; of which account it was asked, if there is one.
@@ -66,7 +67,7 @@ pub enum Step {
     Stop,
     /// A proof was right.
     Prove {
-        proved: Proved,
+        proved: AccountProof,
         material: Box<Material>,
     },
     /// The person chose an organization.
@@ -151,7 +152,7 @@ pub struct Selected {
 
 /// A proof that was right, of the account that it was judged on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proved {
+pub struct AccountProof {
     /// The name of the step.
     pub step: &'static str,
     /// The id of the account.
@@ -171,7 +172,7 @@ pub struct Proved {
     pub uses: Option<account::Command>,
 }
 
-impl Proved {
+impl AccountProof {
     /// A proof of an account as it was read.
     pub fn of(step: &'static str, known: &account::Known, version: i64) -> Self {
         Self {

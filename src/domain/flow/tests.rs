@@ -143,9 +143,18 @@ fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     Box::new(Material { facts, approval: None, fresh, account, methods, notices, joining: None })
 }
 
-fn proved(step: &'static str, methods: &[Method]) -> Proved {
+fn proved(step: &'static str, methods: &[Method]) -> AccountProof {
     let (account, version, methods) = ("ana".to_owned(), Some(3), methods.to_vec());
-    Proved { step, account, version, methods, spends: None, worth: None, by: None, uses: None }
+    AccountProof {
+        step,
+        account,
+        version,
+        methods,
+        spends: None,
+        worth: None,
+        by: None,
+        uses: None,
+    }
 }
 
 fn prove(facts: Option<AuthorizationFacts>) -> Step {
@@ -254,7 +263,7 @@ fn the_second_proof_is_of_the_account_of_the_first() {
     take(&mut flow, &seed, identify());
     let first = proved("password", &[Method::Totp]);
     take(&mut flow, &seed, Step::Prove { proved: first, material: material(None) });
-    let eve = Proved { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
+    let eve = AccountProof { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
     let mixed = take(&mut flow, &seed, Step::Prove { proved: eve, material: material(None) });
     assert_eq!(mixed.outcome, Err(Refusal::NotNow));
 }
@@ -389,7 +398,7 @@ fn a_step_up_ends_with_what_is_wanted_and_not_before() {
     assert_eq!(session(&flow), Some(renewed));
 
     let later = NOW + Duration::from_secs(1);
-    let seed = in_session(Some(Wanted { acr: Acr::Aal2, since: Some(later) }));
+    let seed = in_session(Some(StepUpRequest { acr: Acr::Aal2, since: Some(later) }));
     let mut flow = Flow::default();
     let mut take_later = |step| {
         let command = Command { rules: rules(), seed: seed.clone(), step };
@@ -405,7 +414,7 @@ fn a_step_up_ends_with_what_is_wanted_and_not_before() {
 
 #[test]
 fn a_step_up_asks_for_the_second_factor_alone_where_the_first_one_counts() {
-    let wanted = Wanted::default();
+    let wanted = StepUpRequest::default();
     let person = person();
     let day = NOW + Duration::from_hours(24);
     for (methods, now, asked) in [
@@ -416,7 +425,7 @@ fn a_step_up_asks_for_the_second_factor_alone_where_the_first_one_counts() {
     ] {
         assert_eq!(wanted.asks(&InSession { person: &person, methods, now }), asked, "{methods:?}");
     }
-    let passkey = Wanted { acr: Acr::Phr, since: None };
+    let passkey = StepUpRequest { acr: Acr::Phr, since: None };
     let methods = &[Method::Totp, Method::Passkey][..];
     let asked = passkey.asks(&InSession { person: &person, methods, now: NOW });
     assert_eq!(asked, Stage::Credential, "a code does not resist phishing");
@@ -532,7 +541,7 @@ fn the_use_of_a_proof_is_noted_in_the_commit_of_the_flow() {
         &seed,
         Step::Prove { proved: proved("password", &both), material: material(None) },
     );
-    let totp = Proved { uses, ..proved("totp", &both) };
+    let totp = AccountProof { uses, ..proved("totp", &both) };
     let done = take(&mut flow, &seed, Step::Prove { proved: totp, material: material(None) });
     let used = account::Command::UseTotp { step: 7 };
     assert_eq!(commanded::<Account>(&done), [("ana", &used)]);

@@ -135,7 +135,7 @@ fn in_a_session_a_wish_for_two_factors_is_asked_for_where_it_can_be_met() {
     let mut flow = Flow::default();
     let more = take(&mut flow, &seed, enter(Some(asked(vec![Acr::Aal2])), first_party(&[])));
     assert_eq!(stage(&more.outcome.unwrap().flow), Some(Stage::SecondFactor));
-    let proof = Proved { step: "totp", ..proved("totp", &[Method::Password, Method::Totp]) };
+    let proof = AccountProof { step: "totp", ..proved("totp", &[Method::Password, Method::Totp]) };
     let step = Step::Prove { proved: proof, material: material(Some(first_party(&[]))) };
     let proved = take(&mut flow, &seed, step);
     assert_eq!(stage(&proved.outcome.unwrap().flow), Some(Stage::Confirm));

@@ -3,13 +3,13 @@
 use super::*;
 use crate::domain::{DeliveryClass, DeliveryKey, Dispatch, Fingerprint, Secret};
 
-fn held(step: &str, content: HeldContent, account: Option<&str>) -> Held {
+fn held(step: &str, content: PendingProofContent, account: Option<&str>) -> PendingProof {
     let (step, account) = (step.to_owned(), account.map(str::to_owned));
-    Held { step, content, expires_at: LATER, wrong: 0, account, sent_to: None }
+    PendingProof { step, content, expires_at: LATER, wrong: 0, account, sent_to: None }
 }
 
 fn send(code: &[u8], account: Option<&str>) -> Step {
-    let held = held("email_code", HeldContent::Code(Fingerprint::of(code)), account);
+    let held = held("email_code", PendingProofContent::Code(Fingerprint::of(code)), account);
     let message = Dispatch {
         topic: "mail",
         class: DeliveryClass::Code,
@@ -21,8 +21,8 @@ fn send(code: &[u8], account: Option<&str>) -> Step {
 }
 
 fn present(code: &[u8], account: Option<&str>) -> Step {
-    let proved =
-        account.map(|account| Proved { account: account.to_owned(), ..proved("email_code", &[]) });
+    let proved = account
+        .map(|account| AccountProof { account: account.to_owned(), ..proved("email_code", &[]) });
     let code = Fingerprint::of(code);
     Step::Present { step: "email_code", code, proved, material: material(None) }
 }
@@ -95,11 +95,11 @@ fn ten_wrong_codes_end_the_flow_whatever_comes_after() {
 
 #[test]
 fn a_ceremony_is_spent_by_the_answer_to_it_right_or_wrong() {
-    let ceremony = || held("passkey", HeldContent::Ceremony("state".into()), None);
+    let ceremony = || held("passkey", PendingProofContent::Ceremony("state".into()), None);
     let begin =
         || Step::Hold { step: "passkey/options", held: Box::new(ceremony()), message: None };
     let answer = |spends| {
-        let proved = Proved { spends, ..proved("passkey", &[Method::Passkey]) };
+        let proved = AccountProof { spends, ..proved("passkey", &[Method::Passkey]) };
         Step::Prove { proved, material: material(None) }
     };
     let mark = Some(ceremony().mark());
@@ -127,7 +127,7 @@ fn mail_and_an_authenticator_application_are_asked_for_once_each() {
     else {
         unreachable!("it is made above")
     };
-    let of_mail = Proved { methods: vec![Method::Totp], ..of_mail };
+    let of_mail = AccountProof { methods: vec![Method::Totp], ..of_mail };
     let right = Step::Present { step, code, proved: Some(of_mail), material: with };
     take(&mut flow, &seed, right).outcome.unwrap();
     assert_eq!(stage(&flow), Some(Stage::SecondFactor));

@@ -45,9 +45,9 @@ fn offers(flow: &Flow) -> Vec<&'static str> {
 }
 
 fn held(account: &str) -> Step {
-    let held = Held {
+    let held = PendingProof {
         step: "email_code".to_owned(),
-        content: HeldContent::Code(Fingerprint::of(b"code")),
+        content: PendingProofContent::Code(Fingerprint::of(b"code")),
         expires_at: LATER,
         wrong: 0,
         account: Some(account.to_owned()),
@@ -71,7 +71,7 @@ fn telling(version: i64, epoch: u64) -> Box<Material> {
 fn present(account: &str, version: Option<i64>, methods: &[Method]) -> Step {
     let (code, step) = (Fingerprint::of(b"code"), "email_code");
     let account = account.to_owned();
-    let proved = Some(Proved { account, version, ..proved(step, methods) });
+    let proved = Some(AccountProof { account, version, ..proved(step, methods) });
     Step::Present { step, code, proved, material: telling(version.unwrap_or(0), 0) }
 }
 

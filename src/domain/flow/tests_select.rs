@@ -78,7 +78,7 @@ fn what_the_client_would_like_more_is_proved_in_the_session_that_was_chosen() {
         select(person(), &[Method::Password, Method::Totp], Some(first_party())),
     );
     assert_eq!(stage(&flow), Some(Stage::SecondFactor));
-    let eve = Proved { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
+    let eve = AccountProof { account: "eve".to_owned(), ..proved("totp", &[Method::Totp]) };
     let mixed = Step::Prove { proved: eve, material: material(Some(first_party())) };
     assert_eq!(take(&mut flow, &seed, mixed).outcome, Err(Refusal::NotNow));
     let totp = Step::Prove {

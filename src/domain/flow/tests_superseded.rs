@@ -110,9 +110,9 @@ fn a_code_that_went_to_a_former_address_is_wrong() {
         authenticators: Authenticators::default().with(Method::EmailCode, Some(mailbox(address))),
         ..account_seen(3, 0)
     };
-    let held = || Held {
+    let held = || PendingProof {
         step: "email_code".to_owned(),
-        content: HeldContent::Code(Fingerprint::of(b"code")),
+        content: PendingProofContent::Code(Fingerprint::of(b"code")),
         expires_at: LATER,
         wrong: 0,
         account: Some("ana".to_owned()),
@@ -183,7 +183,7 @@ fn what_a_session_was_proved_by_holds_a_flow_in_it_as_well() {
     let methods = [Method::Password, Method::Totp];
     let mut flow = Flow::default();
     for (step, over) in [("totp", false), ("password", true)] {
-        let proved = Proved { version: Some(4), ..proved(step, &methods) };
+        let proved = AccountProof { version: Some(4), ..proved(step, &methods) };
         let account = replaced(Method::Password);
         let step = Step::Prove { proved, material: material_of(account) };
         take(&mut flow, &seed, step).outcome.unwrap();

@@ -3,7 +3,7 @@
 use super::{Alive, Pending, RefreshToken};
 use crate::domain::{
     Fingerprint, Requirement, Timestamp,
-    authority::{Audience, Granted, Scopes},
+    authority::{Audience, GrantedAuthority, Scopes},
     authorization_details::Details,
     grant::{Grant, Limits},
     pushed_request::Pushed,
@@ -174,12 +174,12 @@ impl Begin {
 
 impl Start {
     /// Says what would be granted.
-    pub fn granted(&self) -> Result<Granted, super::Refusal> {
+    pub fn granted(&self) -> Result<GrantedAuthority, super::Refusal> {
         self.grant.pass_on(&self.issuing)
     }
 
     /// The family that stands for what was granted.
-    pub(super) fn alive(&self, granted: &Granted, now: Timestamp) -> Alive {
+    pub(super) fn alive(&self, granted: &GrantedAuthority, now: Timestamp) -> Alive {
         let issuing = &self.issuing;
         let until = self.grant.delegation.as_ref().map(|one| one.until);
         let access_until = issuing.access_until(now);

@@ -3,7 +3,7 @@
 use super::{End, Event, Issue, Issuing, Malformed, Narrowing, Refusal, Reply, TokenFamily};
 use crate::domain::{
     Decision, Record, Requirement,
-    authority::Granted,
+    authority::GrantedAuthority,
     delegation::{Delegation, Root},
     grant::Grant,
 };
@@ -42,7 +42,7 @@ impl Grant {
     }
 
     /// Grants what is asked of it, if that is a part of it and still covered.
-    pub(super) fn pass_on(&self, issuing: &Issuing) -> Result<Granted, Refusal> {
+    pub(super) fn pass_on(&self, issuing: &Issuing) -> Result<GrantedAuthority, Refusal> {
         let Narrowing { scopes, details, audience, organization, malformed } = &issuing.narrowing;
         match malformed {
             Some(Malformed::Scope) => return Err(Refusal::MalformedScope),

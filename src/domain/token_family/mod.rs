@@ -29,8 +29,8 @@ mod state;
 pub use command::{
     Begin, Command, Issuing, Lifetimes, Malformed, Narrowing, Redeem, Refresh, Start,
 };
-pub use outcome::{Born, Issue, Refusal, Reply, Shown};
-pub use state::{Alive, End, Issued, Pending, RefreshToken};
+pub use outcome::{Born, FamilyView, Issue, Refusal, Reply};
+pub use state::{Alive, End, FirstIssue, Pending, RefreshToken};
 
 use super::{
     Birth, CLOCK_SKEW, ClientRank, Decision, Listing, Machine, SubCommand, Timestamp,
@@ -75,7 +75,7 @@ pub enum TokenFamily {
 pub enum Event {
     Begun(Box<Pending>),
     Started(Box<Alive>),
-    Redeemed { access_until: Timestamp, issued: Issued },
+    Redeemed { access_until: Timestamp, issued: FirstIssue },
     Rotated { access_until: Timestamp, refresh: RefreshToken },
     Ended { why: End },
 }
@@ -184,7 +184,7 @@ impl TokenFamily {
         let shown = match self {
             Self::Unborn => return Decision::refuse(Refusal::Unknown),
             Self::Ended { .. } => return Decision::refuse(Refusal::Ended),
-            Self::Pending(pending) => Shown {
+            Self::Pending(pending) => FamilyView {
                 grant: pending.grant.clone(),
                 born_at: pending.born_at,
                 refresh: None,
@@ -192,7 +192,7 @@ impl TokenFamily {
                 // The code of a device was sent nowhere.
                 redirect_uri: Some(pending.redirect_uri.clone()).filter(|uri| !uri.is_empty()),
             },
-            Self::Alive(alive) => Shown {
+            Self::Alive(alive) => FamilyView {
                 grant: alive.grant.clone(),
                 born_at: alive.born_at,
                 refresh: alive.refresh,
@@ -224,9 +224,9 @@ impl TokenFamily {
             return Decision::refuse(why);
         }
         let issued = if redeem.refreshable {
-            Issued::Refreshable(issuing.token(pending.born_at, now))
+            FirstIssue::Refreshable(issuing.token(pending.born_at, now))
         } else {
-            Issued::Once(issuing.next)
+            FirstIssue::Once(issuing.next)
         };
         let redeemed = Event::Redeemed { access_until: issuing.access_until(now), issued };
         pending.grant.issue(issuing, vec![redeemed])

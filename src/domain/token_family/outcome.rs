@@ -3,7 +3,7 @@
 use super::RefreshToken;
 use crate::domain::{
     Birth, Requirement, Timestamp,
-    authority::{Granted, Widening},
+    authority::{GrantedAuthority, Widening},
     grant::Grant,
 };
 
@@ -14,13 +14,13 @@ pub enum Reply {
     /// Authority for the tokens to be issued now.
     Issue(Box<Issue>),
     Revoked,
-    Shown(Box<Shown>),
+    Shown(Box<FamilyView>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     pub grant: Grant,
-    pub granted: Granted,
+    pub granted: GrantedAuthority,
 }
 
 /// A family born alive in the commit of another entity.
@@ -32,9 +32,9 @@ pub struct Born {
     pub requirements: Vec<Requirement>,
 }
 
-/// What is known of a family that has not ended.
+/// A view of a family that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct FamilyView {
     pub grant: Grant,
     pub born_at: Timestamp,
     /// The refresh token that is good.

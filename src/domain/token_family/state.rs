@@ -84,10 +84,10 @@ impl Pending {
         Ok(())
     }
 
-    pub(super) fn redeemed(&self, access_until: Timestamp, issued: Issued) -> Alive {
+    pub(super) fn redeemed(&self, access_until: Timestamp, issued: FirstIssue) -> Alive {
         let (refresh, issued_for) = match issued {
-            Issued::Refreshable(token) => (Some(token), None),
-            Issued::Once(next) => (None, Some(next)),
+            FirstIssue::Refreshable(token) => (Some(token), None),
+            FirstIssue::Once(next) => (None, Some(next)),
         };
         Alive {
             grant: self.grant.clone(),
@@ -103,7 +103,7 @@ impl Pending {
 
 /// What the first request of a family was given beside an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Issued {
+pub enum FirstIssue {
     Refreshable(RefreshToken),
     /// No refresh token; the request is known by this.
     Once(Fingerprint),

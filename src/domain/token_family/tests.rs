@@ -5,7 +5,7 @@ use crate::domain::{
     assurance::{Acr, Level, Method},
     authority::{Audience, Permission, Permissions, Scopes, Widening},
     authorization_details::Details,
-    grant::{Held, Limits, MembershipRef},
+    grant::{HeldPermissions, Limits, MembershipRef},
     requested_claims::RequestedClaims,
     session::Session,
 };
@@ -52,7 +52,7 @@ fn limits(permissions: &[&str]) -> Limits {
     Limits {
         ceilings: Vec::new(),
         within: Vec::new(),
-        held: Some(Held { organization: "acme".to_owned(), permissions }),
+        held: Some(HeldPermissions { organization: "acme".to_owned(), permissions }),
         offered: vec!["invoices:read".to_owned(), "invoices:write".to_owned()],
         types: Vec::new(),
         required: Acr::Aal1,

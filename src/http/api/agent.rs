@@ -1,4 +1,4 @@
-//! The member `agent` of a client: who answers for it, what it is for, until when, and how much it may do in
+//! The member `agent` of a client, its agent limits: who answers for it, what it is for, until when, and how much it may do in
 //! a day (adr/0093, adr/0098).
 //!
 //! Here it is only narrowed. What an operator has set is not widened by an organization, and what an
@@ -8,7 +8,7 @@ use crate::{
     domain::{
         Timestamp,
         authorization_details::Fixed,
-        client::{DailyLimit, Leash, Unit},
+        client::{AgentLimits, DailyLimit, Unit},
         is_hidden,
     },
     http::{answer::error::Problem, extract::json::shaped, time::rfc3339},
@@ -69,7 +69,7 @@ const WIDENED: Problem = Problem::new(
 );
 
 impl Agent {
-    pub fn of(leash: &Leash) -> Self {
+    pub fn of(leash: &AgentLimits) -> Self {
         let limit = |one: &DailyLimit| Limit {
             kind: one.kind.clone(),
             member: one.member.clone(),
@@ -85,7 +85,7 @@ impl Agent {
         }
     }
 
-    fn leash(self) -> Result<Leash, Problem> {
+    fn leash(self) -> Result<AgentLimits, Problem> {
         let Self { purpose, owner, expires_at, limits } = self;
         let expires_at = expires_at.map(|text| {
             let why = "is no time as RFC 3339 writes it";
@@ -96,7 +96,7 @@ impl Agent {
         }
         let limits = limits.into_iter().enumerate();
         let limits = limits.map(|(place, limit)| limit.read(&format!("limits/{place}")));
-        Ok(Leash {
+        Ok(AgentLimits {
             purpose: text("purpose", purpose)?,
             owner: owner.map(|owner| text("owner", owner)).transpose()?,
             expires_at: expires_at.transpose()?,
@@ -130,8 +130,8 @@ impl Limit {
 /// Takes the member out of a body, and reads what it makes of what is held; none where it is not given.
 pub fn take(
     members: &mut Map<String, Value>,
-    held: Option<&Leash>,
-) -> Result<Option<Leash>, Problem> {
+    held: Option<&AgentLimits>,
+) -> Result<Option<AgentLimits>, Problem> {
     let given = match members.remove("agent") {
         None => return Ok(None),
         Some(Value::Null) if held.is_none() => return Ok(None),

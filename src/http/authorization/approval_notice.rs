@@ -6,7 +6,7 @@ use crate::{
         Context, DeliveryKey, Dispatch, Timestamp,
         account::Known,
         client::KnownClient,
-        message::{Asked, Asker, Mail, MailContent, Sms, SmsContent},
+        message::{Asker, Mail, MailContent, RequestOrigin, Sms, SmsContent},
     },
     http::{app::App, limits::attempts::MessageSender, routes},
     wording::quotable,
@@ -41,7 +41,7 @@ pub async fn message(
             Some(name) => Asker::Application(quotable(name)),
             None => Asker::Application(quotable(&client.client_id)),
         };
-        let asked = Asked { by: Some(by), ..Asked::by_request(context, now) };
+        let asked = RequestOrigin { by: Some(by), ..RequestOrigin::by_request(context, now) };
         let content = MailContent::Approval { link: link() };
         let mail = Mail { to, locale, content, asked: None }.asked(asked);
         return Some(mail.dispatch(expires_at).keyed(key));

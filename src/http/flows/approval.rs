@@ -11,7 +11,9 @@ use crate::{
         account::Known,
         assurance::Acr,
         authorization::ConsentQuestion,
-        flow::{APPROVAL, ApprovalAsked, ApprovalSought, Flow, Goal, SignedIn, Stage, Wanted},
+        flow::{
+            APPROVAL, ApprovalAsked, ApprovalSought, Flow, Goal, SignedIn, Stage, StepUpRequest,
+        },
     },
     http::{
         answer::error::Problem,
@@ -86,7 +88,7 @@ pub async fn begin(
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
     let Yes { present, account, asked, question, acr } = yes;
     let goal: &dyn Goal = app.settings.flow_rules.goal(APPROVAL).ok_or(Problem::NOT_FOUND)?;
-    let wanted = acr.map(|acr| Wanted { acr, since: None });
+    let wanted = acr.map(|acr| StepUpRequest { acr, since: None });
     let mut signed_in = in_session(app, present, account, (goal, wanted));
     if acr.is_none() {
         signed_in.stage = Stage::Credential;

@@ -19,7 +19,7 @@ use crate::{
         authorization::Request,
         flow::{
             APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, OperatorLink,
-            RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage, Wanted,
+            RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage, StepUpRequest,
         },
     },
     http::{
@@ -114,7 +114,7 @@ pub async fn begin(
     let user_code = user_code.filter(|_| goal.takes_user_code());
     let user_code = user_code.map(|code| user_codes::sealed(app, &code));
     let signed_in = if goal.is_in_session() {
-        let wanted = (kind == STEP_UP).then(|| Wanted {
+        let wanted = (kind == STEP_UP).then(|| StepUpRequest {
             acr: acr.unwrap_or(Acr::Aal2),
             since: max_age.map(|age| now - Duration::from_secs(age.into())),
         });
@@ -242,7 +242,7 @@ async fn presented(
 pub struct StepUp<'a> {
     pub present: &'a Present,
     pub account: &'a Known,
-    pub wanted: Wanted,
+    pub wanted: StepUpRequest,
     /// The page of ours that the person comes back to, if one asks.
     pub back: Option<String>,
 }
@@ -318,7 +318,7 @@ async fn signed_in(
     app: &App,
     context: &Context,
     source: &RequestSource,
-    asked: (&dyn Goal, Option<Wanted>),
+    asked: (&dyn Goal, Option<StepUpRequest>),
 ) -> Result<Option<SignedIn>, Problem> {
     let Some(present) = session::find(app, context, source, true).await? else { return Ok(None) };
     let account = app.views.accounts.look_anew(&present.person.account).await?;
@@ -330,7 +330,7 @@ async fn signed_in(
 fn within_reach(app: &App, signed_in: &SignedIn) -> Result<(), Problem> {
     let served = app.settings.flow_rules.served(&signed_in.methods);
     match signed_in.wanted {
-        Some(Wanted { acr, .. }) if !acr.is_reachable_by(&served) => Err(out_of_reach(acr)),
+        Some(StepUpRequest { acr, .. }) if !acr.is_reachable_by(&served) => Err(out_of_reach(acr)),
         _ => Ok(()),
     }
 }
@@ -339,12 +339,12 @@ pub(super) fn in_session(
     app: &App,
     present: &Present,
     account: &Known,
-    (goal, wanted): (&dyn Goal, Option<Wanted>),
+    (goal, wanted): (&dyn Goal, Option<StepUpRequest>),
 ) -> SignedIn {
     let methods = account.methods();
     let served = app.settings.flow_rules.served(&methods);
     let reachable = |acr: Acr| acr.within(&served).unwrap_or(acr);
-    let wanted = wanted.map(|wanted| Wanted { acr: reachable(wanted.acr), ..wanted });
+    let wanted = wanted.map(|wanted| StepUpRequest { acr: reachable(wanted.acr), ..wanted });
     let asked = InSession { person: &present.person, methods: &methods, now: app.clock.now() };
     let stage = match wanted {
         Some(wanted) => wanted.asks(&asked),

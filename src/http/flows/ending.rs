@@ -28,7 +28,7 @@ use crate::{
         account::{self, Account, Known},
         client::Client,
         flow::{
-            AccountSeen, DEVICE, EnteredDevice, Flow, Material, Proved, RECOVERY, Selected,
+            AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, Material, RECOVERY, Selected,
             SessionChange, Step,
         },
         session::{self, Session},
@@ -51,12 +51,12 @@ pub struct Asking<'a> {
 
 /// The person's answer to a step: what they have proved or said.
 pub enum StepAnswer {
-    Proved(Proved),
+    Proved(AccountProof),
     /// A code that was sent came back; what it proves if it is right.
     Presented {
         step: &'static str,
         code: Fingerprint,
-        proved: Option<Proved>,
+        proved: Option<AccountProof>,
     },
     /// A credential was chosen, or none.
     Enrolled(Enrolled),

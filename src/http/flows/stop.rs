@@ -16,7 +16,7 @@ use crate::{
         Context,
         account::Known,
         flow::{Command, Moment, Notice, Step},
-        message::{Asked, Mail, MailContent, NOTICE_LIFETIME},
+        message::{Mail, MailContent, NOTICE_LIFETIME, RequestOrigin},
     },
     http::{
         answer::error::Problem,
@@ -88,7 +88,8 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
     let to = account.map_or("", |known| known.email.as_str());
     let locale = account.and_then(Known::locale).unwrap_or(app.settings.locale);
     let now = app.clock.now();
-    let (expires_at, asked) = (now + NOTICE_LIFETIME, Asked::by_request(&opened.context, now));
+    let (expires_at, asked) =
+        (now + NOTICE_LIFETIME, RequestOrigin::by_request(&opened.context, now));
     let asked = Box::new(asked);
     let notice = |when, content| {
         let (to, asked) = (to.to_owned(), Some(asked.clone()));

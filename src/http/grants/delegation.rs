@@ -11,7 +11,7 @@ use crate::{
         client::{Client, GrantType, KnownClient},
         consent::Consent,
         delegation::{Administrator, Delegation, Root},
-        grant::{Grant, Held, Wish},
+        grant::{Grant, HeldPermissions, Wish},
         membership::Membership,
         organization::{self, Organization},
         resource::Resource,
@@ -74,7 +74,7 @@ pub async fn gather(
                 (Some(_), _) => limited.limits.within.push(permissions),
                 (None, Some(home)) => {
                     let organization = home.slug.clone();
-                    limited.limits.held = Some(Held { organization, permissions });
+                    limited.limits.held = Some(HeldPermissions { organization, permissions });
                 }
                 (None, None) => {}
             }
@@ -169,7 +169,7 @@ async fn client_in_its_own_name(
     };
     limited.roles = client.roles_at(Some(home)).into_iter().map(str::to_owned).collect();
     let permissions = home.confers(&client.roles);
-    limited.limits.held = Some(Held { organization: home.slug.clone(), permissions });
+    limited.limits.held = Some(HeldPermissions { organization: home.slug.clone(), permissions });
     Ok(true)
 }
 

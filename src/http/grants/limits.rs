@@ -9,7 +9,7 @@ use crate::{
         authority::Permissions,
         client::{Client, KnownClient},
         consent::Parties,
-        grant::{Grant, Held, Limits, MembershipRef},
+        grant::{Grant, HeldPermissions, Limits, MembershipRef},
         membership::Membership,
         organization::{self, Organization},
     },
@@ -76,7 +76,7 @@ async fn speak(
     reading: Reading<'_>,
     limited: &mut Limited,
 ) -> Result<bool, HydrateError> {
-    let hold = |permissions| Some(Held { organization: home.slug.clone(), permissions });
+    let hold = |permissions| Some(HeldPermissions { organization: home.slug.clone(), permissions });
     // No person: what its root holds is added with that.
     let Some(person) = &grant.account else { return Ok(of.epoch == home.epoch) };
     let Some(id) = &of.id else {

@@ -11,11 +11,11 @@ use crate::{
         Machine, Timestamp,
         access_token::{AccessToken, Claims},
         account::Account,
-        authority::{Asked, Audience, Permissions, Scopes},
+        authority::{Audience, Permissions, RequestedAuthority, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
         consent::{Consent, Parties},
-        grant::{GRANTS_OF_PEOPLE, Grant, Held, Limits, Wish},
+        grant::{GRANTS_OF_PEOPLE, Grant, HeldPermissions, Limits, Wish},
         membership::{self, Membership},
         organization::{self, Organization},
         resource::{DetailType, Resource},
@@ -283,7 +283,7 @@ impl Read<'_> {
         };
         let organization = basis.organization.map(str::to_owned);
         let (scopes, details) = (basis.scopes.clone(), basis.details.clone());
-        let asked = Asked { organization, audience, offered, scopes, details };
+        let asked = RequestedAuthority { organization, audience, offered, scopes, details };
         match &basis.person {
             None => {
                 let good = self.client_holds(client, home, asked);
@@ -298,7 +298,7 @@ impl Read<'_> {
         &self,
         client: &KnownClient,
         home: Option<&organization::Known>,
-        asked: Asked,
+        asked: RequestedAuthority,
     ) -> bool {
         let held = client.roles_at(home);
         let owned = |scope: &str| asked.offered.iter().any(|one| one == scope);
@@ -317,7 +317,7 @@ impl Read<'_> {
         person: &PersonBasis<'_>,
         client: &KnownClient,
         home: Option<&organization::Known>,
-        (asked, types): (Asked, Vec<DetailType>),
+        (asked, types): (RequestedAuthority, Vec<DetailType>),
     ) -> Result<Option<Good>, OAuthError> {
         let Self { app, basis, .. } = *self;
         let member = match person.membership {
@@ -336,7 +336,7 @@ impl Read<'_> {
                     return Ok(None);
                 }
                 let permissions = home.confers(&member.roles);
-                Some(Held { organization: home.slug.clone(), permissions })
+                Some(HeldPermissions { organization: home.slug.clone(), permissions })
             }
             (None, Some(home)) if basis.roles.is_empty() => {
                 let account = self.see(&app.views.accounts, person.account).await?;
@@ -344,7 +344,7 @@ impl Read<'_> {
                     return Ok(None);
                 }
                 let permissions = Permissions::of_administrator();
-                Some(Held { organization: home.slug.clone(), permissions })
+                Some(HeldPermissions { organization: home.slug.clone(), permissions })
             }
             _ => return Ok(None),
         };

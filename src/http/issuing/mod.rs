@@ -9,7 +9,7 @@ use crate::{
     crypto::draw_id_at,
     domain::{
         access_token::{self, Claims, Mint},
-        authority::{Audience, GROUPS, Granted},
+        authority::{Audience, GROUPS, GrantedAuthority},
         authorization_details::Details,
         client::{Client, KnownClient},
         grant::Grant,
@@ -61,7 +61,7 @@ impl IntoResponse for Issued {
 #[derive(Clone, Copy)]
 pub struct Signing<'a> {
     pub client: &'a KnownClient,
-    pub granted: &'a Granted,
+    pub granted: &'a GrantedAuthority,
     pub roles: &'a [String],
     /// Of everything that the grant rests on.
     pub epoch: u64,

@@ -20,7 +20,7 @@ use crate::{
             Channel, Command, EMAIL_ADDRESSES, Known, Proposed, Refusal, is_phone_number,
             normalise_email,
         },
-        message::{Asked, Mail, MailContent, Sms, SmsContent},
+        message::{Mail, MailContent, RequestOrigin, Sms, SmsContent},
     },
     http::{
         answer::{error::Problem, private_json},
@@ -100,7 +100,7 @@ pub async fn propose_email(
         } else {
             MailContent::EmailChangeKnown
         },
-        asked: Some(Box::new(Asked::by_request(&caller.context, app.clock.now()))),
+        asked: Some(Box::new(RequestOrigin::by_request(&caller.context, app.clock.now()))),
     };
     let propose = Command::Propose {
         channel: Channel::Email,

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         account::Known,
         assurance::{Acr, FRESH_FOR, Method},
-        flow::{InSession, Wanted},
+        flow::{InSession, StepUpRequest},
     },
     http::{
         answer::error::Problem,
@@ -68,7 +68,7 @@ pub async fn begin(
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
     let now = app.clock.now();
     let acr = if account.credentials.reach_aal2() { Acr::Aal2 } else { Acr::Aal1 };
-    let wanted = Wanted { acr, since: Some(now - FRESH_FOR) };
+    let wanted = StepUpRequest { acr, since: Some(now - FRESH_FOR) };
     let asked = StepUp { present: &caller.present, account, wanted, back };
     flows::step_up(app, &mut caller.source, asked).await
 }

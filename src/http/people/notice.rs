@@ -4,7 +4,7 @@ use crate::{
     domain::{
         Context,
         account::{Command, Known},
-        message::{Asked, Mail, MailContent},
+        message::{Mail, MailContent, RequestOrigin},
     },
     http::app::App,
 };
@@ -35,6 +35,6 @@ pub fn telling(
 
 fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
     let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.settings.locale));
-    let asked = Some(Box::new(Asked::by_request(context, app.clock.now())));
+    let asked = Some(Box::new(RequestOrigin::by_request(context, app.clock.now())));
     app.channels().mail.then_some(Mail { to, locale, content, asked })
 }

@@ -3,7 +3,7 @@
 use crate::{
     domain::{
         Browser, Locale, System, Timestamp,
-        message::{Asked, Asker},
+        message::{Asker, RequestOrigin},
     },
     wording::{Wording, quotable},
 };
@@ -25,7 +25,7 @@ pub(super) struct FactWords<'a> {
 
 impl FactWords<'_> {
     /// Returns the lines; `None` where a word is missing.
-    pub(super) fn facts(&self, asked: &Asked) -> Option<Vec<Fact>> {
+    pub(super) fn facts(&self, asked: &RequestOrigin) -> Option<Vec<Fact>> {
         let mut facts = Vec::new();
         let mut tell = |label: &str, value: String| {
             facts.push(Fact { label: self.say(label, &[])?, value: quotable(&value) });

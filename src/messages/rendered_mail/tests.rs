@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{
     Context, Timestamp,
-    message::{Asked, Asker},
+    message::{Asker, RequestOrigin},
 };
 use url::Url;
 
@@ -56,14 +56,17 @@ fn render(locale: Locale, content: MailContent) -> Option<RenderedMail> {
 }
 
 /// By a caller that would like to be read.
-fn asked(by: Option<Asker>) -> Asked {
+fn asked(by: Option<Asker>) -> RequestOrigin {
     let agent = format!("{HOSTILE} (Windows NT 10.0) Firefox/140.0 {HOSTILE}");
     let context = Context::request("203.0.113.9".parse().unwrap(), Some(agent.as_bytes()), None);
-    Asked { by, ..Asked::by_request(&context, Timestamp::from_millis(1_800_000_000_000)) }
+    RequestOrigin {
+        by,
+        ..RequestOrigin::by_request(&context, Timestamp::from_millis(1_800_000_000_000))
+    }
 }
 
 /// The lines between the note and the footer.
-fn facts(locale: Locale, asked: Asked) -> Vec<String> {
+fn facts(locale: Locale, asked: RequestOrigin) -> Vec<String> {
     let content = MailContent::TotpEnrolled;
     let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked: None }.asked(asked);
     let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
@@ -97,13 +100,14 @@ fn a_mail_says_who_asked_from_where_and_when() {
             "Rede: 203.0.113.0/24",
         ]
     );
-    let operator = Asked::by_operator(Timestamp::from_millis(0));
+    let operator = RequestOrigin::by_operator(Timestamp::from_millis(0));
     let lines = ["Time: 1 January 1970, 00:00 UTC", "By: an operator of id.example.com"];
     assert_eq!(facts(Locale::English, operator), lines);
     let own = facts(Locale::English, asked(Some(Asker::SelfRegistered)));
     assert_eq!(own[1], "Application: one that registered itself");
     let of_curl = Context::request("::1".parse().unwrap(), Some(b"curl/8"), None);
-    let plain = facts(Locale::English, Asked::by_request(&of_curl, Timestamp::from_millis(0)));
+    let plain =
+        facts(Locale::English, RequestOrigin::by_request(&of_curl, Timestamp::from_millis(0)));
     assert_eq!(plain, ["Time: 1 January 1970, 00:00 UTC", "Network: ::/48"]);
 }
 

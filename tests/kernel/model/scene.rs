@@ -5,7 +5,7 @@ use porteiro::domain::{
     assurance::{Acr, Evidence, Level, Method, Worth},
     authority::{Audience, Permission, Scopes},
     authorization_details::Details,
-    grant::{Grant, Held, Limits, MembershipRef},
+    grant::{Grant, HeldPermissions, Limits, MembershipRef},
     person::Person,
     requested_claims::RequestedClaims,
     session::{self, Session},
@@ -207,7 +207,10 @@ fn limits(limit: Limit) -> Limits {
         Limit::Full => vec![Permission::parse("invoices:*").unwrap()],
         Limit::Shrunk => Vec::new(),
     };
-    let held = Held { organization: "acme".to_owned(), permissions: permissions.iter().collect() };
+    let held = HeldPermissions {
+        organization: "acme".to_owned(),
+        permissions: permissions.iter().collect(),
+    };
     let offered = vec!["invoices:read".to_owned()];
     Limits { held: Some(held), offered, required: Acr::Aal1, ..Limits::default() }
 }

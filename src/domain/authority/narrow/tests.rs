@@ -4,8 +4,8 @@ use super::super::Permission;
 use super::*;
 use proptest::prelude::*;
 
-fn asked(organization: Option<&str>, scopes: &str) -> Asked {
-    Asked {
+fn asked(organization: Option<&str>, scopes: &str) -> RequestedAuthority {
+    RequestedAuthority {
         organization: organization.map(str::to_owned),
         audience: Audience::Issuer,
         offered: Vec::new(),
@@ -81,7 +81,7 @@ fn without_roles_nothing_of_an_api_is_granted() {
 fn nobody_is_let_in_where_nothing_is_held() {
     let held = permissions(&["invoices:read"]);
     let roles = Bound::Roles { organization: "acme", permissions: &held };
-    let to = |offered: &[&str]| Asked {
+    let to = |offered: &[&str]| RequestedAuthority {
         audience: Audience::Resource("https://api.example.com".to_owned()),
         offered: offered.iter().map(|scope| (*scope).to_owned()).collect(),
         ..asked(Some("acme"), "")
@@ -121,11 +121,11 @@ proptest! {
     ) {
         let held: Permissions = first.0.iter().collect();
         let roles = Bound::Roles { organization: &first.1, permissions: &held };
-        let mut parent: Option<Granted> = None;
+        let mut parent: Option<GrantedAuthority> = None;
         for ((organization, scopes), ceiling) in asks.into_iter().zip(ceilings.iter().cycle()) {
             let (audience, offered) = (Audience::Issuer, Vec::new());
             let details = Details::default();
-            let asked = Asked { organization, audience, offered, scopes, details };
+            let asked = RequestedAuthority { organization, audience, offered, scopes, details };
             let above = parent.as_ref().map(|granted| granted.scopes().clone());
             let mut bounds = vec![roles];
             bounds.push(Bound::Registered(ceiling));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{
-    authority::{Asked, Audience, Permission, Scopes},
+    authority::{Audience, Permission, RequestedAuthority, Scopes},
     authorization_details::Details,
     client::{AuthMethod, GrantType},
 };
@@ -217,7 +217,7 @@ fn a_client_never_moves_to_another_organization() {
 #[test]
 fn in_its_own_name_a_client_holds_what_its_roles_confer_and_its_registration_admits() {
     let mut client = known();
-    let asked = |scopes: &str| Asked {
+    let asked = |scopes: &str| RequestedAuthority {
         organization: Some("acme".to_owned()),
         audience: Audience::Issuer,
         offered: Vec::new(),

@@ -6,7 +6,9 @@
 
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
-    authorization::{Allowed, AuthorizationFacts, ConsentRule, Denial, Said, Settled, Subject},
+    authorization::{
+        Allowed, AuthorizationFacts, ConsentRule, Denial, PersonAnswers, Settled, Subject,
+    },
     flow::Open,
 };
 
@@ -46,7 +48,7 @@ impl Goal for Device {
         let facts = AuthorizationFacts { consent: ConsentRule::Always, ..facts.clone() };
         let subject = Subject { person, session: case.session, now };
         let settle = |allowed| {
-            let said = Said { organization: open.chosen.as_deref(), allowed };
+            let said = PersonAnswers { organization: open.chosen.as_deref(), allowed };
             wanted.settle(subject, &facts, said)
         };
         let mut settled = settle(Allowed::Nothing);

@@ -18,7 +18,7 @@ pub use invitation::INVITATION;
 pub use recovery::RECOVERY;
 pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
-pub use step_up::{STEP_UP, Wanted};
+pub use step_up::{STEP_UP, StepUpRequest};
 
 use super::{ApprovalAsked, Open, Seed, Stage};
 use crate::domain::{

@@ -6,7 +6,7 @@
 use super::{Case, Ending, Goal, InSession, Next, Question, SessionEnding};
 use crate::domain::{
     assurance::{Level, Method},
-    authorization::{Allowed, Denial, Said, Settled, Subject},
+    authorization::{Allowed, Denial, PersonAnswers, Settled, Subject},
     flow::{Open, Seed},
 };
 
@@ -53,7 +53,7 @@ impl SignIn {
         };
         let subject = Subject { person: case.person, session: case.session, now: case.now };
         let settle = |allowed| {
-            let said = Said { organization: open.chosen.as_deref(), allowed };
+            let said = PersonAnswers { organization: open.chosen.as_deref(), allowed };
             request.wanted.settle(subject, facts, said)
         };
         let mut settled = settle(Allowed::Nothing);

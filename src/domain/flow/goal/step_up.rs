@@ -18,7 +18,7 @@ pub struct StepUp;
 
 /// What a step-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct StepUpRequest {
     #[serde(rename = "a")]
     pub acr: Acr,
     /// What was proved before this time does not count.
@@ -26,13 +26,13 @@ pub struct Wanted {
     pub since: Option<Timestamp>,
 }
 
-impl Default for Wanted {
+impl Default for StepUpRequest {
     fn default() -> Self {
         Self { acr: Acr::Aal2, since: None }
     }
 }
 
-impl Wanted {
+impl StepUpRequest {
     /// Returns what counts of the evidence.
     fn counted(&self, evidence: &Evidence) -> Evidence {
         match self.since {
@@ -68,10 +68,10 @@ impl Goal for StepUp {
     }
 
     fn first_in_session(&self, present: &InSession<'_>) -> Stage {
-        Wanted::default().asks(present)
+        StepUpRequest::default().asks(present)
     }
 
-    /// What is missing is said by [`Wanted::asks`]: a code may come first, and the password after it.
+    /// What is missing is said by [`StepUpRequest::asks`]: a code may come first, and the password after it.
     fn asks_second_factor(&self) -> bool {
         false
     }

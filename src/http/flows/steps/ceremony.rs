@@ -5,7 +5,7 @@ use crate::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys},
     domain::{
         Fingerprint, Timestamp,
-        flow::{Held, HeldContent, Open, Step as FlowStep},
+        flow::{Open, PendingProof, PendingProofContent, Step as FlowStep},
     },
     http::{answer::error::Problem, app::App, flows::problems::UNAVAILABLE},
 };
@@ -24,8 +24,8 @@ pub fn held<'a>(
 ) -> Option<(&'a Value, Fingerprint)> {
     let held = open.held_for(step.path(), now)?;
     match &held.content {
-        HeldContent::Ceremony(state) => Some((state, held.mark())),
-        HeldContent::Code(_) | HeldContent::Secret(_) => None,
+        PendingProofContent::Ceremony(state) => Some((state, held.mark())),
+        PendingProofContent::Code(_) | PendingProofContent::Secret(_) => None,
     }
 }
 
@@ -44,9 +44,9 @@ impl StepRequest<'_> {
             tracing::error!(%error, "a ceremony could not begin");
             UNAVAILABLE
         })?;
-        let held = Box::new(Held {
+        let held = Box::new(PendingProof {
             step: answered_by.path().to_owned(),
-            content: HeldContent::Ceremony(state),
+            content: PendingProofContent::Ceremony(state),
             expires_at: self.opened.seed.expires_at,
             wrong: 0,
             account: None,

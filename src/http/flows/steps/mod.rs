@@ -37,7 +37,7 @@ use super::{
     problems::{INVALID_CREDENTIALS, NOT_NOW},
 };
 use crate::{
-    domain::flow::{Open, ProofStep, Proved, Rules, Step as Command},
+    domain::flow::{AccountProof, Open, ProofStep, Rules, Step as Command},
     http::{
         answer::error::Problem,
         app::App,
@@ -221,7 +221,11 @@ impl StepRequest<'_> {
 
     /// Says that a proof was right. The attempt counts as one that was never made, and when the
     /// person has proved enough, nothing is held against the account any more.
-    pub async fn prove(&self, proved: Proved, attempt: Attempt) -> Result<StepOutcome, Problem> {
+    pub async fn prove(
+        &self,
+        proved: AccountProof,
+        attempt: Attempt,
+    ) -> Result<StepOutcome, Problem> {
         let account = proved.account.clone();
         let answer = StepAnswer::Proved(proved);
         let asking = Asking { account: &account, chosen: None, answer };

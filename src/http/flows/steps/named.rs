@@ -6,7 +6,7 @@ use crate::{
     actors::Hydrated,
     domain::{
         account::{Account, EMAIL_ADDRESSES, Known, normalise_email},
-        flow::Proved,
+        flow::AccountProof,
     },
     http::{
         answer::error::Problem,
@@ -35,8 +35,8 @@ impl NamedAccount {
     }
 
     /// Returns a proof of this account, judged on what was read of it.
-    pub fn proved(&self, step: &dyn Step) -> Option<Proved> {
-        self.account().map(|known| Proved::of(step.path(), known, self.seen.version))
+    pub fn proved(&self, step: &dyn Step) -> Option<AccountProof> {
+        self.account().map(|known| AccountProof::of(step.path(), known, self.seen.version))
     }
 }
 

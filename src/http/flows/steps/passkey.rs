@@ -17,7 +17,7 @@ use crate::{
         Fingerprint,
         account::{Account, Command, Known},
         assurance::Worth,
-        flow::{Open, ProofStep, Proved, Role},
+        flow::{AccountProof, Open, ProofStep, Role},
     },
     http::{
         answer::error::Problem, flows::problems::INVALID_CREDENTIALS, limits::purpose::Purpose,
@@ -116,11 +116,17 @@ impl Step for Passkey {
 
 impl Verified {
     /// Returns a proof of the account as it was read, if it still has the passkey.
-    fn proved(&self, known: &Known, version: i64) -> Option<Proved> {
+    fn proved(&self, known: &Known, version: i64) -> Option<AccountProof> {
         let (spends, worth) = (Some(self.spends), Some(self.worth));
         let by = Some(known.passkey_authenticator(&self.id)?);
         let uses = Some(self.uses.clone());
-        Some(Proved { spends, worth, by, uses, ..Proved::of(Passkey.path(), known, version) })
+        Some(AccountProof {
+            spends,
+            worth,
+            by,
+            uses,
+            ..AccountProof::of(Passkey.path(), known, version)
+        })
     }
 }
 

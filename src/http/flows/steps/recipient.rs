@@ -12,7 +12,7 @@ use crate::{
     domain::{
         Locale,
         account::{Account, Known, normalise_email},
-        flow::{Applicant, Open, Proved},
+        flow::{AccountProof, Applicant, Open},
         message::MailContent,
     },
     http::{answer::error::Problem, flows::problems::NOT_NOW},
@@ -64,15 +64,15 @@ impl Recipient {
     }
 
     /// Returns what a right code proves.
-    pub fn proved(&self, step: &dyn Step) -> Option<Proved> {
+    pub fn proved(&self, step: &dyn Step) -> Option<AccountProof> {
         self.proves(step.path())
     }
 
-    pub(super) fn proves(&self, step: &'static str) -> Option<Proved> {
+    pub(super) fn proves(&self, step: &'static str) -> Option<AccountProof> {
         match (self.purpose, self.account(), &self.applicant) {
             // The address is taken: the mail says so, and no code is right.
             (Purpose::SignUp, Some(_), _) | (_, None, None) => None,
-            (Purpose::SignUp, None, Some(applicant)) => Some(Proved {
+            (Purpose::SignUp, None, Some(applicant)) => Some(AccountProof {
                 step,
                 account: applicant.account.clone(),
                 version: None,
@@ -82,7 +82,7 @@ impl Recipient {
                 by: None,
                 uses: None,
             }),
-            (_, Some(known), _) => Some(Proved::of(step, known, self.seen.version)),
+            (_, Some(known), _) => Some(AccountProof::of(step, known, self.seen.version)),
             (_, None, Some(_)) => None,
         }
     }

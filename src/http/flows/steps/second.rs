@@ -5,7 +5,7 @@ use crate::{
     actors::Hydrated,
     domain::{
         account::{Account, Command, Known},
-        flow::Proved,
+        flow::AccountProof,
         throttle::charged_to,
     },
     http::{
@@ -55,7 +55,7 @@ impl StepRequest<'_> {
         let prove = |known: &Known, version| {
             let by = known.authenticators().of(method).filter(|by| Some(*by) == judged_by)?;
             let (by, uses) = (Some(by), Some(uses.clone()));
-            Some(Proved { by, uses, ..Proved::of(step.path(), known, version) })
+            Some(AccountProof { by, uses, ..AccountProof::of(step.path(), known, version) })
         };
         match self.prove_second(&mut attempt, seen.clone(), prove).await {
             // It was spent before.
@@ -77,7 +77,7 @@ impl StepRequest<'_> {
         &self,
         attempt: &mut Option<Attempt>,
         mut seen: Arc<Hydrated<Account>>,
-        prove: impl Fn(&Known, i64) -> Option<Proved>,
+        prove: impl Fn(&Known, i64) -> Option<AccountProof>,
     ) -> Result<StepOutcome, Problem> {
         for _ in 0..TRIES {
             let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;

@@ -12,8 +12,8 @@ use crate::{
         Dispatch, Fingerprint, Locale, Timestamp,
         account::{self, Known},
         assurance::AuthenticatorId,
-        flow::{Held, HeldContent, Open, Proved, Role, Step as Command},
-        message::{Asked, Asker, Mail, Sms, SmsContent},
+        flow::{AccountProof, Open, PendingProof, PendingProofContent, Role, Step as Command},
+        message::{Asker, Mail, RequestOrigin, Sms, SmsContent},
     },
     http::{
         answer::error::Problem,
@@ -114,9 +114,9 @@ impl StepRequest<'_> {
     }
 
     /// Says who asks for a message, and from where.
-    async fn asked(&self) -> Asked {
+    async fn asked(&self) -> RequestOrigin {
         let Opened { seed, context, .. } = self.opened;
-        let asked = Asked::by_request(context, self.app.clock.now());
+        let asked = RequestOrigin::by_request(context, self.app.clock.now());
         let Some(request) = seed.asked() else { return asked };
         // Without its name the mail is worth as much.
         let seen = clients::find_in_flow(self.app, &request.wanted.client_id, false).await.ok();
@@ -126,7 +126,7 @@ impl StepRequest<'_> {
             Some(name) => Asker::Application(quotable(name)),
             None => Asker::Application(quotable(&request.wanted.client_id)),
         });
-        Asked { by, ..asked }
+        RequestOrigin { by, ..asked }
     }
 
     /// Sends a code by SMS and shows the flow.
@@ -157,16 +157,16 @@ impl StepRequest<'_> {
         self.hold(sending.by, held, Some(dispatch)).await
     }
 
-    fn held(&self, sending: &Sending, text: &str, target: CodeTarget) -> Held {
+    fn held(&self, sending: &Sending, text: &str, target: CodeTarget) -> PendingProof {
         let CodeTarget { proves, sent_to } = target;
         let known = self.fingerprint(sending.step, text);
         // Nothing that can be typed has this fingerprint.
         let never = || self.fingerprint(sending.by, &draw_token(&*self.app.dice));
         let code = if proves.is_some() { known } else { never() };
         let expires_at = self.until(sending.lives);
-        let (step, content) = (sending.step.to_owned(), HeldContent::Code(code));
+        let (step, content) = (sending.step.to_owned(), PendingProofContent::Code(code));
         let (account, sent_to) = (proves, Some(sent_to));
-        Held { step, content, expires_at, wrong: 0, account, sent_to }
+        PendingProof { step, content, expires_at, wrong: 0, account, sent_to }
     }
 
     /// Returns when something that lives so long ends, in this flow.
@@ -178,7 +178,7 @@ impl StepRequest<'_> {
     pub(super) async fn hold(
         &self,
         step: &'static str,
-        held: Held,
+        held: PendingProof,
         message: Option<Dispatch>,
     ) -> Result<StepOutcome, Problem> {
         self.ask(Command::Hold { step, held: Box::new(held), message }).await
@@ -189,7 +189,7 @@ impl StepRequest<'_> {
         &self,
         step: &dyn Step,
         text: &str,
-        proved: Option<Proved>,
+        proved: Option<AccountProof>,
         attempt: Option<Attempt>,
     ) -> Result<StepOutcome, Problem> {
         let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());

@@ -14,7 +14,7 @@ use crate::{
         Actor, Secret,
         account::{Account, Command, SealedSecret},
         assurance::Level,
-        flow::{Flow, Held, HeldContent, Open, Step as FlowStep},
+        flow::{Flow, Open, PendingProof, PendingProofContent, Step as FlowStep},
         message::MailContent,
     },
     http::{
@@ -70,9 +70,9 @@ impl Step for TotpOptions {
             })?;
             let vault = app.crypto.vault.now();
             let sealed = vault.seal(WAITING, opened.name.as_bytes(), secret.expose(), &*app.dice);
-            let held = Held {
+            let held = PendingProof {
                 step: Totp.path().to_owned(),
-                content: HeldContent::Secret(SealedSecret::new(sealed)),
+                content: PendingProofContent::Secret(SealedSecret::new(sealed)),
                 expires_at: opened.seed.expires_at,
                 wrong: 0,
                 account: Some(account.clone()),
@@ -97,7 +97,7 @@ pub async fn waiting(app: &App, id: &str) -> Option<TotpEnrolment> {
     let seen = app.views.flows.peek(name).await.ok()?;
     let Flow::Open(open) = &seen.machine else { return None };
     let held = open.held_for(Totp.path(), app.clock.now())?;
-    let HeldContent::Secret(sealed) = &held.content else { return None };
+    let PendingProofContent::Secret(sealed) = &held.content else { return None };
     let secret = vault.open(WAITING, name.as_bytes(), sealed.expose()).ok()?;
     let account = app.views.accounts.look_anew(&open.person.as_ref()?.account).await.ok()?;
     let email = email(open, &account.machine)?;
@@ -155,8 +155,8 @@ pub(super) async fn enrol(
     request.proceed(Asking { account: &account, chosen: None, answer }).await
 }
 
-fn opened_secret(request: &StepRequest<'_>, held: &Held) -> Result<Secret, Problem> {
-    let HeldContent::Secret(sealed) = &held.content else { return Err(NOT_NOW) };
+fn opened_secret(request: &StepRequest<'_>, held: &PendingProof) -> Result<Secret, Problem> {
+    let PendingProofContent::Secret(sealed) = &held.content else { return Err(NOT_NOW) };
     let (app, name) = (request.app, request.opened.name.as_bytes());
     app.crypto.vault.now().open(WAITING, name, sealed.expose()).map_err(|error| {
         tracing::error!(%error, "the secret that waits in a flow cannot be opened");

@@ -11,9 +11,9 @@ use crate::{
         Actor, Context, Machine as _,
         account::Known,
         assurance::{Acr, Method},
-        authorization::{ConsentQuestion, Denial, Request, Said, Settled, Subject},
+        authorization::{ConsentQuestion, Denial, PersonAnswers, Request, Settled, Subject},
         client::{Client, KnownClient},
-        flow::{InSession, SignedIn, Stage, Wanted},
+        flow::{InSession, SignedIn, Stage, StepUpRequest},
         pushed_request::PushedRequest,
         token_family::{Begin, Command, Refusal},
     },
@@ -96,7 +96,7 @@ async fn try_to_settle(
         let facts = tries.read(Box::pin(reader.gather()).await)?;
         let subject =
             Subject { person: &present.person, session: &present.id, now: app.clock.now() };
-        let settled = request.wanted.settle(subject, &facts, Said::default());
+        let settled = request.wanted.settle(subject, &facts, PersonAnswers::default());
         let (grant, mut requirements) = match settled {
             Settled::Granted { grant, requirements } => (grant, requirements),
             Settled::ProveMore(acr) => {
@@ -206,7 +206,7 @@ fn step_up(
     present: Present,
     (methods, acr): (Vec<Method>, Acr),
 ) -> Result<Answered, AuthorizationError> {
-    let (wanted, now) = (Wanted { acr, since: None }, app.clock.now());
+    let (wanted, now) = (StepUpRequest { acr, since: None }, app.clock.now());
     let stage = wanted.asks(&InSession { person: &present.person, methods: &methods, now });
     if request.wanted.prompt.none {
         let why = "the person has not proved as much as is asked for";

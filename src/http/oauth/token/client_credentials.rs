@@ -9,7 +9,7 @@ use super::Grant;
 use crate::{
     actors::Hydrated,
     domain::{
-        authority::{Asked, Scopes, Widening},
+        authority::{RequestedAuthority, Scopes, Widening},
         authorization_details::Details,
         client::{GrantType, KnownClient},
         organization::{self, Organization},
@@ -48,7 +48,8 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthE
     let target = target::find(app, form.resource()?, sought).await?;
     let organization = home.map(|home| home.slug.clone());
     let offered = target.offered();
-    let asked = Asked { organization, audience: target.audience, offered, scopes, details };
+    let asked =
+        RequestedAuthority { organization, audience: target.audience, offered, scopes, details };
     let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();

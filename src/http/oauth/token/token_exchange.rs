@@ -15,7 +15,7 @@ use crate::{
         authority::Widening,
         client::{GrantType, KnownClient},
         consent::Parties,
-        delegation::{self, Agent, Presented, Subject},
+        delegation::{self, Agent, PresentedAuthority, Subject},
         grant,
         token_family::{Narrowing, Refusal},
     },
@@ -167,7 +167,7 @@ fn narrowing(app: &App, form: &Form) -> Result<Narrowing, OAuthError> {
 async fn check_known(
     app: &App,
     client: &KnownClient,
-    presented: &Presented,
+    presented: &PresentedAuthority,
 ) -> Result<(), OAuthError> {
     let Subject::Person(person) = &presented.subject else { return Err(NOT_GRANTED) };
     let organization = presented.membership.as_ref().map(|one| one.organization.as_str());
@@ -177,7 +177,11 @@ async fn check_known(
 }
 
 /// Of the client, and of the consent between it and the person.
-async fn epoch(app: &App, client: &KnownClient, presented: &Presented) -> Result<u64, OAuthError> {
+async fn epoch(
+    app: &App,
+    client: &KnownClient,
+    presented: &PresentedAuthority,
+) -> Result<u64, OAuthError> {
     let Subject::Person(person) = &presented.subject else { return Ok(client.epoch) };
     let parties = Parties {
         account: person.account.clone(),

@@ -10,7 +10,7 @@ use crate::{
         api_key::Issuer,
         authority::{Audience, Permission, Scopes},
         authorization_details::Details,
-        delegation::{Person, Presented, Proved, Root, Subject},
+        delegation::{Person, PersonProof, PresentedAuthority, Root, Subject},
         grant::{Grant, MembershipRef},
         membership::Membership,
         organization::Organization,
@@ -38,7 +38,7 @@ pub(super) async fn read(
     caller: &Caller,
     form: &Form,
     asked: &Narrowing,
-) -> Result<(Presented, Option<SubjectToken>), OAuthError> {
+) -> Result<(PresentedAuthority, Option<SubjectToken>), OAuthError> {
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter subject_token is missing");
     let token = form.get("subject_token").ok_or(missing)?;
     if token.starts_with(API_KEY_PREFIX) {
@@ -135,7 +135,7 @@ fn of_token(
     app: &App,
     claims: Claims<'static>,
     (grant, epoch): (Option<&Grant>, u64),
-) -> Result<Presented, OAuthError> {
+) -> Result<PresentedAuthority, OAuthError> {
     let audience = issuing::audience(app, &claims.aud);
     let scopes = Scopes::parse(&claims.scope).map_err(|_| INVALID_SUBJECT)?;
     let families = claims.families().map(str::to_owned).collect();
@@ -148,7 +148,7 @@ fn of_token(
             organization: slug.into_owned(),
             epoch: claims.epoch,
         });
-        return Ok(Presented {
+        return Ok(PresentedAuthority {
             root: Root::Token(claims.jti),
             through: vec![client_id.clone()],
             act: None,
@@ -174,14 +174,14 @@ fn of_token(
             epoch: grant.epoch,
             session: grant.bound_session().map(str::to_owned),
             claims: grant.claims.clone(),
-            proved: grant.rests_on_proof().then(|| Proved {
+            proved: grant.rests_on_proof().then(|| PersonProof {
                 at: grant.authenticated_at,
                 level: grant.level,
                 methods: grant.methods.clone(),
             }),
         })),
     };
-    Ok(Presented {
+    Ok(PresentedAuthority {
         root: delegation.map_or(Root::Token(claims.jti), |one| one.root.clone()),
         through: grant.clients().map(str::to_owned).collect(),
         act: claims.act,
@@ -203,7 +203,7 @@ async fn of_key(
     caller: &Caller,
     live: LiveKey,
     asked: &Narrowing,
-) -> Result<Presented, OAuthError> {
+) -> Result<PresentedAuthority, OAuthError> {
     let LiveKey { key, permissions, .. } = live;
     let client = caller.client();
     if asked.malformed == Some(Malformed::Scope) {
@@ -252,7 +252,7 @@ async fn of_key(
             (Subject::Person(Box::new(person)), Vec::new(), Some(id.clone()), of_member)
         }
     };
-    Ok(Presented {
+    Ok(PresentedAuthority {
         root: Root::ApiKey { id: key.id, parents: key.parents },
         through,
         act: None,

@@ -1,4 +1,4 @@
-//! Whether an account can be used: it is active, suspended, about to be deleted, or deleted.
+//! The status of an account, whether it can be used: it is active, suspended, about to be deleted, or deleted.
 //!
 //! Each of these ends everything that rested on the account, for good: it begins another epoch.
 
@@ -9,9 +9,9 @@ use std::time::Duration;
 /// How long a person can change their mind who has asked for the account to be deleted.
 pub const GRACE_PERIOD: Duration = Duration::from_hours(30 * 24);
 
-/// Whether an account can be used.
+/// The status of an account: whether it can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AccountStatus {
     Active,
     /// It confers nothing, accepts no change, and no person signs in to it.
     Suspended,
@@ -22,24 +22,24 @@ pub enum Standing {
 }
 
 impl Known {
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> AccountStatus {
         match (self.suspended_at, self.erase_at) {
-            (Some(_), _) => Standing::Suspended,
-            (None, Some(until)) => Standing::Deleting { until },
-            (None, None) => Standing::Active,
+            (Some(_), _) => AccountStatus::Suspended,
+            (None, Some(until)) => AccountStatus::Deleting { until },
+            (None, None) => AccountStatus::Active,
         }
     }
 
     pub fn is_suspended(&self) -> bool {
-        self.standing() == Standing::Suspended
+        self.standing() == AccountStatus::Suspended
     }
 
     /// Tells whether its person may sign in now.
     pub fn admits(&self, now: Timestamp) -> bool {
         match self.standing() {
-            Standing::Active => true,
-            Standing::Suspended => false,
-            Standing::Deleting { until } => now < until,
+            AccountStatus::Active => true,
+            AccountStatus::Suspended => false,
+            AccountStatus::Deleting { until } => now < until,
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
         let known = account.known().unwrap();
         assert_eq!(
             (known.standing(), account.live_until()),
-            (Standing::Active, Timestamp::FOREVER)
+            (AccountStatus::Active, Timestamp::FOREVER)
         );
         assert!(!known.honours(0, NOW) && known.honours(1, NOW));
         assert_eq!(account.decide(&Command::Enable, NOW).events.len(), 0);
@@ -216,7 +216,7 @@ mod tests {
         let mut account = ana();
         ask(&mut account, &Command::RequestDeletion, NOW).unwrap();
         let until = NOW + GRACE_PERIOD;
-        assert_eq!(account.known().unwrap().standing(), Standing::Deleting { until });
+        assert_eq!(account.known().unwrap().standing(), AccountStatus::Deleting { until });
         assert_eq!((account.live_until(), account.listings().len()), (until, 2));
         assert!(!account.known().unwrap().honours(0, NOW), "everything has ended");
         assert!(account.known().unwrap().admits(NOW) && !account.known().unwrap().admits(until));
@@ -245,7 +245,7 @@ mod tests {
         let mut kept = account.clone();
         assert_eq!(records(&kept, &Command::KeepAccount, NOW), ["account.deletion_cancelled"]);
         ask(&mut kept, &Command::KeepAccount, NOW).unwrap();
-        assert_eq!(kept.known().unwrap().standing(), Standing::Active);
+        assert_eq!(kept.known().unwrap().standing(), AccountStatus::Active);
         assert_eq!(ask(&mut kept, &Command::Erase, NOW + GRACE_PERIOD), Err(Refusal::NotDue));
         ask(&mut account, &Command::Suspend, NOW).unwrap();
         assert_eq!(account.listings().len(), 1, "it is not to be erased now");
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(ask(&mut account, &Command::Erase, late), Err(Refusal::Suspended));
         ask(&mut account, &Command::Enable, late).unwrap();
         let until = late + GRACE_PERIOD;
-        assert_eq!(account.known().unwrap().standing(), Standing::Deleting { until });
+        assert_eq!(account.known().unwrap().standing(), AccountStatus::Deleting { until });
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Who asked for a mail, from where, and when: a person who did not ask sees it.
+//! The origin of a request for a mail: who asked, from where, and when: a person who did not ask sees it.
 
 use crate::domain::{Context, Device, DeviceKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Who asked for a mail, from where, and when; it travels with the mail.
+/// The origin of a request for a mail: who asked, from where, and when. It travels with the mail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestOrigin {
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Asker>,
@@ -29,7 +29,7 @@ pub enum Asker {
     SelfRegistered,
 }
 
-impl Asked {
+impl RequestOrigin {
     /// What a request asks for.
     pub fn by_request(context: &Context, at: Timestamp) -> Self {
         let Device { user_agent, network } = context.device();
@@ -54,17 +54,17 @@ mod tests {
     fn a_request_is_known_by_its_device_and_network_and_by_nothing_that_it_wrote() {
         let address = "203.0.113.9".parse().unwrap();
         let agent = b"Mozilla/5.0 (Windows NT 10.0) Firefox/140.0 <b>\r\nhttps://evil.test/";
-        let asked = Asked::by_request(&Context::request(address, Some(agent), None), NOW);
+        let asked = RequestOrigin::by_request(&Context::request(address, Some(agent), None), NOW);
         assert_eq!(asked.network.as_deref(), Some("203.0.113.0/24"));
         let kept = serde_json::to_string(&asked).unwrap();
         assert!(kept.contains("firefox") && kept.contains("windows"), "{kept}");
         assert!(!kept.contains("evil") && !kept.contains("140"), "{kept}");
-        assert_eq!(serde_json::from_str::<Asked>(&kept).unwrap(), asked);
+        assert_eq!(serde_json::from_str::<RequestOrigin>(&kept).unwrap(), asked);
     }
 
     #[test]
     fn an_operator_asks_from_nowhere() {
-        let asked = Asked::by_operator(NOW);
+        let asked = RequestOrigin::by_operator(NOW);
         assert_eq!((asked.by, asked.network), (Some(Asker::Operator), None));
     }
 }

@@ -1,4 +1,4 @@
-//! What the first half of a step leaves for the second: a code that was sent, a ceremony that was
+//! A pending proof, which the first half of a step leaves for the second: a code that was sent, a ceremony that was
 //! begun, a secret that is not enrolled yet.
 
 use crate::domain::{Fingerprint, Timestamp, account::SealedSecret, assurance::AuthenticatorId};
@@ -11,13 +11,13 @@ pub const MOST_WRONG: u32 = 10;
 /// How many messages one flow has sent at most.
 pub const MOST_MESSAGES: u32 = 10;
 
-/// What waits in a flow for the step that takes it; there is one for a step at most, and a new one
+/// A pending proof: it waits in a flow for the step that takes it; there is one for a step at most, and a new one
 /// takes the former's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct PendingProof {
     /// The name of the step that takes it.
     pub step: String,
-    pub content: HeldContent,
+    pub content: PendingProofContent,
     pub expires_at: Timestamp,
     /// How many wrong codes were presented.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Held {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HeldContent {
+pub enum PendingProofContent {
     /// Of a code or a link that was sent, under a key; what can be guessed is not kept unkeyed.
     Code(Fingerprint),
     /// The state of a WebAuthn ceremony.
@@ -41,7 +41,7 @@ pub enum HeldContent {
     Secret(SealedSecret),
 }
 
-impl Held {
+impl PendingProof {
     /// Tells whether it may be taken by `step` now.
     pub fn is_for(&self, step: &str, now: Timestamp) -> bool {
         self.step == step && now < self.expires_at

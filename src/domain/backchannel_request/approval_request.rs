@@ -1,11 +1,11 @@
-//! What a client asks of a person, and what becomes of it when the person says yes.
+//! An approval request: what a client asks of a person, and what becomes of it when the person says yes.
 
 use crate::domain::{
     Device, Fingerprint, Record, Requirement, Timestamp,
     assurance::{Acr, Method},
     authorization::{
-        Allowed, AuthorizationFacts, ConsentQuestion, ConsentRule, Denial, RequestedGrant, Said,
-        Settled, Subject,
+        Allowed, AuthorizationFacts, ConsentQuestion, ConsentRule, Denial, PersonAnswers,
+        RequestedGrant, Settled, Subject,
     },
     grant::Grant,
 };
@@ -53,7 +53,7 @@ pub enum Verdict {
 
 /// All that a person is shown of a request, as its hash is made.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ApprovalDigestInput<'a> {
     id: &'a str,
     client_id: &'a str,
     binding_message: Option<&'a str>,
@@ -81,7 +81,7 @@ impl ApprovalRequest {
         // Asked each time: neither the operator nor a former consent stands in for the person.
         let facts = AuthorizationFacts { consent: ConsentRule::Always, ..(*facts).clone() };
         let allowed = Allowed::For(organization.as_deref());
-        match wanted.settle(*subject, &facts, Said { organization: None, allowed }) {
+        match wanted.settle(*subject, &facts, PersonAnswers { organization: None, allowed }) {
             Settled::Granted { grant, requirements } => {
                 let irreversible = facts.types.iter().any(|kind| kind.irreversible);
                 let holds_passkey = served.contains(&Method::Passkey);
@@ -102,7 +102,7 @@ impl ApprovalRequest {
 
     /// Returns the hash of exactly what the person is shown.
     pub fn shown(&self, id: &str, question: &ConsentQuestion) -> Fingerprint {
-        let shown = Shown {
+        let shown = ApprovalDigestInput {
             id,
             client_id: &self.wanted.client_id,
             binding_message: self.binding_message.as_deref(),

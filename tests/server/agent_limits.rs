@@ -23,8 +23,8 @@ fn buyer(agent: &Value) -> Value {
             "token_endpoint_auth_method": "client_secret_basic" })
 }
 
-/// Makes a client with a leash, and returns its address.
-async fn leashed(api: &Api<'_>) -> String {
+/// Makes a client with agent limits, and returns its address.
+async fn limited(api: &Api<'_>) -> String {
     let agent = json!({ "purpose": "Pays small invoices", "owner": "Purchasing",
                         "expires_at": "2100-01-01T00:00:00Z", "limits": [limit("100")] });
     let made = api.post(CLIENTS, &buyer(&agent)).await;
@@ -34,10 +34,10 @@ async fn leashed(api: &Api<'_>) -> String {
 }
 
 #[tokio::test]
-async fn a_leash_is_set_shown_narrowed_and_recorded() {
+async fn agent_limits_are_set_shown_narrowed_and_recorded() {
     let server = directory().await;
     let api = Api::of(&server, RITA, SCOPE).await;
-    let path = leashed(&api).await;
+    let path = limited(&api).await;
     let narrower = json!({ "agent": { "purpose": "Pays", "owner": null,
                                       "expires_at": "2099-12-31T00:00:00Z",
                                       "limits": [limit("99.5")] } });
@@ -64,10 +64,10 @@ async fn a_leash_is_set_shown_narrowed_and_recorded() {
 }
 
 #[tokio::test]
-async fn a_leash_is_never_widened_here() {
+async fn agent_limits_are_never_widened_here() {
     let server = directory().await;
     let api = Api::of(&server, RITA, SCOPE).await;
-    let path = leashed(&api).await;
+    let path = limited(&api).await;
     let before = api.get(&path).await;
     let dollars = json!({ "type": "payment_initiation", "member": "amount.value",
                           "unit": "amount.currency", "of": "USD", "per_day": "1" });
@@ -95,7 +95,7 @@ async fn a_leash_is_never_widened_here() {
 }
 
 #[tokio::test]
-async fn what_is_no_leash_is_refused_by_its_member() {
+async fn what_is_no_agent_limit_is_refused_by_its_member() {
     let server = directory().await;
     let api = Api::of(&server, RITA, SCOPE).await;
     let good = json!({ "purpose": "Pays" });
@@ -141,11 +141,11 @@ async fn what_is_no_leash_is_refused_by_its_member() {
 }
 
 #[tokio::test]
-async fn a_leash_is_changed_at_the_version_seen_by_those_who_may_and_not_of_the_operators_clients()
-{
+async fn agent_limits_are_changed_at_the_version_seen_by_those_who_may_and_not_of_the_operators_clients()
+ {
     let server = directory().await;
     let api = Api::of(&server, RITA, SCOPE).await;
-    let path = leashed(&api).await;
+    let path = limited(&api).await;
     let body = json!({ "agent": { "owner": "Rita" } });
     api.call(Method::PATCH, &path, Some(&body), &[]).await.problem(428, "precondition_required");
     let old = [("if-match", "\"1\"")];

@@ -1,4 +1,4 @@
-//! What an operator lets an agent do, beside the scopes that it was registered with (adr/0093).
+//! Agent limits: what an operator lets an agent do, beside the scopes that it was registered with (adr/0093).
 
 use crate::domain::{
     Timestamp,
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Who answers for an agent, what it is for, until when, and how much it may do in a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leash {
+pub struct AgentLimits {
     /// What it is for, as people read it.
     pub purpose: String,
     /// Who answers for it: a person or a team.
@@ -58,7 +58,7 @@ pub enum Unmeasured {
     NoAmount,
 }
 
-impl Leash {
+impl AgentLimits {
     /// Says what these details take of each limit; a detail of a limited type that no limit measures is
     /// refused.
     pub fn measure(&self, details: &Details) -> Result<Vec<Taking>, Unmeasured> {
@@ -83,7 +83,7 @@ impl Leash {
     }
 }
 
-impl Leash {
+impl AgentLimits {
     /// Tells whether an agent may do no more by this than by another: it ends no later, no limit of the other
     /// is gone or higher, and no limit is added to a type that was closed beside its own.
     pub fn narrows(&self, other: &Self) -> bool {
@@ -150,36 +150,36 @@ mod tests {
         }
     }
 
-    fn leash(expires_at: Option<Timestamp>, limits: &[DailyLimit]) -> Leash {
+    fn agent_limits(expires_at: Option<Timestamp>, limits: &[DailyLimit]) -> AgentLimits {
         let purpose = "Pays invoices".to_owned();
-        Leash { purpose, owner: None, expires_at, limits: limits.to_vec() }
+        AgentLimits { purpose, owner: None, expires_at, limits: limits.to_vec() }
     }
 
     #[test]
-    fn a_leash_is_only_narrowed() {
+    fn agent_limits_are_only_narrowed() {
         let pay = |per_day| limit("payment", "EUR", per_day);
-        let held = leash(Some(NOW), &[pay("100")]);
+        let held = agent_limits(Some(NOW), &[pay("100")]);
         for narrower in [
-            leash(Some(NOW), &[pay("100")]),
-            leash(Some(NOW), &[pay("99.99")]),
-            leash(Some(Timestamp::NEVER), &[pay("0")]),
+            agent_limits(Some(NOW), &[pay("100")]),
+            agent_limits(Some(NOW), &[pay("99.99")]),
+            agent_limits(Some(Timestamp::NEVER), &[pay("0")]),
             // A type that had no limit is closed.
-            leash(Some(NOW), &[pay("100"), limit("refund", "EUR", "1")]),
+            agent_limits(Some(NOW), &[pay("100"), limit("refund", "EUR", "1")]),
         ] {
             assert!(narrower.narrows(&held), "{narrower:?}");
         }
         for wider in [
-            leash(None, &[pay("100")]),
-            leash(Some(NOW + std::time::Duration::from_millis(1)), &[pay("100")]),
-            leash(Some(NOW), &[pay("100.000001")]),
-            leash(Some(NOW), &[]),
-            leash(Some(NOW), &[limit("refund", "EUR", "1")]),
+            agent_limits(None, &[pay("100")]),
+            agent_limits(Some(NOW + std::time::Duration::from_millis(1)), &[pay("100")]),
+            agent_limits(Some(NOW), &[pay("100.000001")]),
+            agent_limits(Some(NOW), &[]),
+            agent_limits(Some(NOW), &[limit("refund", "EUR", "1")]),
             // Another currency was refused.
-            leash(Some(NOW), &[pay("100"), limit("payment", "USD", "1")]),
+            agent_limits(Some(NOW), &[pay("100"), limit("payment", "USD", "1")]),
         ] {
             assert!(!wider.narrows(&held), "{wider:?}");
         }
-        assert!(held.narrows(&leash(None, &[])), "any is narrower than none");
-        assert!(leash(None, &[pay("1"), pay("2")]).names_twice() && !held.names_twice());
+        assert!(held.narrows(&agent_limits(None, &[])), "any is narrower than none");
+        assert!(agent_limits(None, &[pay("1"), pay("2")]).names_twice() && !held.names_twice());
     }
 }

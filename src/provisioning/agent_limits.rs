@@ -1,4 +1,4 @@
-//! `[client.agent]`: who answers for an agent, what it is for, until when, and its limits, which replace
+//! `[client.agent]`, the agent limits: who answers for an agent, what it is for, until when, and its limits, which replace
 //! those held.
 
 use super::table::{Reading, Table};
@@ -7,11 +7,11 @@ use crate::{
     domain::{
         Timestamp,
         authorization_details::Fixed,
-        client::{DailyLimit, Leash, Unit},
+        client::{AgentLimits, DailyLimit, Unit},
     },
 };
 
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Leash> {
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<AgentLimits> {
     let mut table = Table::new("client.agent", section, reading);
     table.demand(&["purpose"]);
     let purpose = table.name("purpose");
@@ -20,7 +20,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Leash> {
     let sections = table.tables("limit").unwrap_or_default();
     let limits = sections.into_iter().filter_map(|section| limit(section, &mut table)).collect();
     table.finish();
-    Some(Leash { purpose: purpose?, owner, expires_at, limits })
+    Some(AgentLimits { purpose: purpose?, owner, expires_at, limits })
 }
 
 fn expires_at(table: &mut Table<'_>) -> Option<Timestamp> {
