@@ -9,7 +9,9 @@
 #![expect(clippy::print_stdout, reason = "the report is printed")]
 
 use porteiro::{
-    actors::{Courier, Delivering, Entities, Parcel, Services, Tree, TreeOptions, Undelivered},
+    actors::{
+        Courier, Delivering, Entities, OutboxMessage, Services, Tree, TreeOptions, Undelivered,
+    },
     clock::SystemClock,
     config::{Config, Sources},
     crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
@@ -67,7 +69,7 @@ impl Machine for Writer {
 struct DeadEndpoints;
 
 impl Courier for DeadEndpoints {
-    fn deliver<'a>(&'a self, _: &'a Parcel) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, _: &'a OutboxMessage) -> Delivering<'a> {
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(10)).await;
             Err(Undelivered::QueueRests(Some(Duration::from_secs(5)), "no answer".to_owned()))

@@ -21,7 +21,7 @@
 //! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
-//! it; [`clock`] reads the time for all of them, [`histogram`] counts, `generations` remembers, `rate_limiter` limits rates, [`telemetry`] writes logs and spans,
+//! it; [`clock`] reads the time for all of them, [`histogram`] counts, `two_generation_cache` caches, `rate_limiter` limits rates, [`telemetry`] writes logs and spans,
 //! `html` escapes, `wording` finds sentences, and `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
@@ -36,7 +36,6 @@ pub mod clock;
 pub mod config;
 pub mod crypto;
 pub mod domain;
-pub(crate) mod generations;
 pub mod histogram;
 pub(crate) mod html;
 pub mod http;
@@ -49,5 +48,6 @@ pub mod store;
 pub mod system;
 pub mod telemetry;
 pub mod transport;
+pub(crate) mod two_generation_cache;
 pub mod webhooks;
 pub(crate) mod wording;

@@ -1,15 +1,15 @@
-//! The first command of an entity whose id was drawn a moment ago, without an actor.
+//! Creates an entity whose id was drawn a moment ago, by its first command and without an actor.
 //!
 //! No other command can be under way for it, so there is nothing to serialise: it is decided on no row, and
 //! the commit insists that there is none. An actor is started by the next command, if one ever comes: most
 //! families, requests and assertions hear of nothing but their beginning for a long time.
 
 use super::{
-    ahead,
     commit_builder::Author,
+    concurrent_work,
     deciding::{self, Outcome},
+    entity_state::EntityState,
     failure::{Answer, Failure, answer},
-    held::Held,
     kind_shared::KindShared,
     mailbox::Request,
 };
@@ -17,13 +17,13 @@ use crate::{domain::Machine, store::CommitError};
 use std::sync::Arc;
 
 /// Notes a failure where a decision panics.
-struct Begun<'a, M: Machine> {
+struct FailureGuard<'a, M: Machine> {
     shared: &'a KindShared<M>,
     id: &'a str,
     ended: bool,
 }
 
-impl<M: Machine> Drop for Begun<'_, M> {
+impl<M: Machine> Drop for FailureGuard<'_, M> {
     fn drop(&mut self) {
         if !self.ended {
             self.shared.failed(self.id);
@@ -32,12 +32,12 @@ impl<M: Machine> Drop for Begun<'_, M> {
 }
 
 /// Decides and commits; `None` where only the row can say what is true.
-pub(super) async fn bear<M: Machine>(
+pub(super) async fn create<M: Machine>(
     shared: &KindShared<M>,
     id: &str,
     request: &Request<M>,
 ) -> Option<Answer<M>> {
-    let mut begun = Begun { shared, id, ended: false };
+    let mut begun = FailureGuard { shared, id, ended: false };
     let answer = decide_and_commit(shared, id, request).await;
     begun.ended = true;
     answer
@@ -56,10 +56,12 @@ async fn decide_and_commit<M: Machine>(
     let decided = deciding::decide((&unborn, 0), command, (&author, now)).await;
     // What commits nothing must rest on the row.
     let Ok((Outcome::Write { next, commit, answer: decision }, _)) = decided else { return None };
-    match ahead::commit((&services.store, commit), request, &decision).await {
+    match concurrent_work::commit((&services.store, commit), request, &decision).await {
         Ok(version) => {
             // Before the answer: what is asked next may be asked of it.
-            shared.newborns.hold(id, Held { machine: Arc::new(next), version, seen_at: now });
+            shared
+                .newborns
+                .hold(id, EntityState { machine: Arc::new(next), version, seen_at: now });
             Some(answer::<M>(decision, version))
         }
         Err(CommitError::Unknown) => {

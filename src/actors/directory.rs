@@ -6,7 +6,7 @@
 //! is on its way to an actor that is gone.
 
 use super::{
-    held::{Held, LastHeld},
+    entity_state::{EntityState, LastEntityState},
     mailbox::Envelope,
 };
 use crate::domain::{Machine, Timestamp};
@@ -34,7 +34,7 @@ pub(super) struct AwakeEntity<M: Machine> {
     pub(super) actor: ActorRef<Envelope<M>>,
     pub(super) load: Arc<Load>,
     /// What its actor held after its last command.
-    pub(super) last: Arc<LastHeld<M>>,
+    pub(super) last: Arc<LastEntityState<M>>,
 }
 
 /// How busy an entity is; apart from its actor, so that an envelope does not hold its own mailbox.
@@ -101,7 +101,7 @@ impl<M: Machine> Directory<M> {
         &self,
         id: &str,
         now: Timestamp,
-        wake: impl FnOnce(Arc<str>, Arc<LastHeld<M>>) -> Option<ActorRef<Envelope<M>>>,
+        wake: impl FnOnce(Arc<str>, Arc<LastEntityState<M>>) -> Option<ActorRef<Envelope<M>>>,
     ) -> Result<Arc<AwakeEntity<M>>, NotAdmitted> {
         let shard = self.shard(id);
         if let Some(entity) = read(shard).get(id) {
@@ -112,7 +112,7 @@ impl<M: Machine> Directory<M> {
             return entity.admit(now).ok_or(NotAdmitted::Full);
         }
         let id: Arc<str> = id.into();
-        let last = Arc::new(LastHeld::default());
+        let last = Arc::new(LastEntityState::default());
         let actor = wake(id.clone(), last.clone()).ok_or(NotAdmitted::NoActor)?;
         let (pending, touched) = (AtomicU32::new(0), AtomicI64::new(now.millis()));
         let load = Arc::new(Load { pending, touched });
@@ -122,7 +122,7 @@ impl<M: Machine> Directory<M> {
     }
 
     /// Returns what the actor of `id` held after its last command, if it is awake.
-    pub(super) fn last_held(&self, id: &str) -> Option<Held<M>> {
+    pub(super) fn last_held(&self, id: &str) -> Option<EntityState<M>> {
         read(self.shard(id)).get(id)?.last.get()
     }
 

@@ -1,8 +1,8 @@
 //! How other modules reach the entities of one kind; they hold nothing else of an actor.
 
 use super::{
-    ahead::{Ahead, Work},
-    birth::bear,
+    birth::create,
+    concurrent_work::{ConcurrentWork, Work},
     directory::NotAdmitted,
     failure::{Answer, Failure, Replied},
     gate::{Gate, Permit},
@@ -44,7 +44,7 @@ impl<M: Machine> Entities<M> {
     pub async fn ask(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
         // An answer that may be older needs no turn in the mailbox.
         if M::tolerates_stale(&command)
-            && let Some(answer) = self.glance(id, &command)
+            && let Some(answer) = self.answer_from_cache(id, &command)
         {
             return answer;
         }
@@ -55,7 +55,7 @@ impl<M: Machine> Entities<M> {
     /// started. If something was there after all, the commit finds it, and its actor is asked.
     pub async fn ask_new(&self, context: &Context, id: &str, command: M::Command) -> Answer<M> {
         let (context, condition) = (context.clone(), Condition::Nothing);
-        self.bear(id, Request { context, command, condition, work: None }).await
+        self.create(id, Request { context, command, condition, work: None }).await
     }
 
     /// Asks the entity `id`, which may be `new`, and does `work` on its reply while that is committed. What
@@ -66,20 +66,20 @@ impl<M: Machine> Entities<M> {
         command: M::Command,
         work: impl Fn(&M::Reply) -> T + Send + Sync + 'static,
     ) -> Result<(Replied<M::Reply>, T), Failure<M::Refusal>> {
-        let ahead = Ahead::new(work);
-        let work: Arc<dyn Work<M>> = ahead.clone();
+        let concurrent = ConcurrentWork::new(work);
+        let work: Arc<dyn Work<M>> = concurrent.clone();
         let (context, condition, work) = (context.clone(), Condition::Nothing, Some(work));
         let request = Request { context, command, condition, work };
         let replied = if new {
-            self.bear(id, request).await?
+            self.create(id, request).await?
         } else {
             self.send(self.timeout, id, request).await?
         };
-        let result = ahead.result(&replied.reply);
+        let result = concurrent.result(&replied.reply);
         Ok((replied, result))
     }
 
-    async fn bear(&self, id: &str, request: Request<M>) -> Answer<M> {
+    async fn create(&self, id: &str, request: Request<M>) -> Answer<M> {
         let permit = self.admit()?;
         if self.shared.quarantine.is_barred(id, self.shared.services.clock.now()) {
             return Err(Failure::Unavailable);
@@ -88,7 +88,7 @@ impl<M: Machine> Entities<M> {
         let (tell, told) = oneshot::channel();
         // As with an actor: what was begun is carried to its end, though its caller may have gone.
         self.gate.run(async move {
-            let born = bear(&shared, &new, &request).await;
+            let born = create(&shared, &new, &request).await;
             let _ = tell.send(born.ok_or((request, permit)));
         });
         let answer = async {
@@ -155,10 +155,10 @@ impl<M: Machine> Entities<M> {
 
     /// Answers a command that tolerates an older answer from what the entity's actor held after its last command,
     /// or from what was born.
-    fn glance(&self, id: &str, command: &M::Command) -> Option<Answer<M>> {
+    fn answer_from_cache(&self, id: &str, command: &M::Command) -> Option<Answer<M>> {
         let KindShared { directory, newborns, .. } = &*self.shared;
         let held = directory.last_held(id).or_else(|| newborns.get(id))?;
-        let answer = held.glance(command, self.shared.services.clock.now())?;
+        let answer = held.answer_from_cache(command, self.shared.services.clock.now())?;
         self.shared.metrics.ask();
         Some(answer)
     }

@@ -1,20 +1,20 @@
-//! The shell around every machine: hydrate → decide → commit → answer → rest.
+//! The shell around every machine: hydrate → decide → commit, with retries → answer → rest.
 //!
 //! One actor owns one entity on this node and takes its commands one at a time. The row's version
 //! tells whether another node has changed it. What it promises:
 //!
 //! - the answer is sent after the commit is durable;
-//! - a conflict means reload and decide again, a few times, then [`Failure::Contended`];
+//! - a conflict means reload and retry the decision, a few times, then [`Failure::Contended`];
 //! - an unknown commit ends the actor: the next command reads what is really there;
 //! - an answer that commits nothing rests on the row's present version, unless the machine says
 //!   that the command tolerates less.
 
 use super::{
-    ahead,
     commit_builder::Author,
+    concurrent_work,
     deciding::{self, Outcome},
+    entity_state::{EntityState, LastEntityState, STALE},
     failure::{Answer, Failure, answer, causes},
-    held::{Held, LastHeld, STALE},
     hydrate::{HydrateError, Hydrated, hydrate},
     kind_shared::KindShared,
     mailbox::{Condition, Envelope, Request},
@@ -42,9 +42,9 @@ pub(super) struct State<M: Machine> {
     id: Arc<str>,
     shared: Arc<KindShared<M>>,
     myself: ActorCell,
-    held: Option<Held<M>>,
+    held: Option<EntityState<M>>,
     /// The same after the last command, for askers that tolerate it.
-    last: Arc<LastHeld<M>>,
+    last: Arc<LastEntityState<M>>,
     /// A command has been begun and not finished: seen when the state is dropped, this is a failure.
     busy: bool,
 }
@@ -64,7 +64,7 @@ struct Stale;
 impl<M: Machine> Actor for Entity<M> {
     type Msg = Envelope<M>;
     type State = State<M>;
-    type Arguments = (Arc<str>, Arc<KindShared<M>>, Arc<LastHeld<M>>);
+    type Arguments = (Arc<str>, Arc<KindShared<M>>, Arc<LastEntityState<M>>);
 
     async fn pre_start(
         &self,
@@ -142,7 +142,7 @@ impl<M: Machine> State<M> {
                 }
                 continue;
             }
-            let Held { machine, version, seen_at } = held;
+            let EntityState { machine, version, seen_at } = held;
             let author =
                 Author { kind: M::KIND, id: &self.id, context, services: &self.shared.services };
             let decided = deciding::decide((&*machine, version), command, (&author, now)).await;
@@ -151,7 +151,7 @@ impl<M: Machine> State<M> {
                     (next, commit, answer, commanded)
                 }
                 Ok((Outcome::Unmet { kind }, _)) => {
-                    self.held = Some(Held { machine, version, seen_at });
+                    self.held = Some(EntityState { machine, version, seen_at });
                     return Settled::Answered(Err(Failure::Unmet { kind }));
                 }
                 Ok((Outcome::Read { requirements, answer: outcome }, commanded)) => {
@@ -167,21 +167,22 @@ impl<M: Machine> State<M> {
                             Err(Stale) => continue,
                         }
                     };
-                    self.held = Some(Held { machine, version, seen_at });
+                    self.held = Some(EntityState { machine, version, seen_at });
                     let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
                     let answer = unmet.unwrap_or_else(|| answer::<M>(outcome, version));
                     return Settled::Answered(answer);
                 }
                 Err(error) => {
                     tracing::warn!(why = causes(&error), "a commanded entity could not be read");
-                    self.held = Some(Held { machine, version, seen_at });
+                    self.held = Some(EntityState { machine, version, seen_at });
                     return unavailable();
                 }
             };
             let store = &self.shared.services.store;
-            let failure = match ahead::commit((store, commit), request, &outcome).await {
+            let failure = match concurrent_work::commit((store, commit), request, &outcome).await {
                 Ok(version) => {
-                    self.held = Some(Held { machine: Arc::new(next), version, seen_at: now });
+                    self.held =
+                        Some(EntityState { machine: Arc::new(next), version, seen_at: now });
                     return Settled::Answered(answer::<M>(outcome, version));
                 }
                 Err(CommitError::Unknown) => return Settled::Unknown,
@@ -193,23 +194,23 @@ impl<M: Machine> State<M> {
                 Err(CommitError::Taken { space }) => Failure::Taken { space },
                 Err(CommitError::Unmet { kind }) => Failure::Unmet { kind },
                 Err(CommitError::Unavailable) => {
-                    self.held = Some(Held { machine, version, seen_at });
+                    self.held = Some(EntityState { machine, version, seen_at });
                     return unavailable();
                 }
             };
             // Said on the strength of a version that may be past: if so, decide again.
             if self.check(version, &[], now).await.is_ok() {
-                self.held = Some(Held { machine, version, seen_at: now });
+                self.held = Some(EntityState { machine, version, seen_at: now });
                 return Settled::Answered(Err(failure));
             }
         }
         Settled::Answered(Err(Failure::Contended))
     }
 
-    async fn read(&self, seen_at: Timestamp) -> Result<Held<M>, Settled<M>> {
+    async fn read(&self, seen_at: Timestamp) -> Result<EntityState<M>, Settled<M>> {
         match hydrate::<M>(&self.shared.services.store, &self.id).await {
             Ok(Hydrated { machine, version }) => {
-                Ok(Held { machine: Arc::new(machine), version, seen_at })
+                Ok(EntityState { machine: Arc::new(machine), version, seen_at })
             }
             Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
             // To decide on a row that a newer binary wrote would erase what this one cannot keep.

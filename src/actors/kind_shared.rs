@@ -3,10 +3,10 @@
 use super::{
     directory::Directory,
     entity::Entity,
-    held::LastHeld,
+    entity_state::LastEntityState,
     mailbox::Envelope,
     metrics::{KindMetrics, KindReport},
-    newborn::Newborns,
+    newborn::NewbornCache,
     quarantine::{QUARANTINE_AFTER, Quarantine},
     services::Services,
 };
@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct KindShared<M: Machine> {
     pub(super) services: Arc<Services>,
     pub(super) directory: Directory<M>,
-    pub(super) newborns: Newborns<M>,
+    pub(super) newborns: NewbornCache<M>,
     pub(super) quarantine: Quarantine,
     pub(super) metrics: KindMetrics,
     /// The host that supervises the entities; none between its death and its successor's start.
@@ -29,7 +29,7 @@ impl<M: Machine> KindShared<M> {
         Self {
             services,
             directory: Directory::new(),
-            newborns: Newborns::default(),
+            newborns: NewbornCache::default(),
             quarantine: Quarantine::default(),
             metrics: KindMetrics::default(),
             host: RwLock::new(None),
@@ -50,7 +50,7 @@ impl<M: Machine> KindShared<M> {
     pub(super) fn wake(
         self: &Arc<Self>,
         id: Arc<str>,
-        last: Arc<LastHeld<M>>,
+        last: Arc<LastEntityState<M>>,
     ) -> Option<ActorRef<Envelope<M>>> {
         let host = self.host.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let arguments = (id, self.clone(), last);

@@ -4,7 +4,7 @@
 //! returns its request to the caller, which sends it to the next actor. So a command is begun once
 //! or not at all, and none fails for what another command in the queue has done.
 
-use super::{ahead::Work, directory::Load, failure::Answer, gate::Permit};
+use super::{concurrent_work::Work, directory::Load, failure::Answer, gate::Permit};
 use crate::{
     clock::Stopwatch,
     domain::{Context, Machine},

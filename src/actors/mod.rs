@@ -14,19 +14,19 @@
 //! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
 //! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
-mod ahead;
 mod birth;
 mod commit_builder;
+mod concurrent_work;
 mod deciding;
 mod directory;
 mod entities;
 mod entity;
+mod entity_state;
 mod eraser;
 mod failure;
 mod feed;
 mod gate;
 pub mod hashing;
-mod held;
 mod host;
 mod hydrate;
 mod janitor;
@@ -40,8 +40,8 @@ mod newborn;
 mod outbox;
 mod outbox_metrics;
 mod quarantine;
+mod read_cache;
 mod read_set;
-mod recent;
 mod root;
 mod services;
 mod staging;
@@ -61,7 +61,7 @@ pub use metrics::KindReport;
 pub use multi_commit::{MultiCommit, MultiCommits};
 // What a commit of several entities may answer.
 pub use crate::store::CommitError;
-pub use outbox::{Courier, Couriers, Delivering, Parcel, Undelivered};
+pub use outbox::{Courier, Couriers, Delivering, OutboxMessage, Undelivered};
 pub use outbox_metrics::TopicReport;
 pub use read_set::ReadSet;
 pub use root::RestartBudget;

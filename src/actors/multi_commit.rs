@@ -1,4 +1,4 @@
-//! Several entities decided one after the other and committed as one.
+//! Several entities decided one after the other, and one atomic commit for all of them.
 //!
 //! For what must happen whole across entities that exist already: a provisioning file, above all. It
 //! does not use the actors, as another node would not; versions tell. If any entity has changed

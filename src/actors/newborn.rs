@@ -1,37 +1,38 @@
-//! What was born a moment ago and has no actor yet: its first command decides on this instead of reading its row.
+//! A cache of entities that were created a moment ago and have no actor yet: their first command decides on this
+//! instead of reading the row.
 //!
 //! It is held as an actor would hold it. What is decided on it is committed against its version, and an answer
 //! that commits nothing rests on the row's present version: a newborn that another node has changed is read.
 
-use super::held::Held;
-use crate::generations::Generations;
+use super::entity_state::EntityState;
+use crate::two_generation_cache::TwoGenerationCache;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many are held before the older half is given up. The host gives them up after a second or two anyway.
 const GENERATION: usize = 512;
 
-pub(super) struct Newborns<M>(Mutex<Generations<Box<str>, Held<M>>>);
+pub(super) struct NewbornCache<M>(Mutex<TwoGenerationCache<Box<str>, EntityState<M>>>);
 
-impl<M> Default for Newborns<M> {
+impl<M> Default for NewbornCache<M> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<M> Newborns<M> {
-    pub(super) fn hold(&self, id: &str, held: Held<M>) {
+impl<M> NewbornCache<M> {
+    pub(super) fn hold(&self, id: &str, held: EntityState<M>) {
         let mut newborns = self.lock();
         newborns.turn_at(GENERATION);
         newborns.insert(id.into(), held, 1);
     }
 
     /// Returns one, which stays.
-    pub(super) fn get(&self, id: &str) -> Option<Held<M>> {
+    pub(super) fn get(&self, id: &str) -> Option<EntityState<M>> {
         self.lock().find(id).cloned()
     }
 
     /// Hands one over to its actor.
-    pub(super) fn take(&self, id: &str) -> Option<Held<M>> {
+    pub(super) fn take(&self, id: &str) -> Option<EntityState<M>> {
         self.lock().remove(id)
     }
 
@@ -40,7 +41,7 @@ impl<M> Newborns<M> {
         self.lock().turn();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Generations<Box<str>, Held<M>>> {
+    fn lock(&self) -> MutexGuard<'_, TwoGenerationCache<Box<str>, EntityState<M>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,17 +52,17 @@ mod tests {
     use crate::domain::Timestamp;
     use std::sync::Arc;
 
-    fn held(version: i64) -> Held<()> {
-        Held { machine: Arc::new(()), version, seen_at: Timestamp::from_millis(0) }
+    fn held(version: i64) -> EntityState<()> {
+        EntityState { machine: Arc::new(()), version, seen_at: Timestamp::from_millis(0) }
     }
 
-    fn version(held: Option<Held<()>>) -> Option<i64> {
+    fn version(held: Option<EntityState<()>>) -> Option<i64> {
         held.map(|held| held.version)
     }
 
     #[test]
     fn a_newborn_is_handed_over_once_and_given_up_with_the_second_sweep() {
-        let newborns = Newborns::default();
+        let newborns = NewbornCache::default();
         newborns.hold("a", held(1));
         newborns.hold("b", held(2));
         assert_eq!(version(newborns.get("a")), Some(1));
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn newborns_are_bounded() {
-        let newborns = Newborns::default();
+        let newborns = NewbornCache::default();
         for number in 0..10_000 {
             newborns.hold(&number.to_string(), held(number));
         }

@@ -48,16 +48,16 @@ const QUESTIONS: usize = 16;
 /// How many messages of a class wait again, or are found to have expired, in a round.
 const RETURNED: u32 = 256;
 
-/// What a courier delivers.
+/// A message of the outbox, as a courier delivers it.
 #[derive(Debug)]
-pub struct Parcel {
+pub struct OutboxMessage {
     pub id: String,
     pub payload: Secret,
     /// 1 for the first try.
     pub attempt: i64,
 }
 
-/// Why a parcel was not delivered.
+/// Why a message was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undelivered {
     /// Another try may succeed.
@@ -74,7 +74,7 @@ pub type Delivering<'a> = Pin<Box<dyn Future<Output = Result<(), Undelivered>> +
 
 /// Carries messages of one topic.
 pub trait Courier: Send + Sync {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a>;
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a>;
 
     /// Tells whether a queue that rests must rest on, by its key; asked now and then while messages wait in it.
     fn must_rest<'a>(&'a self, queue: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {

@@ -1,4 +1,4 @@
-//! Reads entities that rarely change, and lists of them, without starting an actor.
+//! Reads entities that rarely change, and lists of them, through a read cache and without starting an actor.
 //!
 //! What a view returns was true less than a second ago. That is enough to issue a token, and not
 //! enough to say whether one is still valid: for that, read the standing of what it rests on and ask
@@ -6,7 +6,7 @@
 
 use super::{
     hydrate::{HydrateError, Hydrated, hydrate, parse},
-    recent::Recent,
+    read_cache::ReadCache,
     services::Services,
 };
 use crate::{domain::Machine, store::Listed};
@@ -48,12 +48,12 @@ pub struct Entry<M> {
     pub version: i64,
 }
 
-type Lists<M> = Recent<Arc<[Entry<M>]>>;
+type Lists<M> = ReadCache<Arc<[Entry<M>]>>;
 
 /// Reads the entities of one kind; clones share what was read.
 pub struct View<M: Machine> {
     services: Arc<Services>,
-    entities: Recent<Arc<Hydrated<M>>>,
+    entities: ReadCache<Arc<Hydrated<M>>>,
     /// Few views read lists.
     lists: Arc<OnceLock<Lists<M>>>,
 }
@@ -67,7 +67,7 @@ impl<M: Machine> Clone for View<M> {
 
 impl<M: Machine> View<M> {
     pub(super) fn new(services: Arc<Services>) -> Self {
-        let entities = Recent::new(services.clock.clone(), |_| 1);
+        let entities = ReadCache::new(services.clock.clone(), |_| 1);
         Self { services, entities, lists: Arc::default() }
     }
 
@@ -175,7 +175,7 @@ impl<M: Machine> View<M> {
     fn lists(&self) -> &Lists<M> {
         // Long lists take as much memory as many short ones.
         let weight = |list: &Arc<[_]>| 1 + list.len();
-        let new = || Recent::new(self.services.clock.clone(), weight);
+        let new = || ReadCache::new(self.services.clock.clone(), weight);
         self.lists.get_or_init(new)
     }
 
@@ -220,12 +220,12 @@ fn entry<M: Machine>(listed: Listed) -> Result<Entry<M>, HydrateError> {
 pub struct NameView {
     services: Arc<Services>,
     space: &'static str,
-    holders: Recent<Option<Arc<str>>>,
+    holders: ReadCache<Option<Arc<str>>>,
 }
 
 impl NameView {
     pub(super) fn new(services: Arc<Services>, space: &'static str) -> Self {
-        let holders = Recent::new(services.clock.clone(), |_| 1);
+        let holders = ReadCache::new(services.clock.clone(), |_| 1);
         Self { services, space, holders }
     }
 

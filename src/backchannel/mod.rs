@@ -14,7 +14,7 @@ mod ping;
 pub use ping::{PingCourier, PingMeans};
 
 use crate::{
-    actors::{Courier, Delivering, KeySnapshot, Parcel, Undelivered, View},
+    actors::{Courier, Delivering, KeySnapshot, OutboxMessage, Undelivered, View},
     crypto::PairwiseSubjects,
     domain::{
         Clock,
@@ -62,8 +62,8 @@ impl LogoutCourier {
         let _ = self.means.set(means);
     }
 
-    async fn tell(&self, parcel: &Parcel) -> Result<(), Undelivered> {
-        let ended = SessionEnded::read(&parcel.payload);
+    async fn tell(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
+        let ended = SessionEnded::read(&message.payload);
         let ended = ended.ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.clients.look(&ended.client_id).await;
@@ -76,7 +76,7 @@ impl LogoutCourier {
         let signer = signer.ok_or_else(|| later("there is no key to sign with"))?;
         let subject = means.pairwise.known_to(client, &ended.account);
         // Each try has a token of its own: a client may refuse to see one twice (§2.6).
-        let id = format!("{}-{}", parcel.id, parcel.attempt);
+        let id = format!("{}-{}", message.id, message.attempt);
         let token = signer.sign(
             LOGOUT_TOKEN,
             &LogoutToken::from(Mint {
@@ -141,7 +141,7 @@ fn never(why: &str) -> Undelivered {
 }
 
 impl Courier for LogoutCourier {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
-        Box::pin(self.tell(parcel))
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+        Box::pin(self.tell(message))
     }
 }

@@ -9,7 +9,7 @@
 
 use super::{in_time, later, never};
 use crate::{
-    actors::{Courier, Delivering, Parcel, Undelivered, View},
+    actors::{Courier, Delivering, OutboxMessage, Undelivered, View},
     crypto::SharedVault,
     domain::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
@@ -44,8 +44,8 @@ impl PingCourier {
         let _ = self.means.set(means);
     }
 
-    async fn ping(&self, parcel: &Parcel) -> Result<(), Undelivered> {
-        let ping = Ping::read(&parcel.payload).ok_or_else(|| never("it cannot be read"))?;
+    async fn ping(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
+        let ping = Ping::read(&message.payload).ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.clients.look(&ping.client_id).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;
@@ -83,7 +83,7 @@ fn open(vault: &SharedVault, ping: &Ping) -> Option<PingContent> {
 }
 
 impl Courier for PingCourier {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
-        Box::pin(self.ping(parcel))
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+        Box::pin(self.ping(message))
     }
 }

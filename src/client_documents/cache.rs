@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::{Clock, Rate, Timestamp},
-    generations::Bounded,
+    two_generation_cache::BoundedCache,
 };
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -65,7 +65,7 @@ pub struct DocumentCache<K: DocumentKind> {
     kind: Arc<K>,
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
-    entries: Bounded<String, Arc<Entry<K::Document>>>,
+    entries: BoundedCache<String, Arc<Entry<K::Document>>>,
     /// Fetches that are under way, whether or not a caller waits for them.
     fetches: Mutex<JoinSet<()>>,
     waiting: Semaphore,
@@ -146,7 +146,7 @@ impl<K: DocumentKind> DocumentCache<K> {
             kind: Arc::new(kind),
             fetcher,
             clock,
-            entries: Bounded::new(K::RULES.capacity),
+            entries: BoundedCache::new(K::RULES.capacity),
             fetches: Mutex::default(),
             waiting: Semaphore::new(K::RULES.waiters),
         }

@@ -1,4 +1,4 @@
-//! The key sets at the `jwks_uri`s of clients.
+//! The cache of key sets at the `jwks_uri`s of clients.
 
 use super::{
     Fetcher,

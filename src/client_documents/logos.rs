@@ -1,4 +1,4 @@
-//! The logos at the `logo_uri`s of clients, which pages show from here: a page calls no other host.
+//! The cache of logos at the `logo_uri`s of clients, which pages show from here: a page calls no other host.
 //!
 //! No page waits for a logo: it gets what is cached, and a fetch goes on beside it. Only pictures made of
 //! points are taken, known by their first bytes.

@@ -1,4 +1,4 @@
-//! The documents that clients are known by, at addresses that are their ids (adr/0092).
+//! The cache of documents that clients are known by, at addresses that are their ids (adr/0092).
 
 use super::{
     Fetcher,

@@ -1,4 +1,4 @@
-//! What clients keep at addresses of their own: what they are, key sets, request objects and logos.
+//! A cache of what clients keep at addresses of their own: what they are, key sets, request objects and logos.
 //!
 //! Anyone may register such an address, and anyone may have us look there by naming the client. So
 //! every call goes through the outbound guard, is small and short, and is made no faster than a rate

@@ -1,4 +1,4 @@
-//! Request objects at addresses that their clients registered (RFC 9101 §5.2).
+//! Request objects at addresses that their clients registered (RFC 9101 §5.2), under a rate limit.
 //!
 //! They are fetched each time, for a client may replace what lies there. Any browser can have us do it,
 //! so an address is called at `RATE` and no faster.
@@ -6,7 +6,7 @@
 use super::{FetchFault, FetchPurpose, Fetcher};
 use crate::{
     domain::{Clock, Rate, Timestamp},
-    generations::Bounded,
+    two_generation_cache::BoundedCache,
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -23,12 +23,12 @@ pub struct RequestObjects {
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
     /// When the whole of `RATE` will have come back for each address.
-    full_at: Bounded<String, Arc<Mutex<Timestamp>>>,
+    full_at: BoundedCache<String, Arc<Mutex<Timestamp>>>,
 }
 
 impl RequestObjects {
     pub fn new(fetcher: Arc<Fetcher>, clock: Arc<dyn Clock>) -> Self {
-        Self { fetcher, clock, full_at: Bounded::new(MOST) }
+        Self { fetcher, clock, full_at: BoundedCache::new(MOST) }
     }
 
     /// Returns what lies at an address; a fragment is no part of it.

@@ -1,4 +1,4 @@
-//! Tokens of ours whose signature was verified, for as long as the key set is the same.
+//! A cache of tokens of ours whose signature was verified, for as long as the key set is the same.
 //!
 //! A resource server asks about one token many times, and verifying a signature is most of what that would
 //! cost. A text that was signed stays signed: it is known by its hash, and only what it says is remembered. Whether
@@ -8,7 +8,7 @@
 //! A token that this process has signed itself needs no verification when it is first shown: its hash was noted.
 
 use super::Verifiers;
-use crate::generations::Generations;
+use crate::two_generation_cache::TwoGenerationCache;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,8 +32,8 @@ pub struct VerifiedTokens<C> {
 
 struct Part<C> {
     verifiers: Arc<Verifiers>,
-    tokens: Generations<Print, Arc<C>>,
-    signed: Generations<Print, ()>,
+    tokens: TwoGenerationCache<Print, Arc<C>>,
+    signed: TwoGenerationCache<Print, ()>,
 }
 
 /// What is known of a text.
@@ -79,7 +79,11 @@ impl<C: DeserializeOwned> VerifiedTokens<C> {
 
 impl<C> Part<C> {
     fn new(verifiers: Arc<Verifiers>) -> Self {
-        Self { verifiers, tokens: Generations::default(), signed: Generations::default() }
+        Self {
+            verifiers,
+            tokens: TwoGenerationCache::default(),
+            signed: TwoGenerationCache::default(),
+        }
     }
 
     fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Known<C> {

@@ -1,26 +1,26 @@
-//! The files of organizations' brands: style sheets that are computed once, and names that cannot be
+//! The files of organizations' brands: a cache of style sheets that are computed once, and names that cannot be
 //! told without the secret key (adr/0076).
 
 use crate::{
     crypto::{Pseudonyms, SharedVault},
     domain::brand::{Colour, Palette, Tokens},
-    generations::Bounded,
+    two_generation_cache::BoundedCache,
 };
 use std::{fmt::Write as _, sync::Arc};
 
-/// How many style sheets are remembered.
+/// How many style sheets are cached.
 const MOST: usize = 1_024;
 
 /// Finds the files of brands.
 pub struct BrandFiles {
     /// By their colour.
-    sheets: Bounded<Colour, Arc<str>>,
+    sheets: BoundedCache<Colour, Arc<str>>,
     names: Pseudonyms,
 }
 
 impl BrandFiles {
     pub fn new(vault: SharedVault) -> Self {
-        Self { sheets: Bounded::new(MOST), names: Pseudonyms::new(vault) }
+        Self { sheets: BoundedCache::new(MOST), names: Pseudonyms::new(vault) }
     }
 
     pub fn sheet(&self, colour: Colour) -> Arc<str> {

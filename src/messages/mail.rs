@@ -8,7 +8,7 @@ use super::{
     smtp::{Envelope, Reached, SmtpSender},
 };
 use crate::{
-    actors::{Courier, Delivering, Parcel, Undelivered},
+    actors::{Courier, Delivering, OutboxMessage, Undelivered},
     config::{self, MailTransport},
     domain::{
         Clock, Timestamp,
@@ -181,11 +181,11 @@ impl MailCourier {
 }
 
 impl Courier for MailCourier {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
         Box::pin(async move {
-            let mail = Mail::read(&parcel.payload);
+            let mail = Mail::read(&message.payload);
             let mail = mail.ok_or_else(|| Undelivered::Never("it cannot be read".to_owned()))?;
-            self.send(&parcel.id, &mail).await
+            self.send(&message.id, &mail).await
         })
     }
 }

@@ -8,7 +8,7 @@ use super::{
     undelivered::causes,
 };
 use crate::{
-    actors::{Courier, Delivering, Parcel, Undelivered},
+    actors::{Courier, Delivering, OutboxMessage, Undelivered},
     config::{self, SmsTransport},
     domain::{
         Secret,
@@ -166,11 +166,11 @@ impl Gateway {
 }
 
 impl Courier for SmsCourier {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
         Box::pin(async move {
-            let sms = Sms::read(&parcel.payload);
+            let sms = Sms::read(&message.payload);
             let sms = sms.ok_or_else(|| Undelivered::Never("it cannot be read".to_owned()))?;
-            self.send(&parcel.id, &sms).await
+            self.send(&message.id, &sms).await
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What the store is asked to make durable, all of it or nothing.
+//! An atomic commit: what the store is asked to make durable, all of it or nothing.
 
 use crate::domain::{Birth, Listing, Name, Record, Requirement, Timestamp};
 

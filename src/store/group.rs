@@ -1,4 +1,4 @@
-//! Writes a group of commits inside one transaction, in a few statements for all of them.
+//! Writes a group of commits, each of them atomic, inside one transaction, in a few statements for all of them.
 //!
 //! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
 //! does not harm the others of its group:

@@ -8,7 +8,7 @@
 //!    for it, and is disabled after days; one that answers 410 is disabled at once.
 
 use crate::{
-    actors::{Courier, Delivering, Entities, Parcel, Undelivered, View},
+    actors::{Courier, Delivering, Entities, OutboxMessage, Undelivered, View},
     crypto::{SharedVault, sign_webhook},
     domain::{
         Clock, Context, Timestamp,
@@ -72,9 +72,9 @@ impl WebhookCourier {
         let _ = self.means.set(means);
     }
 
-    async fn tell(&self, parcel: &Parcel) -> Result<(), Undelivered> {
+    async fn tell(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
         let unreadable = || Undelivered::Never("it cannot be read".to_owned());
-        let delivery = Delivery::read(&parcel.payload).ok_or_else(unreadable)?;
+        let delivery = Delivery::read(&message.payload).ok_or_else(unreadable)?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.views.peek(&delivery.webhook).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;
@@ -193,8 +193,8 @@ fn rest(since: Timestamp, now: Timestamp) -> Duration {
 }
 
 impl Courier for WebhookCourier {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
-        Box::pin(self.tell(parcel))
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+        Box::pin(self.tell(message))
     }
 
     fn must_rest<'a>(&'a self, queue: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {

@@ -5,7 +5,7 @@ use crate::{
     support::{World, eventually},
 };
 use porteiro::{
-    actors::{Courier, Couriers, Delivering, Failure, Parcel, Undelivered},
+    actors::{Courier, Couriers, Delivering, Failure, OutboxMessage, Undelivered},
     domain::{Clock as _, Timestamp},
     store::{Leased, Moment, Store},
 };
@@ -43,9 +43,9 @@ impl Postman {
 }
 
 impl Courier for Postman {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
         Box::pin(async move {
-            let text = String::from_utf8(parcel.payload.expose().to_vec()).unwrap();
+            let text = String::from_utf8(message.payload.expose().to_vec()).unwrap();
             let left = self.failures.load(SeqCst);
             if left > 0 {
                 self.failures.store(left - 1, SeqCst);

@@ -6,7 +6,7 @@ use crate::{
     support::{Node, World, eventually},
 };
 use porteiro::{
-    actors::{Courier, Couriers, Delivering, Parcel, Undelivered},
+    actors::{Courier, Couriers, Delivering, OutboxMessage, Undelivered},
     domain::{
         Clock as _, DeliveryClass, DeliveryKey, Dispatch, Secret, Timestamp,
         webhook::{Delivery, WEBHOOK},
@@ -78,8 +78,8 @@ impl Postman {
 }
 
 impl Courier for Postman {
-    fn deliver<'a>(&'a self, parcel: &'a Parcel) -> Delivering<'a> {
-        Box::pin(self.carry(String::from_utf8(parcel.payload.expose().to_vec()).unwrap()))
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+        Box::pin(self.carry(String::from_utf8(message.payload.expose().to_vec()).unwrap()))
     }
 
     fn must_rest<'a>(&'a self, _: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {

@@ -1,6 +1,6 @@
 //! One delivery: a leased message goes to its courier, and what became of it is written down.
 
-use super::{Couriers, Parcel, Undelivered, rests::Rests};
+use super::{Couriers, OutboxMessage, Undelivered, rests::Rests};
 use crate::{
     actors::{
         commit_builder::{OUTBOX_PURPOSE, outbox_context},
@@ -99,9 +99,9 @@ impl Delivery {
                 Undelivered::Never("it was not sealed by us".to_owned())
             }
         })?;
-        let parcel = Parcel { id: message.id.clone(), payload, attempt: message.attempts };
+        let sent = OutboxMessage { id: message.id.clone(), payload, attempt: message.attempts };
         let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
-        timeout(DELIVERY_TIMEOUT, courier.deliver(&parcel)).await.unwrap_or_else(|_elapsed| late())
+        timeout(DELIVERY_TIMEOUT, courier.deliver(&sent)).await.unwrap_or_else(|_elapsed| late())
     }
 }
 

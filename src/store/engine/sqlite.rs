@@ -4,8 +4,8 @@
 //! microseconds, which is less than handing it to another thread and back; so it waits for no lock of another
 //! process there. Where it would have to, and where it may be long, it is carried out on a thread that may block.
 
+mod liveness_cache;
 mod readers;
-mod remembered;
 mod upkeep;
 
 pub(in crate::store) use readers::Readers;

@@ -1,6 +1,6 @@
 //! The connections that everything is read from.
 
-use super::{File, fetch, remembered::Remembered};
+use super::{File, fetch, liveness_cache::LivenessCache};
 use crate::store::{
     engine::{
         LOCK_TIMEOUT, READ_TIMEOUT,
@@ -42,13 +42,13 @@ struct Shared {
     scans: Arc<Semaphore>,
 }
 
-/// A connection, and what is remembered of what was read by it.
+/// A connection, and the liveness cache of what was read by it.
 struct Reader {
     connection: Connection,
-    remembered: Remembered,
+    liveness: LivenessCache,
 }
 
-type Held<'a> = MutexGuard<'a, Option<Reader>>;
+type ReaderGuard<'a> = MutexGuard<'a, Option<Reader>>;
 
 impl Readers {
     pub(in crate::store::engine) fn of(file: File) -> Self {
@@ -141,7 +141,7 @@ impl Readers {
 
 impl Reader {
     fn liveness(&mut self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
-        self.remembered.liveness(&self.connection, asked)
+        self.liveness.liveness(&self.connection, asked)
     }
 }
 
@@ -158,7 +158,7 @@ impl Shared {
             Some(reader) => reader,
             None => Reader {
                 connection: self.file.open_to_read(Duration::ZERO)?,
-                remembered: Remembered::default(),
+                liveness: LivenessCache::default(),
             },
         };
         if !lock_timeout.is_zero() {
@@ -175,7 +175,7 @@ impl Shared {
     }
 
     /// Takes the connection that this thread prefers, or the next that is free.
-    fn take(&self) -> Held<'_> {
+    fn take(&self) -> ReaderGuard<'_> {
         let mut hasher = DefaultHasher::new();
         std::thread::current().id().hash(&mut hasher);
         let many = self.connections.len();

@@ -1,27 +1,27 @@
-//! Which entities are live, remembered while the database is as it was.
+//! The liveness cache: which entities are live, cached while the database is as it was.
 //!
 //! `PRAGMA data_version` counts, for one connection, the changes that others have committed to the file, this process
 //! and any other. A connection of ours that reads never writes, so its count stands still only while nothing at all
 //! has changed (adr/0099):
 //!
 //! 1. the count is asked for; another one than last time forgets everything;
-//! 2. if all that is asked is remembered, that is the answer, true at the time of step 1;
+//! 2. if all that is asked is cached, that is the answer, true at the time of step 1;
 //! 3. else a transaction begins, which sees no later change, and the count is asked for again in it; then what is
-//!    missing is read, and remembered. The answer is true at the time of that count.
+//!    missing is read, and cached. The answer is true at the time of that count.
 
 use super::{changes, each_liveness, execute};
 use crate::store::{engine::faults::Result, value::Liveness};
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-/// How many entities are remembered at once.
+/// How many entities are cached at once.
 const MOST: usize = 4_096;
 
-/// Where there is no row, that is remembered.
+/// Where there is no row, that is cached.
 type Seen = Option<Liveness>;
 
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(super) struct LivenessCache {
     /// The count of changes at which it was read.
     count: Option<i64>,
     /// By kind and id.
@@ -29,7 +29,7 @@ pub(super) struct Remembered {
     entities: usize,
 }
 
-impl Remembered {
+impl LivenessCache {
     pub(super) fn liveness(
         &mut self,
         connection: &Connection,
@@ -49,7 +49,7 @@ impl Remembered {
         }
     }
 
-    /// Reads what is missing, as of the moment at which the rest is known to be as it is remembered.
+    /// Reads what is missing, as of the moment at which the rest is known to be as it is cached.
     fn read_the_rest(
         &mut self,
         connection: &Connection,
@@ -122,19 +122,19 @@ mod tests {
     fn what_is_there_and_what_is_not_is_remembered_until_anything_changes() {
         let folder = tempfile::tempdir().unwrap();
         let (file, writer) = one_entity(&folder);
-        let (reader, mut remembered) = (file.open_to_read(Duration::ZERO), Remembered::default());
+        let (reader, mut cache) = (file.open_to_read(Duration::ZERO), LivenessCache::default());
         let reader = reader.unwrap();
         for _ in 0..2 {
-            let seen = remembered.liveness(&reader, &ASKED).unwrap();
+            let seen = cache.liveness(&reader, &ASKED).unwrap();
             assert_eq!(versions(&seen), [Some(1), None]);
-            assert_eq!(remembered.entities, 2);
+            assert_eq!(cache.entities, 2);
         }
         writer.execute_batch("UPDATE entities SET version = 2").unwrap();
-        let seen = remembered.liveness(&reader, &ASKED[..1]).unwrap();
+        let seen = cache.liveness(&reader, &ASKED[..1]).unwrap();
         assert_eq!(versions(&seen), [Some(2)]);
-        assert_eq!(remembered.entities, 1, "everything else is forgotten");
+        assert_eq!(cache.entities, 1, "everything else is forgotten");
         writer.execute_batch("DELETE FROM entities").unwrap();
-        assert_eq!(versions(&remembered.liveness(&reader, &ASKED).unwrap()), [None, None]);
+        assert_eq!(versions(&cache.liveness(&reader, &ASKED).unwrap()), [None, None]);
     }
 
     #[test]
@@ -144,29 +144,29 @@ mod tests {
         let insert = "INSERT INTO entities VALUES ('session', 'b', 1, 1, '{}', 5, NULL)";
         writer.execute_batch(insert).unwrap();
         let both = [("session", "b"), ("client", "a"), ("session", "b")];
-        let (reader, mut remembered) = (file.open_to_read(Duration::ZERO), Remembered::default());
+        let (reader, mut cache) = (file.open_to_read(Duration::ZERO), LivenessCache::default());
         let reader = reader.unwrap();
-        assert_eq!(versions(&remembered.liveness(&reader, &both[1..2]).unwrap()), [Some(1)]);
+        assert_eq!(versions(&cache.liveness(&reader, &both[1..2]).unwrap()), [Some(1)]);
         // Between the count and the transaction.
         writer.execute_batch("UPDATE entities SET version = 2").unwrap();
-        let seen = remembered.read_the_rest(&reader, &both).unwrap();
+        let seen = cache.read_the_rest(&reader, &both).unwrap();
         assert_eq!(versions(&seen), [Some(2), Some(2), Some(2)]);
-        assert_eq!(remembered.entities, 2);
-        let seen = remembered.read_the_rest(&reader, &ASKED).unwrap();
+        assert_eq!(cache.entities, 2);
+        let seen = cache.read_the_rest(&reader, &ASKED).unwrap();
         assert_eq!(versions(&seen), [Some(2), None]);
-        assert_eq!(remembered.entities, 3, "what is remembered stays beside what was missing");
+        assert_eq!(cache.entities, 3, "what is remembered stays beside what was missing");
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut remembered = Remembered { count: Some(7), ..Remembered::default() };
+        let mut cache = LivenessCache { count: Some(7), ..LivenessCache::default() };
         for number in 0..3 * MOST {
-            remembered.keep("client", &number.to_string(), None);
-            remembered.keep("client", &number.to_string(), None);
-            assert!(remembered.entities <= MOST && remembered.count == Some(7));
+            cache.keep("client", &number.to_string(), None);
+            cache.keep("client", &number.to_string(), None);
+            assert!(cache.entities <= MOST && cache.count == Some(7));
         }
-        assert!(remembered.find("client", "0").is_none());
-        assert!(remembered.find("client", &(3 * MOST - 1).to_string()).is_some());
+        assert!(cache.find("client", "0").is_none());
+        assert!(cache.find("client", &(3 * MOST - 1).to_string()).is_some());
     }
 
     #[test]
@@ -178,10 +178,10 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     let reader = file.open_to_read(Duration::from_secs(5)).unwrap();
-                    let mut remembered = Remembered::default();
+                    let mut cache = LivenessCache::default();
                     while !over.load(SeqCst) {
                         let before = committed.load(SeqCst);
-                        let seen = remembered.liveness(&reader, &ASKED).unwrap();
+                        let seen = cache.liveness(&reader, &ASKED).unwrap();
                         let version = versions(&seen)[0].unwrap();
                         assert!(version >= before, "{version} of {before}");
                     }

@@ -1,4 +1,5 @@
-//! Work on a reply that is done while its decision is on its way to the disk (adr/0101).
+//! Concurrent work, as signing while committing: a reply is worked on while its decision is on its way to the disk
+//! (adr/0101).
 //!
 //! A token can be signed before the commit that grants it is durable, as long as it leaves this process only
 //! after that. So what was worked out is handed over with the answer alone: it is thrown away when the
@@ -20,13 +21,13 @@ pub(super) trait Work<M: Machine>: Send + Sync {
     fn forget(&self);
 }
 
-/// A piece of work and what came of it.
-pub(super) struct Ahead<T, F> {
+/// A piece of work that runs beside a commit, and what came of it.
+pub(super) struct ConcurrentWork<T, F> {
     work: F,
     done: Mutex<Option<T>>,
 }
 
-impl<T, F> Ahead<T, F> {
+impl<T, F> ConcurrentWork<T, F> {
     pub(super) fn new(work: F) -> Arc<Self> {
         Arc::new(Self { work, done: Mutex::new(None) })
     }
@@ -46,7 +47,7 @@ impl<T, F> Ahead<T, F> {
     }
 }
 
-impl<M, T, F> Work<M> for Ahead<T, F>
+impl<M, T, F> Work<M> for ConcurrentWork<T, F>
 where
     M: Machine,
     T: Send,

@@ -1,4 +1,4 @@
-//! What an actor holds of its entity, and what others may see of it without asking.
+//! The state of an entity as its actor caches it, and what others may see of it without asking.
 
 use super::failure::{Answer, answer};
 use crate::domain::{Decision, Machine, Timestamp};
@@ -11,23 +11,27 @@ use std::{
 pub(super) const STALE: Duration = Duration::from_secs(1);
 
 /// A machine as of a version of its row, and when that was last known to be the present one.
-pub(super) struct Held<M> {
+pub(super) struct EntityState<M> {
     pub(super) machine: Arc<M>,
     pub(super) version: i64,
     pub(super) seen_at: Timestamp,
 }
 
 // Derived, it would ask the machine to be `Clone`.
-impl<M> Clone for Held<M> {
+impl<M> Clone for EntityState<M> {
     fn clone(&self) -> Self {
         Self { machine: self.machine.clone(), ..*self }
     }
 }
 
-impl<M: Machine> Held<M> {
+impl<M: Machine> EntityState<M> {
     /// Answers a command that tolerates an older answer, if this is young enough, and if the answer commits nothing
     /// and rests on nothing else.
-    pub(super) fn glance(&self, command: &M::Command, now: Timestamp) -> Option<Answer<M>> {
+    pub(super) fn answer_from_cache(
+        &self,
+        command: &M::Command,
+        now: Timestamp,
+    ) -> Option<Answer<M>> {
         if now.since(self.seen_at) >= STALE {
             return None;
         }
@@ -39,20 +43,20 @@ impl<M: Machine> Held<M> {
 }
 
 /// What an actor held after its last command; nothing before the first, and after one of unknown outcome.
-pub(super) struct LastHeld<M>(Mutex<Option<Held<M>>>);
+pub(super) struct LastEntityState<M>(Mutex<Option<EntityState<M>>>);
 
-impl<M> Default for LastHeld<M> {
+impl<M> Default for LastEntityState<M> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
-impl<M> LastHeld<M> {
-    pub(super) fn set(&self, held: Option<Held<M>>) {
+impl<M> LastEntityState<M> {
+    pub(super) fn set(&self, held: Option<EntityState<M>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
-    pub(super) fn get(&self) -> Option<Held<M>> {
+    pub(super) fn get(&self) -> Option<EntityState<M>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

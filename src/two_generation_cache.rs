@@ -1,4 +1,4 @@
-//! What is remembered in two generations: what is not asked for while a new one fills up is forgotten with the next.
+//! A cache of two generations: what is not asked for while a new one fills up is evicted with the next.
 
 use std::{
     borrow::Borrow,
@@ -8,20 +8,20 @@ use std::{
 };
 
 /// Values by key, each with a weight; the owner says when the next generation begins.
-pub struct Generations<K, V> {
+pub struct TwoGenerationCache<K, V> {
     young: HashMap<K, (V, usize)>,
     old: HashMap<K, (V, usize)>,
     /// Of the young generation.
     weight: usize,
 }
 
-impl<K, V> Default for Generations<K, V> {
+impl<K, V> Default for TwoGenerationCache<K, V> {
     fn default() -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), weight: 0 }
     }
 }
 
-impl<K: Hash + Eq, V> Generations<K, V> {
+impl<K: Hash + Eq, V> TwoGenerationCache<K, V> {
     /// Returns a value, which belongs to the young generation from now on and weighs there.
     pub fn find<Q>(&mut self, key: &Q) -> Option<&V>
     where
@@ -62,7 +62,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.weight = self.weight.saturating_sub(gone);
     }
 
-    /// Begins a generation: what is old now is forgotten.
+    /// Begins a generation: what is old now is evicted.
     pub fn turn(&mut self) {
         self.old = std::mem::take(&mut self.young);
         self.weight = 0;
@@ -92,14 +92,14 @@ impl<K: Hash + Eq, V> Generations<K, V> {
     }
 }
 
-/// Values by key that all callers share, no more than so many: those go first that were not asked for longest.
-pub struct Bounded<K, V> {
-    kept: Mutex<Generations<K, V>>,
+/// A cache of values by key that all callers share, no more than so many: those go first that were not asked for longest.
+pub struct BoundedCache<K, V> {
+    kept: Mutex<TwoGenerationCache<K, V>>,
     /// How many values begin a new generation.
     generation: usize,
 }
 
-impl<K: Hash + Eq, V: Clone> Bounded<K, V> {
+impl<K: Hash + Eq, V: Clone> BoundedCache<K, V> {
     pub fn new(most: usize) -> Self {
         Self { kept: Mutex::default(), generation: most / 2 }
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_value_is_made_once_for_all_who_ask() {
-        let shared: Bounded<String, u32> = Bounded::new(8);
+        let shared: BoundedCache<String, u32> = BoundedCache::new(8);
         assert_eq!((shared.get_or_make("a", || 1), shared.get_or_make("a", || 2)), (1, 1));
         assert_eq!(shared.get_or_make("b", || 3), 3);
         assert_eq!((shared.get("b"), shared.get("c")), (Some(3), None));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn of_ever_more_values_few_are_kept_and_what_is_asked_for_between_them_stays() {
-        let shared: Bounded<u32, u32> = Bounded::new(8);
+        let shared: BoundedCache<u32, u32> = BoundedCache::new(8);
         shared.get_or_make(&0, || 7);
         for number in 1..10_000 {
             shared.get_or_make(&number, || number);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes_with_the_second_turn() {
-        let mut kept: Generations<Box<str>, u8> = Generations::default();
+        let mut kept: TwoGenerationCache<Box<str>, u8> = TwoGenerationCache::default();
         kept.insert("a".into(), 1, 5);
         kept.insert("b".into(), 2, 5);
         kept.turn();
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_value_is_replaced_and_removed_in_either_generation() {
-        let mut kept: Generations<Box<str>, u8> = Generations::default();
+        let mut kept: TwoGenerationCache<Box<str>, u8> = TwoGenerationCache::default();
         kept.insert("a".into(), 1, 5);
         kept.turn();
         kept.insert("a".into(), 2, 3);

@@ -1,7 +1,7 @@
-//! Remembers what was read for less than a second.
+//! The read cache: what was read is answered from memory for less than a second.
 
 use super::hydrate::HydrateError;
-use crate::{domain::Clock, generations::Generations};
+use crate::{domain::Clock, two_generation_cache::TwoGenerationCache};
 use std::{
     collections::HashMap,
     future::Future,
@@ -21,11 +21,11 @@ const PARTS: usize = 8;
 const GENERATION: usize = 600;
 
 /// Values by key, each with the time since its reading began; clones share them.
-pub(super) struct Recent<V> {
+pub(super) struct ReadCache<V> {
     shared: Arc<Shared<V>>,
 }
 
-impl<V> Clone for Recent<V> {
+impl<V> Clone for ReadCache<V> {
     fn clone(&self) -> Self {
         Self { shared: self.shared.clone() }
     }
@@ -39,23 +39,23 @@ struct Shared<V> {
 }
 
 struct Part<V> {
-    kept: Generations<Box<str>, Aged<V>>,
+    kept: TwoGenerationCache<Box<str>, CachedValue<V>>,
     /// When the young generation began, by the monotonic clock.
     begun: Duration,
     /// What is being read now. Callers that ask for one key at once share one reading, and its failure.
     readings: HashMap<Box<str>, Reading<V>>,
 }
 
-type Reading<V> = Arc<OnceCell<Result<Aged<V>, HydrateError>>>;
+type Reading<V> = Arc<OnceCell<Result<CachedValue<V>, HydrateError>>>;
 
 #[derive(Clone)]
-struct Aged<V> {
+struct CachedValue<V> {
     value: V,
     /// When its reading began, by the monotonic clock.
     since: Duration,
 }
 
-impl<V: Clone + Send + Sync + 'static> Recent<V> {
+impl<V: Clone + Send + Sync + 'static> ReadCache<V> {
     /// Keeps values that weigh as `weight` says.
     pub(super) fn new(clock: Arc<dyn Clock>, weight: fn(&V) -> usize) -> Self {
         let begun = clock.monotonic();
@@ -87,9 +87,9 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     {
         let clock = &*self.shared.clock;
         let asked = clock.monotonic();
-        let taking_part = TakingPart { recent: self, key, reading: self.part(key).reading(key) };
-        let reading = taking_part.reading.get_or_init(|| Aged::read(clock, read()));
-        let Aged { value, since } = reading.await.clone()?;
+        let taking_part = TakingPart { cache: self, key, reading: self.part(key).reading(key) };
+        let reading = taking_part.reading.get_or_init(|| CachedValue::read(clock, read()));
+        let CachedValue { value, since } = reading.await.clone()?;
         // The shared reading may have begun long before this caller asked.
         if asked.saturating_sub(since) < FRESH { Ok(value) } else { self.renew(key, read()).await }
     }
@@ -99,7 +99,7 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
     where
         R: Future<Output = Result<V, HydrateError>>,
     {
-        let aged = Aged::read(&*self.shared.clock, read).await?;
+        let aged = CachedValue::read(&*self.shared.clock, read).await?;
         self.keep(key, aged.clone());
         Ok(aged.value)
     }
@@ -115,13 +115,13 @@ impl<V: Clone + Send + Sync + 'static> Recent<V> {
         self.part(key).find(key, now).map(|aged| aged.value)
     }
 
-    fn keep(&self, key: &str, aged: Aged<V>) {
+    fn keep(&self, key: &str, aged: CachedValue<V>) {
         let (weight, now) = ((self.shared.weight)(&aged.value), self.shared.clock.monotonic());
         self.part(key).keep(key, (aged, weight), now);
     }
 }
 
-impl<V> Recent<V> {
+impl<V> ReadCache<V> {
     fn part(&self, key: &str) -> MutexGuard<'_, Part<V>> {
         let Shared { parts, hasher, .. } = &*self.shared;
         let number = usize::try_from(hasher.hash_one(key) % PARTS as u64).unwrap_or(0);
@@ -131,11 +131,11 @@ impl<V> Recent<V> {
 
 impl<V> Part<V> {
     fn new(begun: Duration) -> Self {
-        let (kept, readings) = (Generations::default(), HashMap::new());
+        let (kept, readings) = (TwoGenerationCache::default(), HashMap::new());
         Self { kept, begun, readings }
     }
 
-    fn keep(&mut self, key: &str, (aged, weight): (Aged<V>, usize), now: Duration) {
+    fn keep(&mut self, key: &str, (aged, weight): (CachedValue<V>, usize), now: Duration) {
         let young = self.kept.weight();
         if young > 0 && young.saturating_add(weight) > GENERATION {
             self.turn(now);
@@ -157,7 +157,7 @@ impl<V> Part<V> {
 }
 
 impl<V: Clone> Part<V> {
-    fn find(&mut self, key: &str, now: Duration) -> Option<Aged<V>> {
+    fn find(&mut self, key: &str, now: Duration) -> Option<CachedValue<V>> {
         // What is not asked for is given up after a while, however little there is; what is asked for weighs as well.
         if now.saturating_sub(self.begun) > FRESH || self.kept.weight() >= GENERATION {
             self.turn(now);
@@ -169,14 +169,14 @@ impl<V: Clone> Part<V> {
 /// A caller that waits for a reading; the first who leaves after its end keeps the value, and the last who leaves
 /// before it, as callers do that are given up on, takes it away.
 struct TakingPart<'a, V: Clone + Send + Sync + 'static> {
-    recent: &'a Recent<V>,
+    cache: &'a ReadCache<V>,
     key: &'a str,
     reading: Reading<V>,
 }
 
 impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
     fn drop(&mut self) {
-        let mut part = self.recent.part(self.key);
+        let mut part = self.cache.part(self.key);
         // Given up while the part is locked, so that of two who leave the second knows that it is the last.
         let reading = std::mem::take(&mut self.reading);
         let shown = part.readings.get(self.key);
@@ -189,13 +189,13 @@ impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
         }
         part.readings.remove(self.key);
         if let Some(Ok(aged)) = reading.get() {
-            let Shared { weight, clock, .. } = &*self.recent.shared;
+            let Shared { weight, clock, .. } = &*self.cache.shared;
             part.keep(self.key, (aged.clone(), weight(&aged.value)), clock.monotonic());
         }
     }
 }
 
-impl<V> Aged<V> {
+impl<V> CachedValue<V> {
     async fn read<R>(clock: &dyn Clock, reading: R) -> Result<Self, HydrateError>
     where
         R: Future<Output = Result<V, HydrateError>>,
@@ -223,19 +223,19 @@ mod tests {
         future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
     }
 
-    fn readings(recent: &Recent<u32>) -> usize {
-        recent.shared.parts.iter().map(|part| part.lock().unwrap().readings.len()).sum()
+    fn readings(cache: &ReadCache<u32>) -> usize {
+        cache.shared.parts.iter().map(|part| part.lock().unwrap().readings.len()).sum()
     }
 
-    fn kept(recent: &Recent<u32>) -> usize {
-        recent.shared.parts.iter().map(|part| part.lock().unwrap().kept.len()).sum()
+    fn kept(cache: &ReadCache<u32>) -> usize {
+        cache.shared.parts.iter().map(|part| part.lock().unwrap().kept.len()).sum()
     }
 
     #[tokio::test]
     async fn callers_at_once_share_one_reading_and_the_next_finds_it() {
-        let (recent, read) = (Recent::new(clock(), |_| 1), AtomicUsize::new(0));
+        let (cache, read) = (ReadCache::new(clock(), |_| 1), AtomicUsize::new(0));
         let ask = || {
-            recent.get("a", || async {
+            cache.get("a", || async {
                 read.fetch_add(1, SeqCst);
                 yield_now().await;
                 Ok(7)
@@ -243,69 +243,69 @@ mod tests {
         };
         let (one, other) = tokio::join!(ask(), ask());
         assert_eq!((one.unwrap(), other.unwrap(), ask().await.unwrap()), (7, 7, 7));
-        assert_eq!((read.load(SeqCst), readings(&recent)), (1, 0));
-        recent.forget("a");
-        assert_eq!(recent.kept("a"), None);
+        assert_eq!((read.load(SeqCst), readings(&cache)), (1, 0));
+        cache.forget("a");
+        assert_eq!(cache.kept("a"), None);
     }
 
     #[tokio::test]
     async fn a_caller_that_is_given_up_on_leaves_the_reading_to_the_next_and_nothing_behind() {
-        let recent = Recent::new(clock(), |_| 1);
-        let mut first = Box::pin(recent.get("a", pending));
-        let mut second = Box::pin(recent.get("a", || ready(Ok(8))));
+        let cache = ReadCache::new(clock(), |_| 1);
+        let mut first = Box::pin(cache.get("a", pending));
+        let mut second = Box::pin(cache.get("a", || ready(Ok(8))));
         assert!(waits(&mut first));
         assert!(waits(&mut second), "it waits for the first");
         drop(first);
-        assert_eq!((second.await.unwrap(), readings(&recent)), (8, 0));
-        recent.forget("a");
-        let mut alone = Box::pin(recent.get("a", pending));
+        assert_eq!((second.await.unwrap(), readings(&cache)), (8, 0));
+        cache.forget("a");
+        let mut alone = Box::pin(cache.get("a", pending));
         assert!(waits(&mut alone));
         drop(alone);
-        assert_eq!(readings(&recent), 0, "no reading is left of a caller that went away");
+        assert_eq!(readings(&cache), 0, "no reading is left of a caller that went away");
     }
 
     #[tokio::test]
     async fn a_failure_is_shared_and_not_kept() {
-        let recent = Recent::<u32>::new(clock(), |_| 1);
+        let cache = ReadCache::<u32>::new(clock(), |_| 1);
         let fail = || {
-            recent.get("a", || async {
+            cache.get("a", || async {
                 yield_now().await;
                 Err(HydrateError::Poisoned { kind: "test", id: "a".to_owned(), line: 1, column: 1 })
             })
         };
         let (one, other) = tokio::join!(fail(), fail());
-        assert!(one.is_err() && other.is_err() && readings(&recent) == 0);
-        assert_eq!(recent.get("a", || ready(Ok(9))).await.unwrap(), 9);
+        assert!(one.is_err() && other.is_err() && readings(&cache) == 0);
+        assert_eq!(cache.get("a", || ready(Ok(9))).await.unwrap(), 9);
     }
 
     #[tokio::test]
     async fn what_is_asked_for_all_the_time_is_bounded_as_well() {
-        let recent = Recent::new(clock(), |_: &u32| 1);
+        let cache = ReadCache::new(clock(), |_: &u32| 1);
         for number in 0..12_000_u32 {
-            recent.renew(&number.to_string(), ready(Ok(number))).await.unwrap();
+            cache.renew(&number.to_string(), ready(Ok(number))).await.unwrap();
             // Many that were read before are asked for again.
             for before in (0..number).rev().step_by(97).take(60) {
-                recent.kept(&before.to_string());
+                cache.kept(&before.to_string());
             }
         }
         for number in 0..12_000_u32 {
-            recent.kept(&number.to_string());
+            cache.kept(&number.to_string());
         }
-        assert!(kept(&recent) <= 2 * PARTS * GENERATION, "{}", kept(&recent));
+        assert!(kept(&cache) <= 2 * PARTS * GENERATION, "{}", kept(&cache));
     }
 
     #[tokio::test]
     async fn what_is_kept_is_bounded_by_its_weight() {
-        let recent = Recent::new(clock(), |weight: &u32| *weight as usize);
+        let cache = ReadCache::new(clock(), |weight: &u32| *weight as usize);
         for number in 0..20_000 {
             let key = number.to_string();
-            recent.renew(&key, ready(Ok(1))).await.unwrap();
+            cache.renew(&key, ready(Ok(1))).await.unwrap();
         }
-        assert!(kept(&recent) <= 2 * PARTS * GENERATION, "{}", kept(&recent));
+        assert!(kept(&cache) <= 2 * PARTS * GENERATION, "{}", kept(&cache));
         for number in 0..100 {
             let key = number.to_string();
-            recent.renew(&key, ready(Ok(1_200))).await.unwrap();
+            cache.renew(&key, ready(Ok(1_200))).await.unwrap();
         }
-        assert!(kept(&recent) <= 2 * PARTS, "a heavy value has a generation of its own");
+        assert!(kept(&cache) <= 2 * PARTS, "a heavy value has a generation of its own");
     }
 }
