@@ -33,7 +33,7 @@ use crate::{
         brand_files::BrandFiles,
         cookies::CookieNames,
         limits::{attempts::Attempts, pace::Pace},
-        new_password::{Means, NewPasswords},
+        new_password::{NewPasswords, PasswordDependencies},
         options::{AppOptions, Channels},
         vitals::Vitals,
     },
@@ -119,9 +119,9 @@ impl Fixed {
 }
 
 /// What new passwords are judged and hashed with.
-fn means_of_passwords(system: &System, vitals: &Arc<Vitals>) -> Means {
+fn means_of_passwords(system: &System, vitals: &Arc<Vitals>) -> PasswordDependencies {
     let (hashing, dice) = (system.hashing().clone(), system.dice());
-    Means { hashing, dice, vitals: vitals.clone() }
+    PasswordDependencies { hashing, dice, vitals: vitals.clone() }
 }
 
 /// Our own API as any other is read; it is no row (adr/0079).

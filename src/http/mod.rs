@@ -56,5 +56,5 @@ pub mod vitals;
 pub use app::App;
 pub use hosts::Hosts;
 pub use limits::request_permits::Limits;
-pub use new_password::{About, Means, NewPasswords};
+pub use new_password::{About, NewPasswords, PasswordDependencies};
 pub use options::{AppOptions, Channels, Lifetimes, Links, PasswordOptions, SignUp};

@@ -68,8 +68,8 @@ impl<'a> About<'a> {
     }
 }
 
-/// What a new password is hashed with, and what counts what became of it.
-pub struct Means {
+/// The dependencies of a new password: what it is hashed with, and what counts what became of it.
+pub struct PasswordDependencies {
     pub hashing: Arc<HashingPool>,
     pub dice: Arc<dyn Dice>,
     pub vitals: Arc<Vitals>,
@@ -77,9 +77,9 @@ pub struct Means {
 
 impl NewPasswords {
     /// Takes passwords for the installation of this issuer.
-    pub fn new(issuer: &str, options: PasswordOptions, means: Means) -> Self {
+    pub fn new(issuer: &str, options: PasswordOptions, means: PasswordDependencies) -> Self {
         let PasswordOptions { policy, breach_check } = options;
-        let Means { hashing, dice, vitals } = means;
+        let PasswordDependencies { hashing, dice, vitals } = means;
         let url = url::Url::parse(issuer).ok();
         let host = url.as_ref().and_then(url::Url::host_str).unwrap_or_default();
         let context = Context::default().with(PRODUCT).with_host(host);

@@ -1,4 +1,4 @@
-//! What a request is for, as far as its rate is concerned.
+//! What a request is for, as far as its rate limit is concerned.
 
 /// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is served: the table of endpoints (`routes`) with its handlers, and the layers around every one of them.
 
 use super::{
-    answer::error::{Problem, Stopped, Voice},
+    answer::error::{ErrorFormat, Problem, Stopped},
     api,
     app::App,
     flows::{self, steps::Steps},
@@ -35,7 +35,7 @@ struct Route {
     /// Which pages in a browser may call it.
     callers: Callers,
     /// How its refusals are worded.
-    voice: Voice,
+    error_format: ErrorFormat,
 }
 
 /// What answers at a path.
@@ -86,13 +86,13 @@ macro_rules! methods {
 
 /// Reads rows that say who calls them and what handles them.
 macro_rules! handled {
-    ($(#[doc = $about:literal] $name:ident $path:literal ($callers:ident $voice:ident, $($methods:tt)+))*) => {
+    ($(#[doc = $about:literal] $name:ident $path:literal ($callers:ident $error_format:ident, $($methods:tt)+))*) => {
         &[$(Route {
             path: $path,
             about: $about,
             endpoint: methods!($($methods)+),
             callers: Callers::$callers,
-            voice: Voice::$voice,
+            error_format: ErrorFormat::$error_format,
         }),*]
     };
 }
@@ -107,7 +107,7 @@ macro_rules! flow_routes {
             about: "",
             endpoint: methods!($($method $handler),+),
             callers: Callers::OurPages,
-            voice: Voice::Problem,
+            error_format: ErrorFormat::Problem,
         }),*]
     };
 }
@@ -120,7 +120,7 @@ macro_rules! operation_routes {
             about: "",
             endpoint: Endpoint::$endpoint,
             callers: Callers::$callers,
-            voice: Voice::Problem,
+            error_format: ErrorFormat::Problem,
         }),*]
     };
 }
@@ -132,7 +132,7 @@ macro_rules! screen_routes {
             about: $about,
             endpoint: Endpoint::Screen(Screen { path: $path, begins: $begins }),
             callers: Callers::NoPage,
-            voice: Voice::Problem,
+            error_format: ErrorFormat::Problem,
         }),*]
     };
 }
@@ -241,16 +241,17 @@ pub fn public(app: &App, steps: &Steps) -> Router {
     let extras = Extras { screens: app.settings.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
-        for voice in [Voice::OAuth, Voice::Problem] {
-            let same = |route: &&Route| (route.callers, route.voice) == (callers, voice);
+        for error_format in [ErrorFormat::OAuth, ErrorFormat::Problem] {
+            let same =
+                |route: &&Route| (route.callers, route.error_format) == (callers, error_format);
             let mut part = Router::new();
             for route in served(extras).filter(same) {
                 part = part.route(route.path, route.methods());
             }
             part = part.method_not_allowed_fallback(move || async move {
-                voice.word(Stopped::MethodNotAllowed)
+                error_format.word(Stopped::MethodNotAllowed)
             });
-            let is_rest = (callers, voice) == (Callers::NoPage, Voice::Problem);
+            let is_rest = (callers, error_format) == (Callers::NoPage, ErrorFormat::Problem);
             if is_rest {
                 part = part.fallback(async || Problem::NOT_FOUND);
             }
@@ -261,14 +262,14 @@ pub fn public(app: &App, steps: &Steps) -> Router {
             };
             let admission = Admission {
                 cors,
-                voice,
+                error_format,
                 ..Admission::public(app.settings.hosts, app.settings.deadline)
             };
             // A browser navigates to these: what it gets is a page.
             let pages = (app.settings.screens && callers == Callers::NoPage).then(|| app.clone());
-            let envelope = envelope.with_voice(voice).with_pages(pages);
-            // A flow is told of in this voice, and so are its pages.
-            let steps = (voice == Voice::Problem).then(|| steps.clone());
+            let envelope = envelope.with_error_format(error_format).with_pages(pages);
+            // A flow is told of in this format, and so are its pages.
+            let steps = (error_format == ErrorFormat::Problem).then(|| steps.clone());
             // Each answer has a request id and the security headers and is counted, a panic included.
             // Inside that, what is not for this host is refused, answers come in time, and pages of
             // other sites read them where the endpoint is for them. A request takes a body permit while

@@ -311,14 +311,14 @@ impl IntoResponse for Problem {
     }
 }
 
-/// How a family of endpoints words its refusals.
+/// The format in which a family of endpoints words its refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
+pub enum ErrorFormat {
     OAuth,
     Problem,
 }
 
-impl Voice {
+impl ErrorFormat {
     /// Words what stopped a request before its endpoint could.
     pub fn word(self, stopped: Stopped) -> Response {
         match self {

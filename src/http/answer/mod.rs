@@ -6,8 +6,8 @@ pub mod demand;
 pub mod error;
 pub mod html;
 pub mod redirect;
+pub mod response_summary;
 pub mod retry_after;
-pub mod told;
 
 use axum::{
     body::Body,

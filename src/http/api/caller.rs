@@ -21,7 +21,7 @@ use crate::{
         app::App,
         extract::bearer::{Missing, bearer},
         grants::{
-            api_key::{self, Found},
+            api_key::{self, KeyLookup},
             token_validity,
         },
         people::session::Present,
@@ -162,9 +162,9 @@ impl Caller {
     async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, Denied> {
         let found = api_key::find(app, text, &[]).await.map_err(Problem::from)?;
         let live = match found.0 {
-            Found::Good(live) => live,
-            Found::Suspended => return Err(SUSPENDED.into()),
-            Found::Nothing => return Err(invalid_token()),
+            KeyLookup::Good(live) => live,
+            KeyLookup::Suspended => return Err(SUSPENDED.into()),
+            KeyLookup::Nothing => return Err(invalid_token()),
         };
         let holder = Holder::Key { key: Box::new(live.key.clone()) };
         Ok(Self {

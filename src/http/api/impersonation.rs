@@ -31,7 +31,7 @@ use crate::{
         answer::{error::Problem, private_json},
         grants::target::{self, Sought},
         issuing::{self, Issued, NotStarted, Starting},
-        reading::tries::Stopped,
+        reading::retries::Stopped,
     },
 };
 use axum::http::StatusCode;

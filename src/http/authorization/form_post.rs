@@ -12,7 +12,7 @@ use crate::{
             error::OAuthError,
             html::escape,
             never_stored,
-            told::{Posting, Told},
+            response_summary::{Posting, ResponseSummary},
         },
         app::App,
         authorization::response::AuthorizationResponse,
@@ -85,7 +85,7 @@ pub fn page(response: &AuthorizationResponse) -> Result<Response, OAuthError> {
     let policy = HeaderValue::try_from(policy(&target)).map_err(|_| OAuthError::unavailable())?;
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     let (to, parameters) = (response.redirect_uri.clone(), response.parameters.clone());
-    let told = Told::Posting(Arc::new(Posting { to, target, parameters }));
+    let told = ResponseSummary::Posting(Arc::new(Posting { to, target, parameters }));
     let mut response = page.into_response();
     never_stored(&mut response);
     response.extensions_mut().insert(told);
@@ -139,7 +139,8 @@ mod tests {
     fn what_is_posted_is_not_printed() {
         let parameters = vec![("code".to_owned(), "pac_x".to_owned().into())];
         let (to, target) = ("https://rp.example/cb".to_owned(), "https://rp.example".to_owned());
-        let shown = format!("{:?}", Told::Posting(Arc::new(Posting { to, target, parameters })));
+        let shown =
+            format!("{:?}", ResponseSummary::Posting(Arc::new(Posting { to, target, parameters })));
         assert!(!shown.contains("pac_x") && shown.contains("rp.example"), "{shown}");
     }
 }

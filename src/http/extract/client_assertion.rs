@@ -24,8 +24,8 @@ pub struct Assertion<'a> {
     claims: Claims,
 }
 
-/// Where an assertion was presented.
-pub struct Presented<'a> {
+/// The place where an assertion was presented.
+pub struct AssertionPlace<'a> {
     pub context: &'a Context,
     /// The path that was called.
     pub path: &'a str,
@@ -74,7 +74,7 @@ impl<'a> Assertion<'a> {
         &self,
         app: &App,
         client: &KnownClient,
-        presented: Presented<'_>,
+        presented: AssertionPlace<'_>,
     ) -> Result<(), Refused> {
         let called = format!("{}{}", app.issuer, presented.path);
         let token_endpoint = format!("{}{}", app.issuer, routes::TOKEN);

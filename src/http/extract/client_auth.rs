@@ -56,8 +56,8 @@ impl Caller {
 /// The one type of assertion that authenticates (RFC 7523 §2.2).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// What a request shows of its client.
-struct Presented<'a> {
+/// The credentials that a request shows of its client.
+struct ClientCredentials<'a> {
     client_id: String,
     /// The secret as the standard has it encoded, and as some send it.
     secrets: Vec<Secret>,
@@ -99,7 +99,7 @@ async fn believe(
     app: &App,
     context: Context,
     posted: &Posted,
-    (presented, seen): (&Presented<'_>, Arc<Hydrated<Client>>),
+    (presented, seen): (&ClientCredentials<'_>, Arc<Hydrated<Client>>),
 ) -> Result<Caller, OAuthError> {
     let refuse = |why: Disbelief| refusal(app, presented, posted.address, why);
     let now = app.clock.now();
@@ -107,7 +107,7 @@ async fn believe(
     let confidential = judge(known, presented, now).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
-        let at = client_assertion::Presented { context: &context, path: &posted.path };
+        let at = client_assertion::AssertionPlace { context: &context, path: &posted.path };
         match Box::pin(assertion.judge(app, client, at)).await {
             Ok(()) => {}
             Err(client_assertion::Refused::Disbelieved(why)) => {
@@ -120,7 +120,12 @@ async fn believe(
 }
 
 /// Counts a failure, and says the same of all of them until there are too many.
-fn refusal(app: &App, presented: &Presented<'_>, address: IpAddr, why: Disbelief) -> OAuthError {
+fn refusal(
+    app: &App,
+    presented: &ClientCredentials<'_>,
+    address: IpAddr,
+    why: Disbelief,
+) -> OAuthError {
     // Of an unknown client too, or the limit would tell which clients exist.
     let failures = &app.limits.client_failures;
     let counted = failures.count(Proof::Secret, &presented.client_id, address, app.clock.now());
@@ -142,7 +147,7 @@ enum Disbelief {
 /// after that.
 fn judge(
     known: Option<&KnownClient>,
-    presented: &Presented<'_>,
+    presented: &ClientCredentials<'_>,
     now: Timestamp,
 ) -> Result<bool, Disbelief> {
     // A hash for each secret whether or not there is something to compare it with.
@@ -160,7 +165,7 @@ fn judge(
     }
 }
 
-fn presented<'a>(headers: &HeaderMap, form: &'a Form) -> Result<Presented<'a>, OAuthError> {
+fn presented<'a>(headers: &HeaderMap, form: &'a Form) -> Result<ClientCredentials<'a>, OAuthError> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (client_id, secret) = (form.get("client_id"), form.get("client_secret"));
     let assertion = (form.get("client_assertion_type"), form.get("client_assertion"));
@@ -187,7 +192,7 @@ fn presented<'a>(headers: &HeaderMap, form: &'a Form) -> Result<Presented<'a>, O
             let client_id = client_id.ok_or(missing)?.to_owned();
             let method = secret.map_or(AuthMethod::None, |_| AuthMethod::ClientSecretPost);
             let secrets = secret.into_iter().map(Secret::new).collect();
-            Ok(Presented { client_id, secrets, method, assertion: None })
+            Ok(ClientCredentials { client_id, secrets, method, assertion: None })
         }
     }
 }
@@ -196,7 +201,7 @@ fn presented<'a>(headers: &HeaderMap, form: &'a Form) -> Result<Presented<'a>, O
 fn asserted<'a>(
     client_id: Option<&str>,
     given: (Option<&str>, Option<&'a str>),
-) -> Result<Presented<'a>, OAuthError> {
+) -> Result<ClientCredentials<'a>, OAuthError> {
     let (Some(kind), Some(text)) = given else {
         let why = "client_assertion and client_assertion_type come together";
         return Err(OAuthError::new(Code::InvalidRequest, why));
@@ -208,7 +213,7 @@ fn asserted<'a>(
     if client_id.is_some_and(|id| id != assertion.client_id()) {
         return Err(FAILED.because("client_id is not the client that the assertion names"));
     }
-    Ok(Presented {
+    Ok(ClientCredentials {
         client_id: assertion.client_id().to_owned(),
         secrets: Vec::new(),
         method: AuthMethod::PrivateKeyJwt,
@@ -225,7 +230,7 @@ const fn several_methods() -> OAuthError {
 ///
 /// Many programs leave that out, so a secret counts as it was sent as well: a caller that knows one
 /// form knows the other.
-fn basic(header: &HeaderValue) -> Option<Presented<'static>> {
+fn basic(header: &HeaderValue) -> Option<ClientCredentials<'static>> {
     let (scheme, credentials) = header.to_str().ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -244,10 +249,10 @@ fn basic(header: &HeaderValue) -> Option<Presented<'static>> {
         secrets.push(Secret::new(decoded));
     }
     let method = AuthMethod::ClientSecretBasic;
-    Some(Presented { client_id, secrets, method, assertion: None })
+    Some(ClientCredentials { client_id, secrets, method, assertion: None })
 }
 
-impl Presented<'_> {
+impl ClientCredentials<'_> {
     /// Who it says it is, fit for a log line: short, and nothing in it that ends the line.
     fn told(&self) -> String {
         self.client_id.chars().take(100).filter(|c| !c.is_control()).collect()
@@ -266,17 +271,17 @@ mod tests {
 
     /// What is shown, but for an assertion.
     #[derive(Debug)]
-    struct Shown {
+    struct ShownCredentials {
         client_id: String,
         secrets: Vec<Secret>,
         method: AuthMethod,
     }
 
-    fn show(headers: &HeaderMap, form: &[u8]) -> Result<Shown, Code> {
+    fn show(headers: &HeaderMap, form: &[u8]) -> Result<ShownCredentials, Code> {
         let form = Form::parse(form).unwrap();
-        let Presented { client_id, secrets, method, .. } =
+        let ClientCredentials { client_id, secrets, method, .. } =
             presented(headers, &form).map_err(|error| error.code)?;
-        Ok(Shown { client_id, secrets, method })
+        Ok(ShownCredentials { client_id, secrets, method })
     }
 
     #[test]
@@ -356,7 +361,7 @@ mod tests {
     #[test]
     fn what_is_logged_of_an_unknown_client_is_one_short_line() {
         let (client_id, method) = ("x\n".repeat(500), AuthMethod::None);
-        let told = Presented { client_id, secrets: vec![], method, assertion: None }.told();
+        let told = ClientCredentials { client_id, secrets: vec![], method, assertion: None }.told();
         assert_eq!((told.len(), told.contains('\n')), (50, false));
     }
 }

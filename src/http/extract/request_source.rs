@@ -1,4 +1,4 @@
-//! Who asks: a browser or a program, from which page, with which session.
+//! Who asks: a browser or a program, from which page (CSRF protection), with which session.
 
 use super::cookies::{CookieNames, cookie, others};
 use crate::http::{answer::error::Problem, app::App};
@@ -179,8 +179,8 @@ pub fn comes_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all("sec-fetch-site").iter().any(cross_site)
 }
 
-/// Refuses writes from pages that are not ours (contract §4).
-pub fn refuse_foreign_pages(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+/// CSRF protection: refuses writes from pages that are not ours (contract §4).
+pub fn check_csrf(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
     const FOREIGN: Problem = Problem::new(
         StatusCode::FORBIDDEN,
         "foreign_origin",

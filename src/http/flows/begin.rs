@@ -30,7 +30,7 @@ use crate::{
             context::RequestContext,
             json::Json,
             origin::Origin,
-            request_source::{RequestSource, refuse_foreign_pages},
+            request_source::{RequestSource, check_csrf},
         },
         limits::purpose::Purpose,
         people::session::{self, Present},
@@ -83,7 +83,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     Json { headers, body: wish, .. }: Json<Wish>,
 ) -> Result<Response, Problem> {
-    refuse_foreign_pages(&app, &headers)?;
+    check_csrf(&app, &headers)?;
     let mut source = RequestSource::of(&headers, app.settings.cookies);
     // A caller that sends no page is a program, unless a browser says that it is one.
     source.is_browser = source.has_scripts;

@@ -13,7 +13,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::request_source::{RequestSource, refuse_foreign_pages},
+        extract::request_source::{RequestSource, check_csrf},
     },
 };
 use axum::{
@@ -80,7 +80,7 @@ impl Opened {
         id: String,
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
-        refuse_foreign_pages(app, headers)?;
+        check_csrf(app, headers)?;
         Self::held_by(app, context, id, RequestSource::of(headers, app.settings.cookies))
     }
 

@@ -22,8 +22,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::{
-            context::RequestContext, json::Json, origin::Origin,
-            request_source::refuse_foreign_pages,
+            context::RequestContext, json::Json, origin::Origin, request_source::check_csrf,
         },
         limits::purpose::Purpose,
         routes,
@@ -48,7 +47,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     Json { headers, body: Body { token }, .. }: Json<Body>,
 ) -> Result<StatusCode, Problem> {
-    refuse_foreign_pages(&app, &headers)?;
+    check_csrf(&app, &headers)?;
     take(&app, (context, address), &token).await.map(|()| StatusCode::NO_CONTENT)
 }
 

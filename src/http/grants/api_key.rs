@@ -17,7 +17,7 @@ use crate::{
     },
     http::{
         app::App,
-        reading::{Dependencies, Reading, Standing},
+        reading::{Dependencies, LivenessReading, Reading},
     },
     store::views::Liveness,
 };
@@ -43,7 +43,7 @@ impl LiveKey {
 }
 
 /// What became of a key that was presented.
-pub enum Found {
+pub enum KeyLookup {
     Good(Box<LiveKey>),
     /// The key is good, but its organization is suspended.
     Suspended,
@@ -67,8 +67,8 @@ pub async fn find(
     app: &App,
     text: &str,
     beside: &[(&'static str, &str)],
-) -> Result<(Found, Vec<Option<Liveness>>), HydrateError> {
-    const NOTHING: (Found, Vec<Option<Liveness>>) = (Found::Nothing, Vec::new());
+) -> Result<(KeyLookup, Vec<Option<Liveness>>), HydrateError> {
+    const NOTHING: (KeyLookup, Vec<Option<Liveness>>) = (KeyLookup::Nothing, Vec::new());
     let Some(presented) = read_api_key(text) else { return Ok(NOTHING) };
     let seen = app.views.api_keys.look(&presented.id).await?;
     let Some(key) = seen.machine.known() else { return Ok(NOTHING) };
@@ -91,7 +91,7 @@ pub async fn find(
     if !found[1..].iter().all(|one| one.is_some_and(|one| one.is_live(now))) {
         return Ok(NOTHING);
     }
-    let standing = Standing { asked: &asked[..own], found: &found };
+    let standing = LivenessReading { asked: &asked[..own], found: &found };
     let reading = Reading::At(&standing);
     let seen = reading.see(&app.views.api_keys, &presented.id).await?;
     let Some(key) = seen.machine.opened_by(presented.secret, now) else { return Ok(NOTHING) };
@@ -103,9 +103,9 @@ pub async fn find(
             let (dependencies, use_is_due) = (standing.dependencies(), key.use_is_due(now));
             let key = key.clone();
             let live = LiveKey { key, permissions, dependencies, use_is_due, home };
-            Ok((Found::Good(Box::new(live)), beside))
+            Ok((KeyLookup::Good(Box::new(live)), beside))
         }
-        Err(Refusal::Suspended(_)) => Ok((Found::Suspended, Vec::new())),
+        Err(Refusal::Suspended(_)) => Ok((KeyLookup::Suspended, Vec::new())),
         Err(_) => Ok(NOTHING),
     }
 }

@@ -25,7 +25,7 @@ use crate::{
             api_key,
             limits::{self, Limited},
         },
-        reading::{Reading, Standing, read_token::Good},
+        reading::{LivenessReading, Reading, read_token::Good},
     },
 };
 
@@ -118,7 +118,7 @@ pub async fn of_token(
         asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
     }
     let found = app.store.liveness(&asked).await?;
-    let standing = Standing { asked: &asked, found: &found };
+    let standing = LivenessReading { asked: &asked, found: &found };
     if !standing.holds(tokens, optional, app.clock.now()) {
         return Ok(None);
     }

@@ -132,7 +132,7 @@ impl DelegationTree {
         if family.live_until() <= app.clock.now() {
             return Ok(false);
         }
-        let Some(Standing { limits, client_name }) = Standing::of(app, id, grant).await? else {
+        let Some(GoodGrant { limits, client_name }) = GoodGrant::of(app, id, grant).await? else {
             return Ok(false);
         };
         let delegation = grant.delegation.as_deref();
@@ -252,13 +252,13 @@ fn origin(grant: &Grant) -> Option<Origin> {
 }
 
 /// A grant that is good now.
-struct Standing {
+struct GoodGrant {
     limits: Limits,
     /// Of the client that holds it.
     client_name: Option<String>,
 }
 
-impl Standing {
+impl GoodGrant {
     /// Reads whether everything is live that a grant rests on, in one query, and what limits it.
     async fn of(app: &App, id: &str, grant: &Grant) -> Result<Option<Self>, Problem> {
         let delegation = grant.delegation.as_deref();
@@ -290,7 +290,7 @@ impl Standing {
             asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
         }
         let found = app.store.liveness(&asked).await?;
-        let standing = reading::Standing { asked: &asked, found: &found };
+        let standing = reading::LivenessReading { asked: &asked, found: &found };
         if !standing.holds(tokens, optional, app.clock.now()) {
             return Ok(None);
         }

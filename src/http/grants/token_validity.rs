@@ -27,7 +27,7 @@ use crate::{
         app::App,
         grants::{delegation, target},
         reading::{
-            Reading, Standing,
+            LivenessReading, Reading,
             read_token::{Good, ReadToken},
         },
     },
@@ -219,7 +219,7 @@ async fn look(
         asked.extend(person.membership.map(|id| (Membership::KIND, id)));
     }
     let found = app.store.liveness(&asked).await?;
-    let standing = Standing { asked: &asked, found: &found };
+    let standing = LivenessReading { asked: &asked, found: &found };
     if !standing.holds(tokens, optional, app.clock.now()) {
         return Ok(None);
     }
@@ -229,7 +229,7 @@ async fn look(
     if let Some(good) = token.and_then(|token| token.found_good(also, versions())) {
         return Ok(Some(good));
     }
-    let read = Read { app, basis, consent: consent.as_deref(), standing };
+    let read = ValidityReading { app, basis, consent: consent.as_deref(), standing };
     let good = read.narrowed().await?;
     let good = good.map(|good| good.judged_by(app.is_own_api(basis.audience), &read.standing));
     if let (Some(token), Some(good)) = (token, &good) {
@@ -239,15 +239,15 @@ async fn look(
 }
 
 /// A reading of all that a token or a grant names.
-struct Read<'a> {
+struct ValidityReading<'a> {
     app: &'a App,
     basis: &'a Basis<'a>,
     /// The id of the consent between the person and the client.
     consent: Option<&'a str>,
-    standing: Standing<'a>,
+    standing: LivenessReading<'a>,
 }
 
-impl Read<'_> {
+impl ValidityReading<'_> {
     /// Returns an entity at the version that was just read; as it was less than a second ago, if it was not.
     async fn see<M: Machine>(
         &self,

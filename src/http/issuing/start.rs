@@ -25,7 +25,7 @@ use crate::{
         reading::{
             Reading,
             read_token::ReadToken,
-            tries::{Stopped, Tries},
+            retries::{Retries, Stopped},
         },
     },
 };
@@ -78,7 +78,7 @@ pub async fn start(
     let family = draw_id_at(&*app.dice, app.clock.now());
     let next =
         OpaqueKind::RefreshToken.mint(&family, &app.crypto.vault.now(), &*app.dice).fingerprint;
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     loop {
         let reading = Reading::anew_if(tries.anew());
         let limited = limits::gather(app, client, &grant, reading).await;

@@ -1,7 +1,7 @@
 //! A request that is meant for us is answered in time, or the caller is told that it was not.
 
 use crate::http::{
-    answer::error::{Stopped, Voice},
+    answer::error::{ErrorFormat, Stopped},
     hosts::Hosts,
     layers::cors::Cors,
 };
@@ -21,7 +21,7 @@ pub struct Admission {
     /// Which pages of other sites may ask.
     pub cors: Cors,
     /// How the endpoint words its refusals.
-    pub voice: Voice,
+    pub error_format: ErrorFormat,
     /// Whether a request of HTTP/1.0 may name no host.
     pub admits_hostless: bool,
 }
@@ -40,8 +40,8 @@ pub async fn admit(State(admission): State<Admission>, request: Request, next: N
 impl Admission {
     /// Of the public listener; each family of endpoints says how it words refusals and who may ask.
     pub fn public(hosts: Hosts, deadline: Duration) -> Self {
-        let (cors, voice, admits_hostless) = (Cors::NoPage, Voice::Problem, false);
-        Self { hosts, deadline, cors, voice, admits_hostless }
+        let (cors, error_format, admits_hostless) = (Cors::NoPage, ErrorFormat::Problem, false);
+        Self { hosts, deadline, cors, error_format, admits_hostless }
     }
 
     /// Answers what is not meant for an endpoint: another host's requests, and questions of browsers.
@@ -51,7 +51,7 @@ impl Admission {
         let hostless =
             request.version() < Version::HTTP_11 && stopped == Some(Stopped::MissingHost);
         let stopped = stopped.filter(|_| !(self.admits_hostless && hostless));
-        stopped.map(|why| self.voice.word(why)).or_else(|| self.cors.preflight(request))
+        stopped.map(|why| self.error_format.word(why)).or_else(|| self.cors.preflight(request))
     }
 
     /// Waits for an answer as long as it may take.
@@ -62,7 +62,7 @@ impl Admission {
         match tokio::time::timeout(self.deadline, answering).await {
             Ok(Ok(response)) => response,
             // A body that came too late was refused before: this is our own slowness.
-            Err(_late) => self.voice.word(Stopped::Late),
+            Err(_late) => self.error_format.word(Stopped::Late),
         }
     }
 }

@@ -55,7 +55,7 @@ pub struct Around<S> {
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
 /// What becomes of a request that was looked at.
-enum Let<F> {
+enum Passage<F> {
     In(F),
     Answered(Response),
 }
@@ -83,14 +83,14 @@ where
         let origin = request.headers().get(header::ORIGIN).cloned();
         let admitted =
             catch_unwind(AssertUnwindSafe(|| match admission.answer_at_once(&request) {
-                Some(answer) => Let::Answered(answer),
-                None => Let::In(self.inner.call(request)),
+                Some(answer) => Passage::Answered(answer),
+                None => Passage::In(self.inner.call(request)),
             }));
         Box::pin(async move {
             let Surroundings { envelope, admission, .. } = &*surroundings;
             let answered = match admitted {
-                Ok(Let::Answered(answer)) => Some(answer),
-                Ok(Let::In(answering)) => {
+                Ok(Passage::Answered(answer)) => Some(answer),
+                Ok(Passage::In(answering)) => {
                     let answering = received.instrument(admission.in_time(answering));
                     surviving(answering).await
                 }

@@ -4,7 +4,7 @@ use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
-        answer::error::{Code, Refused, Stopped, Voice},
+        answer::error::{Code, ErrorFormat, Refused, Stopped},
         app::App,
         extract::{address, context::RequestId},
         screens::Browser,
@@ -40,7 +40,7 @@ pub struct Envelope {
     /// Over https only: browsers then stay there.
     strict_transport: bool,
     /// How the endpoints inside word their refusals.
-    voice: Voice,
+    error_format: ErrorFormat,
     /// Where people get pages of ours: what a browser would show as JSON is a page as well.
     pages: Option<App>,
 }
@@ -104,8 +104,8 @@ impl Envelope {
     pub fn new(options: EnvelopeOptions<'_>) -> Self {
         let EnvelopeOptions { dice, vitals, addresses, strict_transport } = options;
         let ids = RequestIds { beginning: draw_text(dice, 9), count: AtomicU64::new(0) };
-        let (ids, voice, pages) = (Arc::new(ids), Voice::Problem, None);
-        Self { ids, vitals, addresses, strict_transport, voice, pages }
+        let (ids, error_format, pages) = (Arc::new(ids), ErrorFormat::Problem, None);
+        Self { ids, vitals, addresses, strict_transport, error_format, pages }
     }
 
     /// Numbers a request and notes where it comes from.
@@ -126,7 +126,7 @@ impl Envelope {
 
     /// Words a refusal as the endpoints inside do.
     pub fn word(&self, stopped: Stopped) -> Response {
-        self.voice.word(stopped)
+        self.error_format.word(stopped)
     }
 
     /// Counts, logs and seals the answer to a request.
@@ -162,8 +162,8 @@ impl Envelope {
     }
 
     /// The same for endpoints that word their refusals in another way.
-    pub fn with_voice(&self, voice: Voice) -> Self {
-        Self { voice, ..self.clone() }
+    pub fn with_error_format(&self, error_format: ErrorFormat) -> Self {
+        Self { error_format, ..self.clone() }
     }
 
     /// The same for endpoints that browsers navigate to.

@@ -1,5 +1,5 @@
-//! Attempts against an authenticator of an identifier: charged before they are made, whether or not
-//! an account has that identifier.
+//! The rate limit of attempts against an authenticator of an identifier: they are charged before they are made,
+//! whether or not an account has that identifier.
 
 use crate::http::{
     answer::{

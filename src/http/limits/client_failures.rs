@@ -1,4 +1,4 @@
-//! How often clients may fail to prove who they are.
+//! A rate limit: how often clients may fail to prove who they are.
 //!
 //! A proof is always judged before its failure is counted, so a right one is accepted whatever others
 //! have tried: a limit that refused it would let anyone lock a client out. Only wrong ones are told to

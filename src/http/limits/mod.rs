@@ -1,4 +1,4 @@
-//! How much callers may do: at once, how often, and against whom.
+//! Rate limits and load limits: how much callers may do at once, how often, and against whom.
 
 pub mod attempts;
 pub mod client_failures;

@@ -1,4 +1,4 @@
-//! How often one address may ask, by purpose; kept in memory, and never more than so much of it.
+//! The rate limit of an address, how often it may ask by purpose; kept in memory, and never more than so much of it.
 //!
 //! This keeps one client from costing the others anything. What protects an identifier is its
 //! throttle, which is kept in the store and knows no addresses.

@@ -1,4 +1,4 @@
-//! The pace at which devices ask whether they were decided on (RFC 8628 §3.5), as this node sees it.
+//! The rate limit of polls, by which devices ask whether they were decided on (RFC 8628 §3.5), as this node sees it.
 //!
 //! It is kept in memory alone: a poll writes nothing. Only what waits is paced; what was decided is
 //! answered at any pace (contract §5).

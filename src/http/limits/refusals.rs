@@ -1,4 +1,4 @@
-//! How often the same refusal is written into a trail: once a minute, with how often it was in between.
+//! A rate limit of records, how often the same refusal is written into a trail: once a minute, with how often it was in between.
 //!
 //! A caller with a good token can be refused as fast as it asks. What is counted here is of this node
 //! and in memory: the first refusal is always written, and what a node has counted when it stops is lost.

@@ -1,4 +1,4 @@
-//! How many clients may register themselves: by network and day, and in all.
+//! The rate limit of registrations, how many clients may register themselves: by network and day, and in all.
 //!
 //! Registration writes a row for a caller that has shown nothing, so what it can add up to is bounded.
 //! The networks are counted in memory, on each node; the clients that no person has used yet are

@@ -1,4 +1,4 @@
-//! Permits for requests: for those whose body is on its way, and for those that are worked on.
+//! Permits for requests, a concurrency limit: for those whose body is on its way, and for those that are worked on.
 //!
 //! A body may take its time, and a client that sends many slow ones must not keep the others from
 //! being served. So a request holds a body permit only while its body comes in. A work permit is taken

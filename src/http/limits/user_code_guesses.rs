@@ -1,4 +1,4 @@
-//! How many wrong user codes are borne from all accounts together, on this node.
+//! The rate limit of wrong user codes from all accounts together, on this node.
 //!
 //! Each account has a pace of its own, which is kept in the store. This one is for an attacker with
 //! very many accounts. Only wrong codes are counted, and only then is every code refused for a moment.

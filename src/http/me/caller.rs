@@ -8,7 +8,7 @@ use crate::{
         extract::{
             context::RequestContext,
             origin::Origin,
-            request_source::{RequestSource, refuse_foreign_pages},
+            request_source::{RequestSource, check_csrf},
         },
         limits::request_permits::WorkPermit,
         people::session::{self, Present},
@@ -40,7 +40,7 @@ impl Caller {
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
         if !method.is_safe() {
-            refuse_foreign_pages(app, headers)?;
+            check_csrf(app, headers)?;
         }
         let source = RequestSource::of(headers, app.settings.cookies);
         // A session that was ended a moment ago on another node is over here as well.

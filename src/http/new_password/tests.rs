@@ -16,7 +16,8 @@ fn new_passwords(breach_check: BreachCheck) -> NewPasswords {
     let cost = PasswordCost::CHEAP;
     let options = HashingOptions { workers: 1, cost, ..HashingOptions::default() };
     let hashing = Arc::new(HashingPool::start(options).unwrap());
-    let means = Means { hashing, dice: Arc::new(SystemDice), vitals: Arc::default() };
+    let means =
+        PasswordDependencies { hashing, dice: Arc::new(SystemDice), vitals: Arc::default() };
     let options = PasswordOptions { policy: Policy::default(), breach_check };
     NewPasswords::new("https://id.example-bank.com", options, means)
 }

@@ -22,7 +22,7 @@ use crate::{
         clients,
         extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
         limits::{polls, purpose::Purpose},
-        reading::{new_entity, tries::Stopped},
+        reading::{new_entity, retries::Stopped},
         routes,
     },
 };

@@ -31,7 +31,7 @@ use crate::{
         extract::{context::RequestContext, json::JsonPosted, origin::Origin},
         grants::target,
         limits::{purpose::Purpose, registrations::NotNow},
-        reading::{new_entity, tries::Stopped},
+        reading::{new_entity, retries::Stopped},
         routes,
     },
 };

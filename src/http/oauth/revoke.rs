@@ -11,7 +11,7 @@ use crate::{
         },
         app::App,
         extract::{client_auth, context::RequestContext, form::Posted},
-        reading::tries::{Stopped, Tries},
+        reading::retries::{Retries, Stopped},
     },
 };
 use axum::{
@@ -82,7 +82,7 @@ async fn insist<M: Machine>(
 where
     M::Command: Clone,
 {
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     while let Err(failure) = entities.ask_detached(context, id, revoke.clone()).await {
         tries.after(failure).await?;
     }

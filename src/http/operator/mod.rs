@@ -4,7 +4,7 @@ mod exposition;
 mod metrics;
 
 use super::{
-    answer::error::{Problem, Voice},
+    answer::error::{ErrorFormat, Problem},
     hosts::Hosts,
     layers::{
         admission::{self, Admission},
@@ -78,7 +78,7 @@ impl Operator {
             hosts: self.hosts,
             deadline: DEADLINE,
             cors: Cors::NoPage,
-            voice: Voice::Problem,
+            error_format: ErrorFormat::Problem,
             // The usual check of HAProxy is HTTP/1.0 without a Host.
             admits_hostless: true,
         };

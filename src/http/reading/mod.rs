@@ -2,7 +2,7 @@
 
 pub mod new_entity;
 pub mod read_token;
-pub mod tries;
+pub mod retries;
 
 use crate::{
     actors::{HydrateError, Hydrated, View},
@@ -22,11 +22,11 @@ pub enum Reading<'a> {
     /// As they are now.
     Anew,
     /// As of versions that were just read in one query.
-    At(&'a Standing<'a>),
+    At(&'a LivenessReading<'a>),
 }
 
-/// What one query has found of the entities that were asked for.
-pub struct Standing<'a> {
+/// A reading of liveness: what one query has found of the entities that were asked for.
+pub struct LivenessReading<'a> {
     pub asked: &'a [(&'static str, &'a str)],
     pub found: &'a [Option<Liveness>],
 }
@@ -39,7 +39,7 @@ pub struct Dependencies {
     pub tokens: Vec<String>,
 }
 
-impl Standing<'_> {
+impl LivenessReading<'_> {
     /// Tells whether everything stands that was asked for: the first `tokens` are not revoked, most of which
     /// have no row; those up to `optional` may be missing; all others are there and live.
     pub fn holds(&self, tokens: usize, optional: usize, now: Timestamp) -> bool {

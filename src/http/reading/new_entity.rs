@@ -1,6 +1,6 @@
-//! Begins an entity whose id was drawn for it alone: a request that waits for a person, a registered client.
+//! Begins an entity whose id was drawn for it alone, with idempotent retries: a request that waits for a person, a registered client.
 
-use super::tries::{Stopped, Tries};
+use super::retries::{Retries, Stopped};
 use crate::{
     actors::{Entities, Failure},
     domain::{Context, Machine},
@@ -23,7 +23,7 @@ where
     if !failure.may_have_happened() {
         return Err(Stopped::Failed(failure));
     }
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     loop {
         tries.after(failure).await?;
         match entities.ask(context, id, command.clone()).await {

@@ -1,6 +1,6 @@
 //! An access token whose signature was verified, and what it was last found to rest on.
 
-use super::{Dependencies, Standing};
+use super::{Dependencies, LivenessReading};
 use crate::{
     actors::Hydrated,
     domain::{
@@ -29,7 +29,7 @@ impl Good {
     }
 
     /// Keeps what the token was judged by, if it is for our own API.
-    pub fn judged_by(mut self, is_for_own_api: bool, standing: &Standing<'_>) -> Self {
+    pub fn judged_by(mut self, is_for_own_api: bool, standing: &LivenessReading<'_>) -> Self {
         self.dependencies = is_for_own_api.then(|| Arc::new(standing.dependencies()));
         self
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::client::redirect_uri;
 use crate::http::{
-    answer::told::{Posting, Told},
+    answer::response_summary::{Posting, ResponseSummary},
     app::App,
     extract::{
         form::Form,
@@ -73,7 +73,7 @@ impl Browser {
 
     /// Gives an answer the look of the screens, where it has none.
     pub fn dress(&self, answer: Response, request_id: &str) -> Response {
-        let told = answer.extensions().get::<Told>().cloned();
+        let told = answer.extensions().get::<ResponseSummary>().cloned();
         let status = answer.status();
         if told.is_none() && !is_refusal_in_json(&answer) {
             return answer;
@@ -92,26 +92,31 @@ impl Browser {
     }
 }
 
-fn told_page(shell: &Shell<'_>, status: StatusCode, told: &Told, request_id: &str) -> Response {
+fn told_page(
+    shell: &Shell<'_>,
+    status: StatusCode,
+    told: &ResponseSummary,
+    request_id: &str,
+) -> Response {
     match told {
-        Told::BadLink { description, host, given } => {
+        ResponseSummary::BadLink { description, host, given } => {
             let trouble = Trouble::bad_link(description, host.as_deref());
             let trouble = trouble.with_given(given.as_deref());
             trouble::draw(shell, status, trouble, Some(request_id))
         }
-        Told::StillSignedIn { description } => {
+        ResponseSummary::StillSignedIn { description } => {
             let trouble = Trouble::still_signed_in(description);
             trouble::draw(shell, status, trouble, Some(request_id))
         }
-        Told::SignOut { flow } => {
+        ResponseSummary::SignOut { flow } => {
             shell.respond(status, &LeavePage { page: shell, flow, action: routes::LOGOUT })
         }
-        Told::SignedOut { to, moves_on } => {
+        ResponseSummary::SignedOut { to, moves_on } => {
             let host = to.as_deref().map(host_of).unwrap_or_default();
             let (to, moves_on) = (to.as_deref(), *moves_on);
             shell.respond(status, &LeftPage { page: shell, to, host, moves_on })
         }
-        Told::Posting(posting) => {
+        ResponseSummary::Posting(posting) => {
             let host = redirect_uri::host(&posting.to).unwrap_or_default();
             let sources = Sources { forms: &posting.target, ..Sources::default() };
             let drawn = PostOnPage { page: shell, host, posting };

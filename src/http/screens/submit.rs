@@ -27,7 +27,7 @@ use crate::{
             cookies::with_cookies,
             form::{self, Form},
             origin::Origin,
-            request_source::{RequestSource, refuse_foreign_pages},
+            request_source::{RequestSource, check_csrf},
         },
         flows::{
             FlowAnswer, Opened, StepOutcome, look,
@@ -104,7 +104,7 @@ pub async fn post(
 
 /// Reads a form of a page of ours.
 async fn read(app: &App, head: &Parts, body: Body) -> Result<(Form, WorkPermit), Problem> {
-    refuse_foreign_pages(app, &head.headers)?;
+    check_csrf(app, &head.headers)?;
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
         return Err(Stopped::WrongMedia("the body must be that of a form").into());
     }

@@ -14,7 +14,7 @@
 //! | `land` | `Group::write` in `src/store/group.rs`: versions, requirements, then the swap |
 //!
 //! An actor that panics or is killed at work is gone with its memory and its command (`Die`).
-//! `repeat` mirrors `Tries` in `src/http/reading/tries.rs`.
+//! `repeat` mirrors `Tries` in `src/http/reading/retries.rs`.
 //!
 //! Left out, because a run with it is also a run without it: mailboxes and envelopes (a queued
 //! command is one that is asked later), *unavailable* (a command that did nothing), an answer's

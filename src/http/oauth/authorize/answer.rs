@@ -16,7 +16,7 @@ use crate::{
             error::{OAuthError, Refused, Subject},
             never_stored, private_json,
             redirect::see_other,
-            told::Told,
+            response_summary::ResponseSummary,
         },
         app::App,
         authorization::response::AuthorizationResponse,
@@ -193,7 +193,8 @@ fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
          Go there only if you know it.</p>\n",
         escape(&error.text())
     );
-    let told = Told::BadLink { description: error.text(), host: Some(host), given: None };
+    let told =
+        ResponseSummary::BadLink { description: error.text(), host: Some(host), given: None };
     page(OAuthError::from(error).with_status(StatusCode::BAD_REQUEST), &text, told)
 }
 
@@ -219,11 +220,11 @@ pub fn unproven(source: &RequestSource, error: OAuthError) -> Response {
         escape(&description),
         shown.unwrap_or_default()
     );
-    page(error, &text, Told::BadLink { description, host: None, given })
+    page(error, &text, ResponseSummary::BadLink { description, host: None, given })
 }
 
 /// Shows a refusal to a person.
-fn page(error: OAuthError, text: &str, told: Told) -> Response {
+fn page(error: OAuthError, text: &str, told: ResponseSummary) -> Response {
     let page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
          <title>This sign-in link cannot be used</title></head>\n<body>\n\

@@ -31,7 +31,7 @@ use crate::{
         extract::request_source::RequestSource,
         grants::family::{self, Beginning},
         people::session::{self, Present},
-        reading::tries::{Stopped, Tries},
+        reading::retries::{Retries, Stopped},
     },
 };
 
@@ -54,7 +54,7 @@ async fn try_to_settle(
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let id = draw_id_at(&*app.dice, app.clock.now());
     let code = OpaqueKind::AuthorizationCode.mint(&id, &app.crypto.vault.now(), &*app.dice);
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     loop {
         let anew = tries.anew();
         let held = tries.read(session::held(app, &context, source, anew).await)?;

@@ -17,7 +17,7 @@ use crate::{
         app::App,
         authorization::request_facts::FactsReader,
         grants::live_grant,
-        reading::{Reading, Standing},
+        reading::{LivenessReading, Reading},
     },
 };
 
@@ -47,7 +47,7 @@ pub(super) async fn find(
     let sides = sides.id();
     let asked = [(Account::KIND, id.as_str()), (ApprovalBlock::KIND, sides.as_str())];
     let found = app.store.liveness(&asked).await?;
-    let now = Reading::At(&Standing { asked: &asked, found: &found });
+    let now = Reading::At(&LivenessReading { asked: &asked, found: &found });
     let seen = now.see(&app.views.accounts, &id).await?;
     let facts = {
         let (redirect_uri, chosen, anew) = (None, None, false);

@@ -13,7 +13,7 @@ use crate::{
     http::{
         answer::{error::OAuthError, retry_after::RetryAfter},
         app::App,
-        reading::{new_entity, tries::Stopped},
+        reading::{new_entity, retries::Stopped},
     },
 };
 

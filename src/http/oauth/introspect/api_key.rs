@@ -10,7 +10,7 @@ use crate::{
         app::App,
         extract::client_auth::Caller,
         grants::{
-            api_key::{self, Found},
+            api_key::{self, KeyLookup},
             target::scopes_of,
         },
     },
@@ -29,7 +29,7 @@ pub(super) async fn introspect(
     let home = client.organization.as_deref().map(|slug| (Organization::KIND, slug));
     let beside: Vec<(&'static str, &str)> = resources.chain(home).collect();
     let (found, standing) = api_key::find(app, text, &beside).await?;
-    let Found::Good(live) = found else { return Ok(INACTIVE) };
+    let KeyLookup::Good(live) = found else { return Ok(INACTIVE) };
     api_key::note_use(app, &caller.context, &live);
     let now = app.clock.now();
     let (of_resources, of_home) = standing.split_at(client.introspects.len());

@@ -29,7 +29,7 @@ use crate::{
             form::{self, Form},
             link::link,
             origin::Origin,
-            request_source::{RequestSource, refuse_foreign_pages},
+            request_source::{RequestSource, check_csrf},
         },
         flows::{
             Document, browser_sessions, expiry,
@@ -101,7 +101,7 @@ async fn post(
     if let Some(flow) = form.get("flow") {
         return confirm(&app, context, flow, &head.headers).await;
     }
-    if !source.wants_json && refuse_foreign_pages(&app, &head.headers).is_err() {
+    if !source.wants_json && check_csrf(&app, &head.headers).is_err() {
         const TOO_LONG: OAuthError =
             OAuthError::new(Code::InvalidRequest, "the parameters are too long");
         return match link(routes::LOGOUT, &body) {

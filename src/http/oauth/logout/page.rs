@@ -2,7 +2,10 @@
 //! look.
 
 use crate::http::{
-    answer::{error::OAuthError, error::Problem, html::escape, never_stored, told::Told},
+    answer::{
+        error::OAuthError, error::Problem, html::escape, never_stored,
+        response_summary::ResponseSummary,
+    },
     flows::ticket::Leaving,
     routes,
 };
@@ -18,7 +21,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Asks whether to sign out; the answer is bound to this browser by the id of the flow.
 pub fn confirmation(flow: &str) -> Response {
-    let told = Told::SignOut { flow: flow.to_owned() };
+    let told = ResponseSummary::SignOut { flow: flow.to_owned() };
     let (action, flow) = (routes::LOGOUT, escape(flow));
     let shown = page(
         "Sign out",
@@ -35,7 +38,7 @@ pub fn confirmation(flow: &str) -> Response {
 
 /// Says that the person is signed out, with a link to where they may go.
 pub fn signed_out(leaving: Option<&Leaving>) -> Response {
-    let told = Told::SignedOut { to: target(leaving), moves_on: false };
+    let told = ResponseSummary::SignedOut { to: target(leaving), moves_on: false };
     telling(page("You are signed out", "", &link(leaving)), told)
 }
 
@@ -45,7 +48,7 @@ pub fn signed_out_and_on(leaving: Option<&Leaving>) -> Response {
         let to = escape(&leaving.redirect_to);
         format!("<meta http-equiv=\"refresh\" content=\"0;url={to}\">")
     });
-    let told = Told::SignedOut { to: target(leaving), moves_on: leaving.is_some() };
+    let told = ResponseSummary::SignedOut { to: target(leaving), moves_on: leaving.is_some() };
     telling(page("You are signed out", &on.unwrap_or_default(), &link(leaving)), told)
 }
 
@@ -53,7 +56,7 @@ fn target(leaving: Option<&Leaving>) -> Option<String> {
     leaving.map(|leaving| leaving.redirect_to.clone())
 }
 
-fn telling(mut page: Response, told: Told) -> Response {
+fn telling(mut page: Response, told: ResponseSummary) -> Response {
     page.extensions_mut().insert(told);
     page
 }
@@ -70,7 +73,7 @@ pub fn refused(error: OAuthError) -> Response {
         error.description
     );
     let shown = page("You are still signed in", "", &text);
-    let told = Told::StillSignedIn { description: error.description };
+    let told = ResponseSummary::StillSignedIn { description: error.description };
     telling(worded(error.into_response(), shown), told)
 }
 
@@ -78,7 +81,7 @@ pub fn refused(error: OAuthError) -> Response {
 pub fn not_confirmed(problem: Problem) -> Response {
     let text = format!("<p>This could not be done: {}.</p>\n", problem.detail);
     let shown = page("You are still signed in", "", &text);
-    let told = Told::StillSignedIn { description: problem.detail };
+    let told = ResponseSummary::StillSignedIn { description: problem.detail };
     telling(worded(problem.into_response(), shown), told)
 }
 

@@ -25,7 +25,7 @@ use crate::{
         app::App,
         extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
         limits::{client_failures::Proof, purpose::Purpose},
-        reading::tries::{Stopped, Tries},
+        reading::retries::{Retries, Stopped},
     },
 };
 use axum::{
@@ -242,7 +242,7 @@ async fn ask(
     client_id: &str,
     command: impl Fn() -> Command,
 ) -> Result<(), Stopped<Refusal>> {
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     let outcome = loop {
         match app.entities.clients.ask(context, client_id, command()).await {
             Ok(_) => break Ok(()),

@@ -34,7 +34,7 @@ use crate::{
         people::ceilings,
         reading::{
             Reading,
-            tries::{Stopped, Tries},
+            retries::{Retries, Stopped},
         },
     },
 };
@@ -101,7 +101,7 @@ pub async fn issue(
     let profile = Arc::new(profile(app, client, &shown.grant).await?);
     // Drawn once for all tries: by it the family knows a command that it has carried out.
     let next = OpaqueKind::RefreshToken.mint(family, &app.crypto.vault.now(), &*app.dice);
-    let mut tries = Tries::new();
+    let mut tries = Retries::new();
     let mut issued = loop {
         let limited =
             limits::gather(app, client, &shown.grant, Reading::anew_if(tries.anew())).await;

@@ -25,7 +25,7 @@ use crate::{
         extract::{client_auth::Caller, form::Form},
         grants::{live_grant, token_validity},
         issuing::{self, NotStarted, Starting},
-        reading::tries::Stopped,
+        reading::retries::Stopped,
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         grants::{
-            api_key::{self, Found, LiveKey},
+            api_key::{self, KeyLookup, LiveKey},
             target::{self, Sought},
             token_validity,
         },
@@ -44,12 +44,12 @@ pub(super) async fn read(
     if token.starts_with(API_KEY_PREFIX) {
         let found = api_key::find(app, token, &[]).await?;
         return match found.0 {
-            Found::Good(live) => {
+            KeyLookup::Good(live) => {
                 api_key::note_use(app, &caller.context, &live);
                 Ok((of_key(app, caller, *live, asked).await?, None))
             }
-            Found::Suspended => Err(WRONG_ORGANIZATION),
-            Found::Nothing => Err(INVALID_SUBJECT),
+            KeyLookup::Suspended => Err(WRONG_ORGANIZATION),
+            KeyLookup::Nothing => Err(INVALID_SUBJECT),
         };
     }
     let claims = app.read_access_token(token).ok_or(INVALID_SUBJECT)?;

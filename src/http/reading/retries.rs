@@ -1,4 +1,4 @@
-//! Asks again while facts change, and while it is not known what came of an ask.
+//! Idempotent retries: asks again while facts change, and while it is not known what came of an ask.
 //!
 //! An ask may end without an answer: late, or with a commit of unknown fate. It may still be carried
 //! out, in a moment or already. A caller that is then told to come back would present what is spent. So
@@ -7,7 +7,7 @@
 //! that stays without an answer the caller hears that the outcome is not known, and is not told to retry.
 //!
 //! ```text
-//! let mut tries = Tries::new();
+//! let mut tries = Retries::new();
 //! loop {
 //!     let facts = tries.read(gather(tries.anew()).await)?;
 //!     match entities.ask(id, command(facts)).await {
@@ -34,8 +34,8 @@ const LONGEST: Duration = Duration::from_secs(15);
 /// The first pause before what is in doubt is asked again; each next is four times as long.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The tries of one request.
-pub struct Tries {
+/// The retries of one request.
+pub struct Retries {
     made: u32,
     /// An ask that was made may have been carried out.
     in_doubt: bool,
@@ -53,7 +53,7 @@ pub enum Stopped<R> {
     Unknown,
 }
 
-impl Tries {
+impl Retries {
     pub fn new() -> Self {
         Self { made: 0, in_doubt: false, since: Stopwatch::start() }
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn after(failures: Vec<Failure<()>>) -> Option<Stopped<()>> {
-        let mut tries = Tries::new();
+        let mut tries = Retries::new();
         failures.into_iter().find_map(|failure| tries.pause_after(failure).err())
     }
 

@@ -1,12 +1,12 @@
-//! What a plain page of an OAuth endpoint says. It is attached to the answer, so that an installation
+//! The summary of a response: what a plain page of an OAuth endpoint says. It is attached to the answer, so that an installation
 //! with screens says the same in their look; without screens it changes nothing.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 use zeroize::Zeroizing;
 
-/// What a plain page says.
+/// The summary of a response that is a plain page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ResponseSummary {
     /// A request of a client that cannot be taken.
     BadLink {
         /// What was wrong, for the makers of the client.
