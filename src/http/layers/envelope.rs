@@ -134,7 +134,7 @@ impl Envelope {
         let Received { stopwatch, id, address, .. } = received;
         let (id, route) = (&**id, received.route());
         if let Some(browser) = &received.browser {
-            response = browser.dress(response, id);
+            response = browser.as_page(response, id);
         }
         let (status, took) = (response.status(), stopwatch.elapsed());
         self.vitals.answered(route, status, took);

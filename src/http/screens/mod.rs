@@ -23,13 +23,13 @@
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
 //! | [`typed`] | what a person typed into a form that was refused |
-//! | [`dress`] | answers of other endpoints to a browser, in the same look |
+//! | [`error_pages`] | answers of other endpoints to a browser, in the same look |
 
 mod account;
 pub mod assets;
 pub mod brand;
 mod delegation_rows;
-mod dress;
+mod error_pages;
 mod fields;
 mod leading;
 mod offer;
@@ -45,7 +45,7 @@ mod trouble;
 mod typed;
 mod words;
 
-pub use dress::Browser;
+pub use error_pages::Browser;
 pub use show::get;
 pub use submit::post;
 

@@ -80,7 +80,7 @@ pub async fn get(
                     Err(problem) => return in_trouble(&shell, &problem),
                 }
             }
-            let asked = Asked { screen, query: &query };
+            let asked = ScreenRequest { screen, query: &query };
             Box::pin(asked.open(&app, (context.clone(), address), source)).await
         }
     };
@@ -103,8 +103,8 @@ pub async fn get(
     }
 }
 
-/// What a browser asks for.
-struct Asked<'a> {
+/// A browser's request for a screen.
+struct ScreenRequest<'a> {
     screen: Screen,
     query: &'a Form,
 }
@@ -120,7 +120,7 @@ enum Opened {
     SignedOut,
 }
 
-impl Asked<'_> {
+impl ScreenRequest<'_> {
     async fn open(
         self,
         app: &App,

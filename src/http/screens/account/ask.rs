@@ -29,9 +29,9 @@ pub struct Operations<'a> {
 /// A method and a path of the router's table.
 pub type Operation = (Method, &'static str);
 
-/// What is asked of an operation.
+/// A request for an operation.
 #[derive(Default)]
-pub struct Asked<'a> {
+pub struct OperationRequest<'a> {
     /// The id of an entry.
     pub id: Option<&'a str>,
     /// As it stands in an address.
@@ -39,8 +39,8 @@ pub struct Asked<'a> {
     pub body: Option<Map<String, Value>>,
 }
 
-/// What an operation answered.
-pub struct Answered {
+/// The answer of an operation.
+pub struct OperationAnswer {
     pub body: Value,
     /// What the browser is to keep, or to forget.
     pub cookies: Vec<HeaderValue>,
@@ -73,7 +73,7 @@ impl From<Refused> for Problem {
 
 impl Operations<'_> {
     /// Calls an operation, and hands over its answer as it is.
-    pub async fn send(&self, (method, path): Operation, asked: Asked<'_>) -> Response {
+    pub async fn send(&self, (method, path): Operation, asked: OperationRequest<'_>) -> Response {
         let Some(request) = self.request(method, path, asked) else {
             return Problem::NOT_FOUND.into_response();
         };
@@ -82,13 +82,17 @@ impl Operations<'_> {
     }
 
     /// Calls an operation, and reads what it answers.
-    pub async fn call(&self, operation: Operation, asked: Asked<'_>) -> Result<Answered, Refused> {
+    pub async fn call(
+        &self,
+        operation: Operation,
+        asked: OperationRequest<'_>,
+    ) -> Result<OperationAnswer, Refused> {
         let (head, body) = self.send(operation, asked).await.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let cookies = head.headers.get_all(header::SET_COOKIE).iter().cloned().collect();
         if head.status.is_success() {
-            return Ok(Answered { body, cookies });
+            return Ok(OperationAnswer { body, cookies });
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let wait = head.headers.get(header::RETRY_AFTER).and_then(|wait| wait.to_str().ok());
@@ -106,14 +110,14 @@ impl Operations<'_> {
         path: &'static str,
         query: String,
     ) -> Result<T, Problem> {
-        let asked = Asked { query, ..Asked::default() };
-        let Answered { body, .. } = self.call((Method::GET, path), asked).await?;
+        let asked = OperationRequest { query, ..OperationRequest::default() };
+        let OperationAnswer { body, .. } = self.call((Method::GET, path), asked).await?;
         serde_json::from_value(body).map_err(|_| Problem::UNAVAILABLE)
     }
 
     /// Makes the request that the operation gets; none where an id does not fit into an address.
-    fn request(&self, method: Method, path: &str, asked: Asked<'_>) -> Option<Request> {
-        let Asked { id, query, body } = asked;
+    fn request(&self, method: Method, path: &str, asked: OperationRequest<'_>) -> Option<Request> {
+        let OperationRequest { id, query, body } = asked;
         let mut address = path.to_owned();
         if let Some(id) = id {
             let id: String = byte_serialize(id.as_bytes()).collect();

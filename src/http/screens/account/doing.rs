@@ -6,7 +6,7 @@ use super::{
     super::{leading::to, proving::prove, shell::Shell},
     acts::Act,
     fields::FieldShown,
-    shown::Asking,
+    section_view::Asking,
     way_back,
 };
 use crate::{

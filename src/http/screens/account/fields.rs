@@ -3,8 +3,8 @@
 use super::{
     super::shell::Shell,
     acts::{Field, Kind},
-    kept::Kept,
-    said::Said,
+    form_notice::FormNotice,
+    form_values::FormValues,
 };
 use crate::domain::Locale;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ impl FieldShown {
         page: &Shell<'_>,
         field: &Field,
         held: &str,
-        (kept, said): (Option<&Kept>, Option<&Said>),
+        (kept, said): (Option<&FormValues>, Option<&FormNotice>),
     ) -> Self {
         let typed = kept.and_then(|kept| kept.get(field.name));
         let value = typed.unwrap_or(held).to_owned();

@@ -9,8 +9,8 @@ use super::{
     super::{leading::to, pages, proving::prove, shell::Shell},
     Visit,
     acts::{Act, Kind},
-    ask::{Answered, Asked, Operations, Refused},
-    kept::Kept,
+    ask::{OperationAnswer, OperationRequest, Operations, Refused},
+    form_values::FormValues,
     way_back,
 };
 use crate::http::{
@@ -30,10 +30,10 @@ pub async fn take(page: &Shell<'_>, visit: Visit<'_>, form: &Form) -> Result<Res
     let named = form.get("step").and_then(|name| Act::find(visit.section, name));
     let act = named.ok_or(Problem::NOT_FOUND)?;
     let operations = Operations { app: page.app, head: visit.head };
-    let asked = Asked {
+    let asked = OperationRequest {
         id: Some(form.get("id").unwrap_or_default()),
         body: (!act.fields.is_empty()).then(|| body(act, form)),
-        ..Asked::default()
+        ..OperationRequest::default()
     };
     match operations.call(act.operation(), asked).await {
         Ok(answered) => done(page, act, visit, answered).await,
@@ -62,7 +62,7 @@ async fn done(
     page: &Shell<'_>,
     act: &Act,
     visit: Visit<'_>,
-    Answered { body, cookies }: Answered,
+    OperationAnswer { body, cookies }: OperationAnswer,
 ) -> Result<Response, Problem> {
     let path = act.section.path();
     let next = match act.name {
@@ -101,7 +101,7 @@ async fn refuse(
         Err(problem) if problem.code == "session_required" => return Ok(to(section.path(), &[])),
         caller => caller?,
     };
-    let typed = Kept::of(act, form).seal(app, caller.account(), act);
+    let typed = FormValues::of(act, form).seal(app, caller.account(), act);
     // What is gone has no page that asks about it.
     let is_there = refused.code != Problem::NOT_FOUND.code;
     let asks = act.question.filter(|_| is_there).map(|_| act.name);

@@ -22,11 +22,11 @@ mod beginning;
 mod device;
 mod doing;
 mod fields;
+mod form_notice;
+mod form_values;
 mod forms;
-mod kept;
-mod said;
 mod section;
-mod shown;
+mod section_view;
 
 pub use beginning::Beginning;
 pub use forms::take;
@@ -46,15 +46,15 @@ use crate::{
     wording::quotable,
 };
 use acts::Act;
-use ask::{Asked, Operations};
+use ask::{OperationRequest, Operations};
 use askama::Template;
 use axum::{
     http::{Method, StatusCode, request::Parts},
     response::Response,
 };
-use kept::Kept;
-use said::Said;
-use shown::{Asking, Person, Shown};
+use form_notice::FormNotice;
+use form_values::FormValues;
+use section_view::{Asking, Person, SectionView};
 use std::net::IpAddr;
 use url::form_urlencoded;
 
@@ -87,7 +87,7 @@ struct AccountPage<'a> {
     done: bool,
     /// What was wrong, where it belongs to no field.
     alert: Option<&'a str>,
-    shown: Shown,
+    shown: SectionView,
     /// The flow by which the button signs out; a link leads to one where none could begin.
     sign_out: Option<String>,
 }
@@ -128,8 +128,8 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
     let asked = query.get("do").and_then(|name| Act::find(section, name));
     let form = asked.or_else(|| Act::find(section, "describe"));
     let typed = query.get("typed");
-    let kept = form.and_then(|act| Kept::open(app, &known.id, act, typed?));
-    let said = Said::of(page, form, query);
+    let kept = form.and_then(|act| FormValues::open(app, &known.id, act, typed?));
+    let said = FormNotice::of(page, form, query);
     let (kept, said) = (kept.as_ref(), said.as_ref());
     let asking = Asking { page, operations, person: &person, query, kept, said };
     if let Some(act) = asked.filter(|act| act.question.is_some()) {
@@ -190,7 +190,8 @@ async fn export(
     operations: &Operations<'_>,
     caller: Caller,
 ) -> Result<Response, Problem> {
-    let answer = operations.send((Method::GET, routes::MY_EXPORT), Asked::default()).await;
+    let answer =
+        operations.send((Method::GET, routes::MY_EXPORT), OperationRequest::default()).await;
     match answer.status() {
         StatusCode::FORBIDDEN => prove(page.app, caller, address(Section::Data, &[])).await,
         status if status.is_success() => Ok(answer),

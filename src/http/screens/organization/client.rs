@@ -1,6 +1,6 @@
 //! A client of the organization, as its operations show it.
 
-use super::shown::quoted;
+use super::section_view::quoted;
 use serde::Deserialize;
 
 #[expect(clippy::struct_field_names, reason = "the names of the standard")]

@@ -6,7 +6,7 @@
 mod client;
 mod forms;
 mod said;
-mod shown;
+mod section_view;
 
 pub use forms::take;
 
@@ -29,7 +29,7 @@ use axum::{
     http::{HeaderMap, Method, StatusCode},
     response::Response,
 };
-use shown::{Asked, Loaded, Shown};
+use section_view::{Loaded, SectionRequest, SectionView};
 use url::form_urlencoded;
 
 /// A part of the page.
@@ -117,13 +117,13 @@ fn href(pairs: &[(&str, &str)]) -> String {
 }
 
 /// An organization as a person is told of it.
-struct Named {
+struct OrganizationLink {
     name: String,
     href: String,
     enabled: bool,
 }
 
-impl Named {
+impl OrganizationLink {
     fn of(Belonging { organization, .. }: &Belonging) -> Self {
         let name = quotable(&organization.name);
         Self {
@@ -141,7 +141,7 @@ struct ChoicePage<'a> {
     page: &'a Shell<'a>,
     title: String,
     text: Option<String>,
-    choices: Vec<Named>,
+    choices: Vec<OrganizationLink>,
 }
 
 /// A section in the navigation.
@@ -173,7 +173,7 @@ struct OrganizationPage<'a> {
     id: Option<&'a str>,
     /// Whether the forms are there.
     may_change: bool,
-    shown: Shown,
+    shown: SectionView,
     /// The section without what was asked for in it.
     all: String,
     is_part: bool,
@@ -212,7 +212,7 @@ pub async fn draw(
     let fresh = is_fresh(app, &caller, &known);
     let mut drawn = OrganizationPage {
         page,
-        name: Named::of(belonging).name,
+        name: OrganizationLink::of(belonging).name,
         slug,
         section: "",
         title: page.t("org-title"),
@@ -223,7 +223,7 @@ pub async fn draw(
         proof: None,
         id: query.get("id"),
         may_change: false,
-        shown: Shown::Nothing,
+        shown: SectionView::Nothing,
         all: String::new(),
         is_part: false,
         next: None,
@@ -239,7 +239,8 @@ pub async fn draw(
     drawn.all = href(&[("organization", slug), ("section", section.name())]);
     drawn.is_part = ["id", "cursor"].iter().any(|name| query.get(name).is_some());
     drawn.may_change = may_write && fresh;
-    let asked = Asked { page, member: &member, slug, section, query, changes: drawn.may_change };
+    let asked =
+        SectionRequest { page, member: &member, slug, section, query, changes: drawn.may_change };
     if section == Section::Trail && query.get("export").is_some() {
         return asked.export().await;
     }
@@ -284,7 +285,7 @@ fn tabs(page: &Shell<'_>, slug: &str, held: &[Section], current: Option<Section>
 
 fn choose(page: &Shell<'_>, belongings: &[Belonging]) -> Response {
     let text = belongings.is_empty().then(|| page.t("organization-none"));
-    let choices = belongings.iter().map(Named::of).collect();
+    let choices = belongings.iter().map(OrganizationLink::of).collect();
     let drawn = ChoicePage { page, title: page.t("org-choose"), text, choices };
     page.respond(StatusCode::OK, &drawn)
 }
@@ -292,7 +293,7 @@ fn choose(page: &Shell<'_>, belongings: &[Belonging]) -> Response {
 /// Says that an organization is suspended, and offers nothing.
 fn suspended(page: &Shell<'_>, belonging: &Belonging) -> Response {
     let text = Some(page.with("org-suspended-text", "host", &page.host()));
-    let choices = vec![Named::of(belonging)];
+    let choices = vec![OrganizationLink::of(belonging)];
     let drawn = ChoicePage { page, title: page.t("suspended-title"), text, choices };
     page.respond(StatusCode::OK, &drawn)
 }

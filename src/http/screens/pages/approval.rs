@@ -1,6 +1,6 @@
 //! What a client asks a person to approve: who asks, in which organization, what exactly, and until when.
 
-use super::{FlowPage, consent::Asked, say};
+use super::{FlowPage, consent::ConsentRequest, say};
 use crate::{
     http::{
         authorization::approval::{ALREADY_DECIDED, NOT_WAITING},
@@ -26,7 +26,7 @@ struct ApprovePage<'a> {
     until: String,
     /// When what is allowed ends.
     lasts: String,
-    asked: Asked,
+    asked: ConsentRequest,
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
@@ -39,7 +39,7 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let time = approval.and_then(|one| one.expires_at.get(11..16));
     let until = time.map(|time| page.with("approve-until-time", "time", time)).unwrap_or_default();
     let lasts = lasts(page, &flow.document.scopes);
-    let asked = Asked::of(page, flow.document);
+    let asked = ConsentRequest::of(page, flow.document);
     page.respond(StatusCode::OK, &ApprovePage { page, flow, message, until, lasts, asked })
 }
 

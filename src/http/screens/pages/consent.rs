@@ -14,11 +14,11 @@ use axum::{http::StatusCode, response::Response};
 struct ConsentPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
-    asked: Asked,
+    asked: ConsentRequest,
 }
 
-/// What is asked for.
-pub struct Asked {
+/// A request for consent, in words.
+pub struct ConsentRequest {
     /// Of the API.
     pub resource: Option<String>,
     pub organization: Option<String>,
@@ -38,7 +38,7 @@ pub struct Row {
     pub name: String,
 }
 
-impl Asked {
+impl ConsentRequest {
     pub fn of(page: &Shell<'_>, document: &Document) -> Self {
         let consent = document.consent.as_ref();
         let organization = document.organizations.first().map(|choice| quotable(&choice.name));
@@ -116,6 +116,6 @@ fn action(page: &Shell<'_>, scope: &str) -> Row {
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
-    let asked = Asked::of(page, flow.document);
+    let asked = ConsentRequest::of(page, flow.document);
     page.respond(StatusCode::OK, &ConsentPage { page, flow, asked })
 }

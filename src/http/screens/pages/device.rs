@@ -1,6 +1,6 @@
 //! A device that asks to be connected: its code, who it says it is, and where it asked from.
 
-use super::{FlowPage, consent::Asked};
+use super::{FlowPage, consent::ConsentRequest};
 use crate::{
     domain::device_grant::normalise_user_code,
     http::{authorization::user_codes, screens::shell::Shell},
@@ -26,7 +26,7 @@ struct DevicePage<'a> {
     flow: &'a FlowPage<'a>,
     /// What the device says that it is.
     agent: Option<String>,
-    asked: Asked,
+    asked: ConsentRequest,
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
@@ -39,6 +39,6 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     }
     let from = flow.document.requested_from.as_ref();
     let agent = from.and_then(|from| from.user_agent.as_deref()).map(quotable);
-    let asked = Asked::of(page, flow.document);
+    let asked = ConsentRequest::of(page, flow.document);
     page.respond(StatusCode::OK, &DevicePage { page, flow, agent, asked })
 }

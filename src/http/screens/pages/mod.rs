@@ -156,8 +156,8 @@ impl<'a> FlowPage<'a> {
     }
 
     /// What they have said yes to, while they prove enough for it.
-    pub fn approved(&self, page: &Shell<'_>) -> Option<consent::Asked> {
-        self.approves().then(|| consent::Asked::of(page, self.document))
+    pub fn approved(&self, page: &Shell<'_>) -> Option<consent::ConsentRequest> {
+        self.approves().then(|| consent::ConsentRequest::of(page, self.document))
     }
 
     /// Who the person says they are.

@@ -10,18 +10,18 @@ use axum::{http::StatusCode, response::Response};
 struct OrganizationPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
-    choices: Vec<Shown<'a>>,
+    choices: Vec<OrganizationChoice<'a>>,
     /// Shown, and not to be chosen.
-    suspended: Vec<Shown<'a>>,
+    suspended: Vec<OrganizationChoice<'a>>,
 }
 
 /// An organization as a person is told of it.
-struct Shown<'a> {
+struct OrganizationChoice<'a> {
     slug: &'a str,
     name: String,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> OrganizationChoice<'a> {
     fn of(choice: &'a Choice) -> Self {
         let name = quotable(&choice.name);
         let name = if name.is_empty() { choice.slug.clone() } else { name };
@@ -30,7 +30,8 @@ impl<'a> Shown<'a> {
 }
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
-    let choices = flow.document.organizations.iter().map(Shown::of).collect();
-    let suspended = flow.document.suspended_organizations.iter().map(Shown::of).collect();
+    let choices = flow.document.organizations.iter().map(OrganizationChoice::of).collect();
+    let suspended =
+        flow.document.suspended_organizations.iter().map(OrganizationChoice::of).collect();
     page.respond(StatusCode::OK, &OrganizationPage { page, flow, choices, suspended })
 }

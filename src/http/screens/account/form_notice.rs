@@ -1,15 +1,15 @@
-//! What a page says of a refused form: from its code and its field, which come in the address of the page.
+//! The notice of a refused form on its page: from its code and its field, which come in the address of the page.
 
 use super::{super::shell::Shell, acts::Act};
 use crate::http::extract::form::Form;
 
-/// What was wrong, and with which field, if it was one.
-pub struct Said {
+/// A notice: what was wrong with a form, and with which field, if it was one.
+pub struct FormNotice {
     pub text: String,
     pub field: Option<&'static str>,
 }
 
-impl Said {
+impl FormNotice {
     /// Reads what was wrong with the form that was sent last, if it was of this act.
     pub fn of(page: &Shell<'_>, act: Option<&Act>, query: &Form) -> Option<Self> {
         let code = query.get("problem")?;

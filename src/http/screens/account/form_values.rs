@@ -1,6 +1,6 @@
-//! What a person typed into a form that was refused: it is filled in again.
+//! The values that a person typed into a form that was refused: they are filled in again.
 //!
-//! It travels in the address of the page, sealed to the account and the form: no name is in a log, and
+//! They travel in the address of the page, sealed to the account and the form: no name is in a log, and
 //! no link that another person made fills anything in. Codes and passwords are not kept.
 
 use super::acts::Act;
@@ -15,9 +15,9 @@ const LONGEST: usize = 3_000;
 
 /// The values of fields, by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept(BTreeMap<String, String>);
+pub struct FormValues(BTreeMap<String, String>);
 
-impl Kept {
+impl FormValues {
     /// Reads what a form says that may be filled in again.
     pub fn of(act: &Act, form: &Form) -> Self {
         let kept = act.fields.iter().filter(|field| field.kind.is_kept());

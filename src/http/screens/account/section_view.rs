@@ -10,8 +10,8 @@ use super::{
     ask::Operations,
     device,
     fields::FieldShown,
-    kept::Kept,
-    said::Said,
+    form_notice::FormNotice,
+    form_values::FormValues,
     section::Section,
 };
 use crate::{
@@ -23,8 +23,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-/// What is drawn of a section.
-pub enum Shown {
+/// The view of a section: what is drawn of it.
+pub enum SectionView {
     Profile {
         fields: Vec<FieldShown>,
         channels: Channels,
@@ -199,13 +199,13 @@ pub struct Asking<'a> {
     pub person: &'a Person,
     pub query: &'a Form,
     /// What was typed into a form of the section, and what was wrong with it.
-    pub kept: Option<&'a Kept>,
-    pub said: Option<&'a Said>,
+    pub kept: Option<&'a FormValues>,
+    pub said: Option<&'a FormNotice>,
 }
 
 impl Asking<'_> {
     /// Reads what the section shows.
-    pub async fn load(&self, section: Section) -> Result<Shown, Problem> {
+    pub async fn load(&self, section: Section) -> Result<SectionView, Problem> {
         let channels = self.page.app.channels();
         Ok(match section {
             Section::Profile => {
@@ -215,26 +215,26 @@ impl Asking<'_> {
                     let held: String = held.chars().filter(|one| !is_hidden(*one)).collect();
                     FieldShown::of(self.page, field, &held, (self.kept, self.said))
                 };
-                Shown::Profile { fields: PROFILE.iter().map(field).collect(), channels }
+                SectionView::Profile { fields: PROFILE.iter().map(field).collect(), channels }
             }
             Section::Security => {
                 let codes_left = self.person.credentials.recovery_codes;
-                Shown::Security { passkeys: self.passkeys().await?, channels, codes_left }
+                SectionView::Security { passkeys: self.passkeys().await?, channels, codes_left }
             }
-            Section::Sessions => Shown::Sessions(self.sessions().await?),
+            Section::Sessions => SectionView::Sessions(self.sessions().await?),
             Section::Applications => {
                 let held: Items<Branch> =
                     self.operations.read(routes::MY_DELEGATIONS, String::new()).await?;
-                Shown::Applications {
+                SectionView::Applications {
                     items: self.applications().await?,
                     waiting: self.waiting().await?,
                     blocked: self.blocked().await?,
                     rows: delegation_rows::rows(self.page, &held.items),
                 }
             }
-            Section::Organizations => Shown::Organizations(self.organizations().await?),
+            Section::Organizations => SectionView::Organizations(self.organizations().await?),
             Section::History => self.history().await?,
-            Section::Data => Shown::Data,
+            Section::Data => SectionView::Data,
         })
     }
 
@@ -298,7 +298,7 @@ impl Asking<'_> {
         Ok(items)
     }
 
-    async fn history(&self) -> Result<Shown, Problem> {
+    async fn history(&self) -> Result<SectionView, Problem> {
         let address = |pairs: &[(&str, &str)]| {
             form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
         };
@@ -317,7 +317,7 @@ impl Asking<'_> {
         let next = list.next_cursor.map(|cursor| {
             format!("{}?{}", Section::History.path(), address(&[("cursor", &cursor)]))
         });
-        Ok(Shown::History { items: list.items, next })
+        Ok(SectionView::History { items: list.items, next })
     }
 
     /// What an act is about, as its page names it; none where it is not there.

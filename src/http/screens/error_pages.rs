@@ -1,4 +1,4 @@
-//! Answers of other endpoints to a browser, in the look of the screens: plain pages of OAuth endpoints,
+//! Error pages and other answers to a browser, in the look of the screens: plain pages of OAuth endpoints,
 //! a path that does not exist, and whatever else would show JSON to a person.
 //!
 //! Programs are answered as without screens. Status and headers stay as they are.
@@ -72,7 +72,7 @@ impl Browser {
     }
 
     /// Gives an answer the look of the screens, where it has none.
-    pub fn dress(&self, answer: Response, request_id: &str) -> Response {
+    pub fn as_page(&self, answer: Response, request_id: &str) -> Response {
         let told = answer.extensions().get::<ResponseSummary>().cloned();
         let status = answer.status();
         if told.is_none() && !is_refusal_in_json(&answer) {

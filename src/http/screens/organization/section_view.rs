@@ -22,8 +22,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use url::form_urlencoded;
 
-/// What is drawn of a section.
-pub enum Shown {
+/// The view of a section: what is drawn of it.
+pub enum SectionView {
     Nothing,
     Members {
         items: Vec<Member>,
@@ -151,7 +151,7 @@ const MOST_BOXES: usize = 50;
 
 /// What is shown, and where the next page is.
 pub struct Loaded {
-    pub shown: Shown,
+    pub shown: SectionView,
     pub next: Option<String>,
 }
 
@@ -164,8 +164,8 @@ struct Listed<T> {
     tag: String,
 }
 
-/// A section that is asked for.
-pub struct Asked<'a> {
+/// A request for a section.
+pub struct SectionRequest<'a> {
     pub page: &'a Shell<'a>,
     pub member: &'a MemberInSession,
     pub slug: &'a str,
@@ -175,7 +175,7 @@ pub struct Asked<'a> {
     pub changes: bool,
 }
 
-impl Asked<'_> {
+impl SectionRequest<'_> {
     /// Reads what the section shows.
     pub async fn load(&self) -> Result<Loaded, Problem> {
         let id = self.query.get("id");
@@ -183,7 +183,7 @@ impl Asked<'_> {
             (Section::Members, Some(id)) => self.one_member(id).await,
             (Section::Roles, Some(id)) => {
                 let (one, tag) = self.one("getRole", ("role", id)).await?;
-                Ok(Loaded { shown: Shown::Role { one, tag }, next: None })
+                Ok(Loaded { shown: SectionView::Role { one, tag }, next: None })
             }
             (Section::Members, None) => {
                 let mut list: Listed<Member> = self.list(&["email"]).await?;
@@ -191,13 +191,13 @@ impl Asked<'_> {
                     one.href = self.href_of(&one.id);
                 }
                 let by_email = self.member.may("listAccounts");
-                let shown = Shown::Members { items: list.items, by_email };
+                let shown = SectionView::Members { items: list.items, by_email };
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Invitations, _) => {
                 let list: Listed<Invitation> = self.list(&[]).await?;
                 let roles = self.role_field(&[]).await?;
-                let shown = Shown::Invitations { items: list.items, roles };
+                let shown = SectionView::Invitations { items: list.items, roles };
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Roles, None) => {
@@ -205,12 +205,12 @@ impl Asked<'_> {
                 for one in &mut list.items {
                     one.href = self.href_of(&one.name);
                 }
-                let shown = Shown::Roles { items: list.items, tag: list.tag };
+                let shown = SectionView::Roles { items: list.items, tag: list.tag };
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Keys, _) => {
                 let list: Listed<Key> = self.list(&[]).await?;
-                Ok(self.loaded(Shown::Keys(list.items), list.next_cursor))
+                Ok(self.loaded(SectionView::Keys(list.items), list.next_cursor))
             }
             (Section::Clients, Some(id)) => self.one_client(id).await,
             (Section::Clients, None) => {
@@ -218,7 +218,7 @@ impl Asked<'_> {
                 for one in &mut list.items {
                     one.href = self.href_of(&one.client_id);
                 }
-                Ok(self.loaded(Shown::Clients(list.items), list.next_cursor))
+                Ok(self.loaded(SectionView::Clients(list.items), list.next_cursor))
             }
             (Section::Trail, _) => {
                 let list: Listed<Entry> = self.list(&FILTERS).await?;
@@ -226,7 +226,7 @@ impl Asked<'_> {
                 let filter =
                     Filter { event: shown("event"), since: shown("since"), until: shown("until") };
                 let export = self.href(&[("export", "jsonl")], &FILTERS);
-                let shown = Shown::Trail { items: list.items, filter, export };
+                let shown = SectionView::Trail { items: list.items, filter, export };
                 Ok(self.loaded(shown, list.next_cursor))
             }
         }
@@ -235,7 +235,7 @@ impl Asked<'_> {
     async fn one_member(&self, id: &str) -> Result<Loaded, Problem> {
         let (one, tag): (Member, String) = self.one("getMember", ("membership", id)).await?;
         let roles = self.role_field(&one.roles).await?;
-        Ok(Loaded { shown: Shown::Member { one, tag, roles }, next: None })
+        Ok(Loaded { shown: SectionView::Member { one, tag, roles }, next: None })
     }
 
     /// A client that acts here may be the operator's: what it holds is shown all the same.
@@ -260,7 +260,7 @@ impl Asked<'_> {
         let rows = delegation_rows::rows(self.page, &held.items);
         let next = held.next_cursor;
         let next = next.map(|cursor| self.href(&[("id", id), ("cursor", &cursor)], &[]));
-        let shown = Shown::Client { id: id.to_owned(), one, rows, activity };
+        let shown = SectionView::Client { id: id.to_owned(), one, rows, activity };
         Ok(Loaded { shown, next })
     }
 
@@ -348,7 +348,7 @@ impl Asked<'_> {
         given.map(worded).collect()
     }
 
-    fn loaded(&self, shown: Shown, cursor: Option<String>) -> Loaded {
+    fn loaded(&self, shown: SectionView, cursor: Option<String>) -> Loaded {
         let filters: &[&str] = if self.section == Section::Trail { &FILTERS } else { &[] };
         let next = cursor.map(|cursor| self.href(&[("cursor", &cursor)], filters));
         Loaded { shown, next }
